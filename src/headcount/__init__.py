@@ -1,0 +1,50 @@
+"""Headcount: what every attention head of a transformer does, what happens without it, and the model without it.
+
+The names below are the public interface; each is imported when it is first used, so that
+`import headcount` is quick and the rooms without torch stay without torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headcount.ablation.ablated import ablated as ablated
+    from headcount.ablation.means import mean_outputs as mean_outputs
+    from headcount.core.heads import Head as Head
+    from headcount.core.heads import HeadSet as HeadSet
+    from headcount.core.heads import Layout as Layout
+    from headcount.errors import HeadcountError as HeadcountError
+    from headcount.models.anatomy import read_anatomy as read_anatomy
+    from headcount.models.load import load as load
+    from headcount.trace.gates import gated as gated
+    from headcount.trace.observe import Observation as Observation
+    from headcount.trace.observe import observe as observe
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Head": "core.heads",
+    "HeadSet": "core.heads",
+    "HeadcountError": "errors",
+    "Layout": "core.heads",
+    "Observation": "trace.observe",
+    "ablated": "ablation.ablated",
+    "gated": "trace.gates",
+    "load": "models.load",
+    "mean_outputs": "ablation.means",
+    "observe": "trace.observe",
+    "read_anatomy": "models.anatomy",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headcount' has no attribute {name!r}")
+    return getattr(import_module(f"headcount.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""What happens without heads: replacements of their attention, and sweeps over all of them."""

@@ -1,0 +1,56 @@
+"""A model without some of its heads, for as long as a context lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from headcount.ablation.means import mean_outputs
+from headcount.ablation.replacements import check_how, make_edit
+from headcount.core.heads import Head, HeadSet
+from headcount.errors import InvalidOption, UnknownHead
+from headcount.models.anatomy import read_anatomy
+from headcount.trace.wiring import edited
+
+
+@contextmanager
+def ablated(
+    model: PreTrainedModel,
+    heads: str | Head | HeadSet | Iterable[str | Head],
+    how: str = "zero",
+    reference: Any = None,
+) -> Iterator[PreTrainedModel]:
+    """Replace heads in every forward pass inside the context, generation included; contexts nest.
+
+    `how`: `zero` (nothing in their place), `uniform` (attention spread equally over all that the head may
+    attend to, values kept) or `mean` (the head's mean output over the real tokens of `reference`: a batch
+    of inputs, a list of them, or what `mean_outputs` gave for them).
+
+    >>> import torch
+    >>> from transformers import BertConfig, BertModel
+    >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9)).eval()
+    >>> with ablated(model, ["L0H1", "L1"], how="uniform"):
+    ...     without = model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state
+    """
+    check_how(how)
+    anatomy = read_anatomy(model)
+    chosen = HeadSet.of(heads, anatomy.layout)
+    if not chosen:
+        raise UnknownHead("got no heads to ablate; expected at least one, such as 'L3H7'")
+    means = None
+    if how == "mean" and reference is not None:
+        means = reference if _is_means(reference, anatomy.stacks) else mean_outputs(model, reference)
+    elif reference is not None:
+        raise InvalidOption(f"reference= belongs to how='mean'; got how={how!r}")
+    edits = {
+        place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
+    }
+    with edited(model, edits, f"ablating {chosen}"):
+        yield model
+
+
+def _is_means(reference: Any, stacks: Iterable[str]) -> bool:
+    return isinstance(reference, dict) and set(reference) == set(stacks)

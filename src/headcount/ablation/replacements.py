@@ -1,0 +1,78 @@
+"""What can stand in for a head: nothing (zero), uniform attention, or its mean output.
+
+Each replacement is an edit of one layer. To add one, write a class like these and enter it in
+REPLACEMENTS: the contract tests then hold it to the same promises.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Attention
+from headcount.trace.allowed import uniform_outputs, uniform_weights
+from headcount.trace.attention import AttentionCall
+from headcount.trace.wiring import Edit, OutputEdit
+
+
+class Zero(OutputEdit):
+    """The heads give nothing (Michel et al. 2019): the same as zero columns in the output projection."""
+
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        outputs = outputs.clone()
+        outputs[:, :, self.places] = 0
+        return outputs
+
+
+class Uniform:
+    """The heads attend equally to all that they may attend to, values kept (Kovaleva et al. 2019)."""
+
+    needs_call = True
+
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        assert call is not None  # the wiring raises where an edit that needs the call gets none
+        outputs = outputs.clone()
+        outputs[:, :, self.places] = uniform_outputs(call, self.places)
+        return outputs
+
+    def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
+        weights = weights.clone()
+        weights[:, self.places] = uniform_weights(call).to(weights.dtype)
+        return weights
+
+
+class Mean(OutputEdit):
+    """The heads give one vector each, their mean output over a reference: vectors [heads of the layer, size]."""
+
+    def __init__(self, places: list[int], vectors: Tensor) -> None:
+        self.places, self.vectors = places, vectors
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        outputs = outputs.clone()
+        outputs[:, :, self.places] = self.vectors[self.places].to(outputs)
+        return outputs
+
+
+REPLACEMENTS: dict[str, type[Zero] | type[Uniform] | type[Mean]] = {"zero": Zero, "uniform": Uniform, "mean": Mean}
+
+
+def check_how(how: str) -> str:
+    if how not in REPLACEMENTS:
+        raise InvalidOption(f"got how={how!r}; expected one of {', '.join(REPLACEMENTS)}")
+    return how
+
+
+def make_edit(how: str, block: Attention, heads: tuple[int, ...], means: dict[str, Tensor] | None) -> Edit:
+    """The edit that replaces these heads of a layer; `means` [layer, head, size] by stack, for `mean`."""
+    places = [block.place(head) for head in heads]
+    if how == "mean":
+        if means is None:
+            raise InvalidOption("how='mean' needs reference=: one or several batches of inputs, or their mean outputs")
+        return Mean(places, means[block.stack][block.layer][list(block.heads)])
+    return Zero(places) if how == "zero" else Uniform(places)

@@ -1,0 +1,1 @@
+"""The nouns, without torch: heads, results, statistics, provenance, study folders."""

@@ -1,0 +1,215 @@
+"""Which heads: their one spelling, the heads a model has, and sets of them.
+
+A head is written `L3H7` (layer 3, head 7, counted from 0), a layer `L3`, a range `L3H0-5`;
+in a model with several stacks the stack stands in front: `encoder.L3H7`, `cross.L3`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headcount.errors import UnknownHead
+
+STACKS = ("encoder", "decoder", "cross")
+_SPELLING = re.compile(r"(?:([a-z]+)\.)?L(\d+)(?:H(\d+)(?:-(\d+))?)?")
+
+
+@dataclass(frozen=True, order=True)
+class Head:
+    """One attention head.
+
+    >>> str(Head("cross", 3, 7))
+    'cross.L3H7'
+    """
+
+    stack: str
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"{self.stack}.L{self.layer}H{self.head}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The heads a model has: for each stack and each of its layers, the numbers of the heads there.
+
+    The numbers are the original ones for ever: after pruning, some are absent.
+
+    >>> layout = Layout.even({"encoder": (2, 4)})
+    >>> layout.count, layout.spell(Head("encoder", 1, 3))
+    (8, 'L1H3')
+    """
+
+    stacks: Mapping[str, tuple[tuple[int, ...], ...]]
+
+    @classmethod
+    def even(cls, shapes: Mapping[str, tuple[int, int]]) -> Layout:
+        """A layout whose stacks have `layers` layers of `heads` heads each."""
+        return cls({stack: (tuple(range(heads)),) * layers for stack, (layers, heads) in shapes.items()})
+
+    @property
+    def count(self) -> int:
+        return sum(len(heads) for layers in self.stacks.values() for heads in layers)
+
+    def layers(self, stack: str) -> int:
+        return len(self.stacks[stack])
+
+    def width(self, stack: str) -> int:
+        """One more than the largest head number of the stack: the size of its head axis."""
+        return max((heads[-1] + 1 for heads in self.stacks[stack] if heads), default=0)
+
+    def __iter__(self) -> Iterator[Head]:
+        for stack, layers in self.stacks.items():
+            for layer, heads in enumerate(layers):
+                for head in heads:
+                    yield Head(stack, layer, head)
+
+    def spell(self, head: Head) -> str:
+        """The head's name in this model: without the stack where there is only one."""
+        return str(head) if len(self.stacks) > 1 else str(head).partition(".")[2]
+
+    def spell_layer(self, stack: str, layer: int) -> str:
+        return f"{stack}.L{layer}" if len(self.stacks) > 1 else f"L{layer}"
+
+    def find(self, text: str) -> tuple[Head, ...]:
+        """The heads that one word such as `L3H7`, `L3H0-5` or `cross.L3` names."""
+        match = _SPELLING.fullmatch(text.strip())
+        if not match:
+            raise UnknownHead(
+                f"got {text!r} for a head; expected L3H7 (a head), L3 (a layer), L3H0-5 (a range), "
+                "with encoder., decoder. or cross. in front where the model has several stacks"
+            )
+        stack = self._stack(match[1], text)
+        layer = int(match[2])
+        if layer >= self.layers(stack):
+            raise UnknownHead(
+                f"got {text!r}, but the model has layers L0 to L{self.layers(stack) - 1}"
+                f"{' in its ' + stack if len(self.stacks) > 1 else ''}; layers are counted from 0"
+            )
+        present = self.stacks[stack][layer]
+        if match[3] is None:
+            wanted: Iterable[int] = present
+        else:
+            wanted = range(int(match[3]), int(match[4] or match[3]) + 1)
+        missing = [number for number in wanted if number not in present]
+        if missing or not wanted:
+            raise UnknownHead(
+                f"got {text!r}, but {self.spell_layer(stack, layer)} has "
+                f"{_ranges(present) if present else 'no'} heads; heads are counted from 0"
+            )
+        return tuple(Head(stack, layer, number) for number in wanted)
+
+    def _stack(self, stack: str | None, text: str) -> str:
+        names = list(self.stacks)
+        if stack is None:
+            if len(names) > 1:
+                raise UnknownHead(
+                    f"got {text!r}, but the model has several stacks; "
+                    f"write one of {', '.join(f'{name}.{text}' for name in names)}"
+                )
+            return names[0]
+        if stack not in self.stacks:
+            raise UnknownHead(f"got {text!r}, but the model has no stack {stack!r}; it has {', '.join(names)}")
+        return stack
+
+
+@dataclass(frozen=True)
+class HeadSet:
+    """A set of heads of one layout, in the order of stack, layer and head.
+
+    >>> layout = Layout.even({"encoder": (3, 4)})
+    >>> some = HeadSet.of(["L0H1-2", "L2"], layout)
+    >>> str(some), len(some)
+    ('L0H1-2, L2', 6)
+    >>> str(~some)
+    'L0H0, L0H3, L1'
+    """
+
+    heads: frozenset[Head]
+    layout: Layout
+
+    @classmethod
+    def of(cls, names: str | Head | HeadSet | Iterable[str | Head], layout: Layout) -> HeadSet:
+        """The heads with these names; a string may hold several, with commas or blanks between."""
+        if isinstance(names, HeadSet):
+            names = list(names)
+        if isinstance(names, str):
+            names = names.replace(",", " ").split()
+        if isinstance(names, Head):
+            names = [names]
+        found: set[Head] = set()
+        for name in names:
+            if not isinstance(name, str | Head):
+                raise UnknownHead(f"got {name!r} for a head; expected a string such as 'L3H7'")
+            found.update(layout.find(str(name)))
+        return cls(frozenset(found), layout)
+
+    @classmethod
+    def all(cls, layout: Layout) -> HeadSet:
+        return cls(frozenset(layout), layout)
+
+    @classmethod
+    def none(cls, layout: Layout) -> HeadSet:
+        return cls(frozenset(), layout)
+
+    def by_layer(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The head numbers of the set by (stack, layer), layers without a head left out."""
+        layers: dict[tuple[str, int], tuple[int, ...]] = {}
+        for head in self:
+            layers[head.stack, head.layer] = (*layers.get((head.stack, head.layer), ()), head.head)
+        return layers
+
+    def plan(self) -> str:
+        """A line for each layer that the set touches: which heads, of how many."""
+        lines = [
+            f"{self.layout.spell_layer(stack, layer):>12}  heads {_ranges(heads)}"
+            f"  ({len(heads)} of {len(self.layout.stacks[stack][layer])})"
+            for (stack, layer), heads in self.by_layer().items()
+        ]
+        return "\n".join([*lines, f"{'together':>12}  {len(self)} of {self.layout.count} heads"])
+
+    def __iter__(self) -> Iterator[Head]:
+        order = {stack: number for number, stack in enumerate(self.layout.stacks)}
+        return iter(sorted(self.heads, key=lambda head: (order[head.stack], head.layer, head.head)))
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def __contains__(self, head: object) -> bool:
+        return head in self.heads
+
+    def __or__(self, other: HeadSet) -> HeadSet:
+        return HeadSet(self.heads | other.heads, self.layout)
+
+    def __and__(self, other: HeadSet) -> HeadSet:
+        return HeadSet(self.heads & other.heads, self.layout)
+
+    def __sub__(self, other: HeadSet) -> HeadSet:
+        return HeadSet(self.heads - other.heads, self.layout)
+
+    def __invert__(self) -> HeadSet:
+        return HeadSet.all(self.layout) - self
+
+    def __str__(self) -> str:
+        words = []
+        for (stack, layer), heads in self.by_layer().items():
+            place = self.layout.spell_layer(stack, layer)
+            if heads == self.layout.stacks[stack][layer]:
+                words.append(place)
+            else:
+                words += [f"{place}H{part}" for part in _ranges(heads).split(", ")]
+        return ", ".join(words)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """`0-3, 7` for (0, 1, 2, 3, 7)."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

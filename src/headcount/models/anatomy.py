@@ -1,0 +1,209 @@
+"""Where a model keeps its heads: stacks, layers, heads, key/value groups, and whose each row and column is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from headcount.core.heads import Head, Layout
+from headcount.errors import UnknownFamily
+from headcount.models.families import albert
+from headcount.models.families.plan import Family, StackPlan
+from headcount.models.families.registry import family_of
+
+
+@dataclass(frozen=True)
+class WeightSlice:
+    """The entries `start` to `stop` of a parameter along `dim` that belong to one head."""
+
+    parameter: str
+    dim: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """The attention of one layer: its module, its output projection, its heads.
+
+    The output projection's input is the outputs of all heads side by side: the head at place p of
+    `heads` has the columns p * head_size to (p + 1) * head_size.
+    """
+
+    family: Family
+    plan: StackPlan
+    stack: str
+    layer: int
+    name: str
+    module: nn.Module
+    layer_name: str
+    layer_module: nn.Module
+    output_name: str
+    output: nn.Module
+    heads: tuple[int, ...]
+    head_size: int
+    groups: tuple[int, ...]
+    """For each place of `heads`, the key/value group it reads."""
+    use: int = 0
+    """Where one module serves several layers: which of its uses in a pass this layer is."""
+    door: nn.Module | None = None
+    """The module whose call begins a pass, where uses must be counted."""
+
+    @property
+    def kv_heads(self) -> int:
+        return len(set(self.groups))
+
+    def place(self, head: int) -> int:
+        """The head's place among the columns, after pruning too."""
+        return self.heads.index(head)
+
+    def slices(self, head: int) -> Iterator[WeightSlice]:
+        """The rows of query, key and value and the columns of the output projection of a head.
+
+        Rows of a key/value group are given for every head that reads the group.
+        """
+        place = self.place(head)
+        rows = {"query": place, "key": self.groups[place], "value": self.groups[place]}
+        for part, (role, row) in enumerate(rows.items()):
+            module, name = self.projection(role)
+            dim = 1 if isinstance(module, Conv1D) else 0
+            if self.plan.fused == "by-part":
+                row += part * len(self.heads)
+            elif self.plan.fused == "by-head":
+                row = 3 * row + part
+            start, stop = row * self.head_size, (row + 1) * self.head_size
+            yield WeightSlice(f"{name}.weight", dim, start, stop)
+            if module.bias is not None:
+                yield WeightSlice(f"{name}.bias", 0, start, stop)
+        dim = 0 if isinstance(self.output, Conv1D) else 1
+        yield WeightSlice(f"{self.output_name}.weight", dim, place * self.head_size, (place + 1) * self.head_size)
+
+    def projection(self, role: str) -> tuple[Any, str]:
+        """The module that computes `query`, `key` or `value`, and its name in the model."""
+        name = getattr(self.plan, role)
+        return self.module.get_submodule(name), f"{self.name}.{name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """All attention layers of a model, by stack."""
+
+    family: Family
+    stacks: dict[str, tuple[Attention, ...]]
+
+    @property
+    def layout(self) -> Layout:
+        return Layout({stack: tuple(layer.heads for layer in layers) for stack, layers in self.stacks.items()})
+
+    def __iter__(self) -> Iterator[Attention]:
+        for layers in self.stacks.values():
+            yield from layers
+
+    def attention(self, stack: str, layer: int) -> Attention:
+        return self.stacks[stack][layer]
+
+    def of(self, head: Head) -> Attention:
+        return self.stacks[head.stack][head.layer]
+
+
+def read_anatomy(model: PreTrainedModel) -> Anatomy:
+    """Where the model keeps its heads; a model that is not understood is an error, never a guess.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
+    >>> read_anatomy(model).layout.count
+    8
+    """
+    if not isinstance(model, PreTrainedModel):
+        raise UnknownFamily(f"got {type(model).__name__}; expected a transformers PreTrainedModel")
+    family = family_of(model.config.model_type)
+    modules = dict(model.named_modules())
+    stacks = {}
+    for plan in family.stacks:
+        layers = _layers(plan, modules)
+        if layers:
+            stack = _stack_name(plan, model.config)
+            stacks[stack] = tuple(
+                _attention(family, plan, stack, number, name, modules, model.config)
+                for number, name in enumerate(layers)
+            )
+    if not stacks:
+        raise UnknownFamily(
+            f"{type(model).__name__} says it is of type {model.config.model_type!r}, but no attention was found at "
+            + " or ".join(f"{plan.layer}.{plan.attention}" for plan in family.stacks)
+        )
+    if family.shared:
+        stacks = {stack: _uses(layers, model, modules) for stack, layers in stacks.items()}
+    return Anatomy(family, stacks)
+
+
+def _layers(plan: StackPlan, modules: dict[str, nn.Module]) -> list[str]:
+    """The names of the stack's layers that have the attention, in order."""
+    pattern = re.compile(r"(?:.*\.)??" + re.escape(plan.layer).replace(r"\*", r"(\d+)"))
+    found = {}
+    for name in modules:
+        match = pattern.fullmatch(name)
+        if match and f"{name}.{plan.attention}" in modules:
+            found[tuple(map(int, match.groups()))] = name
+    return [found[number] for number in sorted(found)]
+
+
+def _stack_name(plan: StackPlan, config: Any) -> str:
+    """BERT and its like can be built as decoders: then their self-attention is a decoder stack."""
+    is_decoder = getattr(config, "is_decoder", False) and not getattr(config, "is_encoder_decoder", False)
+    return "decoder" if plan.stack == "encoder" and is_decoder else plan.stack
+
+
+def _attention(
+    family: Family, plan: StackPlan, stack: str, number: int, layer: str, modules: dict[str, nn.Module], config: Any
+) -> Attention:
+    where = f"{config.model_type} {stack} layer {number}"
+    name, output_name = f"{layer}.{plan.attention}", f"{layer}.{plan.output}"
+    module = modules[name]
+    for role in (plan.query, plan.key, plan.value):
+        if f"{name}.{role}" not in modules:
+            raise UnknownFamily(f"{where}: no projection {role!r} in {name}")
+    if output_name not in modules:
+        raise UnknownFamily(f"{where}: no output projection {output_name!r}")
+    head_size = getattr(module, plan.size, None)
+    if not isinstance(head_size, int):
+        raise UnknownFamily(f"{where}: {name} does not say the size of a head ({plan.size!r})")
+    heads, rest = divmod(_inputs(modules[output_name]), head_size)
+    parts = 3 if plan.fused else 1
+    kv_heads, kv_rest = divmod(_outputs(modules[f"{name}.{plan.key}"]) // parts, head_size)
+    if rest or kv_rest or (kv_heads and heads % kv_heads):
+        raise UnknownFamily(f"{where}: the widths of its projections are no multiples of the head size {head_size}")
+    return Attention(
+        family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
+        heads=tuple(range(heads)), head_size=head_size,
+        groups=tuple(head // (heads // kv_heads) for head in range(heads)),
+    )  # fmt: skip
+
+
+def _uses(layers: tuple[Attention, ...], model: PreTrainedModel, modules: dict[str, nn.Module]) -> tuple[Attention, ...]:
+    """ALBERT: the layers in the order of the pass, each one a use of one of the modules."""
+    place = re.compile(r".*\.(\d+)\.albert_layers\.(\d+)")
+    by_place = {tuple(map(int, place.fullmatch(one.layer_name).groups())): one for one in layers}  # type: ignore[union-attr]
+    door = next(modules[name] for name in modules if re.fullmatch(rf"(?:.*\.)?{albert.DOOR}", name))
+    used: dict[tuple[int, ...], int] = {}
+    found = []
+    for number, where in enumerate(albert.layer_order(model.config)):
+        found.append(replace(by_place[where], layer=number, use=used.get(where, 0), door=door))
+        used[where] = used.get(where, 0) + 1
+    return tuple(found)
+
+
+def _inputs(module: nn.Module) -> int:
+    weight: Any = module.weight
+    return int(weight.shape[0 if isinstance(module, Conv1D) else 1])
+
+
+def _outputs(module: nn.Module) -> int:
+    weight: Any = module.weight
+    return int(weight.shape[1 if isinstance(module, Conv1D) else 0])

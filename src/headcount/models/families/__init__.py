@@ -1,0 +1,1 @@
+"""How each architecture names its attention: regular families in one table, irregular ones a file each."""

@@ -1,0 +1,23 @@
+"""All families by model type."""
+
+from __future__ import annotations
+
+from headcount.errors import UnknownFamily
+from headcount.models.families.albert import ALBERT
+from headcount.models.families.plan import Family
+from headcount.models.families.regular import REGULAR
+from headcount.models.families.without_interface import DEBERTA, MPNET
+
+FAMILIES: dict[str, Family] = {
+    model_type: family for family in (*REGULAR, ALBERT, MPNET, DEBERTA) for model_type in family.model_types
+}
+
+
+def family_of(model_type: str) -> Family:
+    """The family of a config's `model_type`; one that is not known is an error, never a guess."""
+    if model_type not in FAMILIES:
+        raise UnknownFamily(
+            f"models of type {model_type!r} are not understood: no family says where their attention is; "
+            f"known are {', '.join(sorted(FAMILIES))}; docs/architecture.md shows how to add one"
+        )
+    return FAMILIES[model_type]

@@ -1,0 +1,86 @@
+"""The families whose attention runs through transformers' attention interface, each layer with its own weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headcount.models.families.plan import Family, StackPlan
+
+_BERT = StackPlan(
+    stack="encoder", layer="encoder.layer.*", attention="attention.self", output="attention.output.dense",
+    query="query", key="key", value="value", size="attention_head_size",
+)  # fmt: skip
+_LLAMA = StackPlan(
+    stack="decoder", layer="layers.*", attention="self_attn", output="self_attn.o_proj",
+    query="q_proj", key="k_proj", value="v_proj", size="head_dim",
+)  # fmt: skip
+_BART = replace(_LLAMA, output="self_attn.out_proj")
+_T5 = StackPlan(
+    stack="encoder", layer="encoder.block.*", attention="layer.0.SelfAttention", output="layer.0.SelfAttention.o",
+    query="q", key="k", value="v", size="key_value_proj_dim",
+)  # fmt: skip
+
+REGULAR = (
+    Family(
+        ("bert", "roberta", "xlm-roberta", "camembert", "electra"),
+        (_BERT, replace(_BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense")),
+    ),
+    Family(
+        ("distilbert",),
+        (
+            StackPlan(
+                stack="encoder", layer="transformer.layer.*", attention="attention", output="attention.out_lin",
+                query="q_lin", key="k_lin", value="v_lin", size="attention_head_size",
+            ),
+        ),
+    ),
+    Family(
+        ("modernbert",),
+        (
+            StackPlan(
+                stack="encoder", layer="layers.*", attention="attn", output="attn.Wo",
+                query="Wqkv", key="Wqkv", value="Wqkv", size="head_dim", fused="by-part",
+            ),
+        ),
+    ),
+    Family(
+        ("gpt2",),
+        (
+            StackPlan(
+                stack="decoder", layer="h.*", attention="attn", output="attn.c_proj",
+                query="c_attn", key="c_attn", value="c_attn", size="head_dim", fused="by-part",
+            ),
+        ),
+    ),
+    Family(
+        ("gpt_neox",),
+        (
+            StackPlan(
+                stack="decoder", layer="layers.*", attention="attention", output="attention.dense",
+                query="query_key_value", key="query_key_value", value="query_key_value",
+                size="head_size", fused="by-head",
+            ),
+        ),
+    ),
+    Family(("opt",), (replace(_BART, layer="decoder.layers.*"),)),
+    Family(("llama", "mistral", "qwen2", "qwen3"), (_LLAMA,)),
+    Family(
+        ("t5",),
+        (
+            _T5,
+            replace(_T5, stack="decoder", layer="decoder.block.*"),
+            replace(_T5, stack="cross", layer="decoder.block.*",
+                    attention="layer.1.EncDecAttention", output="layer.1.EncDecAttention.o"),
+        ),
+    ),
+    Family(
+        ("bart", "mbart", "marian"),
+        (
+            replace(_BART, stack="encoder", layer="encoder.layers.*"),
+            replace(_BART, layer="decoder.layers.*"),
+            replace(_BART, stack="cross", layer="decoder.layers.*",
+                    attention="encoder_attn", output="encoder_attn.out_proj"),
+        ),
+    ),
+    Family(("vit",), (replace(_LLAMA, stack="encoder", attention="attention", output="attention.o_proj"),)),
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""A model and its tokenizer from a folder or the hub, as plain transformers objects, or one clear line why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
+
+from headcount.errors import ModelUnavailable
+
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
+NEW_WEIGHTS = "headcount_new_weights"
+"""Attribute of a loaded model: the names of the weights that its checkpoint did not have."""
+
+
+def load(
+    name_or_path: str | Path, *, tokenizer: str | Path | None = None, trust_remote_code: bool = False, **options: Any
+) -> tuple[PreTrainedModel, Any]:
+    """The model, in evaluation mode, of the class that its config names, and its tokenizer.
+
+    `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
+    folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
+    """
+    model = load_model(name_or_path, trust_remote_code=trust_remote_code, **options)
+    return model, load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
+
+
+def load_model(name_or_path: str | Path, *, trust_remote_code: bool = False, **options: Any) -> PreTrainedModel:
+    """The model alone; see `load`."""
+    name = str(name_or_path)
+    _check_folder(name)
+    try:
+        config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        kind = _model_class(config, trust_remote_code)
+        if kind is AutoModel:
+            options["trust_remote_code"] = trust_remote_code
+        model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
+    setattr(model, NEW_WEIGHTS, sorted(report["missing_keys"]))
+    loaded: PreTrainedModel = model.eval()
+    return loaded
+
+
+def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
+    """The tokenizer, or the image processor of a vision model."""
+    name = str(name_or_path)
+    _check_folder(name)
+    reason: Exception | None = None
+    for kind in (AutoTokenizer, AutoProcessor):
+        try:
+            return kind.from_pretrained(name, trust_remote_code=trust_remote_code)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+            reason = reason or error
+    assert reason is not None  # no kind succeeded
+    raise ModelUnavailable(
+        f"no tokenizer in {name!r} ({_reason(name, reason)}); give one with tokenizer=, a folder or a hub name"
+    ) from reason
+
+
+def _check_folder(name: str) -> None:
+    """A local folder must be whole; what is not a folder must look like the name of a model on the hub."""
+    folder = Path(name)
+    if not folder.is_dir():
+        if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
+            raise ModelUnavailable(f"got {name!r} for a model; expected a folder with config.json or a hub name")
+        return
+    config = folder / "config.json"
+    if not config.is_file():
+        raise ModelUnavailable(f"the folder {name!r} has no config.json; expected what save_pretrained writes")
+    try:
+        json.loads(config.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise ModelUnavailable(f"{config} cannot be read as JSON ({_first_line(error)}); restore the file") from error
+    if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+        raise ModelUnavailable(f"the folder {name!r} has a config.json but no weights; expected model.safetensors")
+
+
+def _model_class(config: Any, trust_remote_code: bool) -> Any:
+    """The class that the config names; the bare model of its type where it names none."""
+    names = getattr(config, "architectures", None) or []
+    if trust_remote_code and getattr(config, "auto_map", None):
+        return AutoModel
+    return getattr(transformers, names[0], AutoModel) if names else AutoModel
+
+
+def _reason(name: str, error: Exception) -> str:
+    if not Path(name).is_dir() and isinstance(error, OSError):
+        return (
+            "there is no such folder here, and the Hugging Face hub did not give it "
+            "(no connection, offline mode, or no such name); check the name or give a folder"
+        )
+    return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,1 @@
+"""The only room that touches a forward pass: edits of head outputs, observation, replay."""

@@ -1,0 +1,134 @@
+"""Which keys each query may attend to, read from whatever mask the kernel was given, and means over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from headcount.errors import UnknownFamily
+from headcount.trace.attention import AttentionCall
+
+# All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
+_prepared: Any = WeakTensorKeyDictionary()
+
+
+def is_causal(call: AttentionCall) -> bool:
+    """Whether the future is hidden by the kernel itself, with no mask: sdpa and flash do so, eager never."""
+    if call.mask is not None or call.implementation in ("eager", "module") or call.queries == 1:
+        return False
+    flag = call.options.get("is_causal")
+    return bool(getattr(call.block.module, "is_causal", True) if flag is None else flag)
+
+
+def allowed_keys(call: AttentionCall) -> Tensor | None:
+    """Bool [B or 1, 1 or H, Q, K], or None where every query may attend to every key."""
+    mask, keys, device = call.mask, call.value.shape[2], call.value.device
+    if mask is None or (isinstance(mask, Tensor) and mask.ndim == 2):
+        return _from_padding(call, mask, keys, device)
+    if isinstance(mask, Tensor):
+        if mask.dtype.is_floating_point:
+            return mask > torch.finfo(mask.dtype).min / 2
+        return mask.bool()
+    if hasattr(mask, "mask_mod"):
+        from torch.nn.attention.flex_attention import create_mask
+
+        batch, heads = call.value.shape[0], len(call.block.heads)
+        return create_mask(mask.mask_mod, batch, heads, call.queries, keys, device=device)
+    raise UnknownFamily(f"{call.block.name}: got a mask of type {type(mask).__name__}, which is not understood")
+
+
+def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device: torch.device) -> Tensor | None:
+    """Flash kernels take only the padding [B, K] and the window; sdpa takes nothing where causal is all."""
+    flash = "flash" in call.implementation
+    key = torch.arange(keys, device=device)
+    query = torch.arange(call.queries, device=device)[:, None]
+    if flash:
+        query = query + keys - call.queries
+    allowed = torch.ones(1, 1, call.queries, keys, dtype=torch.bool, device=device)
+    window = call.options.get("sliding_window") if flash else None
+    causal = is_causal(call) or (flash and bool(getattr(call.block.module, "is_causal", True)))
+    if causal:
+        allowed = allowed & (key <= query)
+    if window is not None:
+        # Flash counts the window inclusive of the query: a distance of window - 1 is still seen.
+        allowed = allowed & (query - key < window) & (key - query < window)
+    if padding is not None:
+        allowed = allowed & padding.bool()[:, None, None, -keys:]
+    return allowed if causal or window is not None or padding is not None else None
+
+
+def uniform_outputs(call: AttentionCall, places: list[int]) -> Tensor:
+    """The heads' outputs [B, Q, heads, D] if every query attended equally to every key it may attend to.
+
+    A mean of values: no attention map is built. A query that may attend to nothing gets zero.
+    """
+    values = call.value[:, [call.block.groups[place] for place in places]]
+    if is_causal(call):
+        # A static cache is longer than what has been read: the running mean stops at the queries.
+        values = values[:, :, : call.queries]
+        steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
+        means = values.float().cumsum(2).div(steps).to(values.dtype)
+    elif call.mask is None and "flash" not in call.implementation:
+        means = values.mean(2, keepdim=True)
+    else:
+        allowed, count = _rows(call)
+        sums = torch.matmul(allowed.to(values.dtype), values)
+        means = sums / count
+    return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
+
+
+def uniform_weights(call: AttentionCall) -> Tensor:
+    """The uniform attention map [B or 1, 1, Q, K] over the keys that each query may attend to."""
+    allowed = allowed_keys(call)
+    if allowed is None:
+        keys = call.value.shape[2]
+        return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
+    return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
+    """Allowed keys and their number [B, 1, Q or 1, K or 1]; one row where it is the same for all queries."""
+    shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4
+    if shareable and call.mask in _prepared:
+        version, rows = _prepared[call.mask]
+        if version == call.mask._version:
+            return rows  # type: ignore[no-any-return]
+    allowed = allowed_keys(call)
+    assert allowed is not None  # a mask was given
+    # On a GPU the comparison would wait for the device, and the larger product costs nothing there.
+    if allowed.device.type == "cpu" and bool((allowed == allowed[:, :, :1]).all()):
+        allowed = allowed[:, :, :1]
+    rows = allowed, allowed.sum(-1, keepdim=True).clamp(min=1)
+    if shareable:
+        _prepared[call.mask] = call.mask._version, rows
+    return rows
+
+
+def attention_weights(call: AttentionCall) -> Tensor:
+    """The attention map [B, H, Q, K], recomputed as the kernel defines it, in float32 inside the softmax."""
+    if call.weights is not None:
+        return call.weights
+    if call.query is None or call.key is None:
+        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
+    for name in ("s_aux", "sinks", "block_indices"):
+        if call.options.get(name) is not None:
+            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")
+    key = call.key[:, list(call.block.groups)]
+    scale = call.options.get("scaling")
+    scores = call.query @ key.transpose(2, 3) * (call.query.shape[-1] ** -0.5 if scale is None else scale)
+    if call.options.get("softcap") is not None:
+        scores = torch.tanh(scores / call.options["softcap"]) * call.options["softcap"]
+    bias = call.options.get("position_bias")
+    if bias is not None:
+        scores = scores + bias[..., : scores.shape[-1]]
+    if isinstance(call.mask, Tensor) and call.mask.dtype.is_floating_point and call.mask.ndim == 4:
+        scores = scores + call.mask
+    allowed = allowed_keys(call)
+    if allowed is None:
+        return scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
+    scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
+    return weights * allowed

@@ -1,0 +1,152 @@
+"""What an attention module was called with, whatever kernel runs it.
+
+Families that use transformers' attention interface are heard through one function, put over the entry
+of the implementation that the model came with: the model keeps its kernel and its masks, other models
+pass through untouched. The two families that compute attention themselves are heard through hooks.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import Tensor, nn
+
+from headcount.models.anatomy import Attention
+from headcount.trace.hooks import Hook
+
+
+@dataclass
+class AttentionCall:
+    """One call of a layer's attention: query [B, H, Q, D], key and value [B, groups, K, D], the mask as it came.
+
+    `weights` [B, H, Q, K] is there where the module computed it anyway.
+    """
+
+    block: Attention
+    implementation: str
+    value: Tensor
+    mask: Any
+    queries: int
+    query: Tensor | None = None
+    key: Tensor | None = None
+    weights: Tensor | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[AttentionCall], None]
+
+
+def listen(block: Attention, listener: Listener, weights: bool = False) -> Callable[[], None]:
+    """Call `listener` at every call of the layer's attention, until the returned function is called.
+
+    It is called before the output projection. With `weights`, the families that compute attention themselves
+    are asked for their weights, and the call comes when the module has ended.
+    """
+    if block.family.interface:
+        return _listen_at_interface(block, listener)
+    return _listen_at_module(block, listener, weights)
+
+
+_listeners: WeakKeyDictionary[nn.Module, list[tuple[Attention, Listener]]] = WeakKeyDictionary()
+_overrides: dict[tuple[int, str], _Override] = {}
+
+
+class _Override:
+    """The function over one entry of one attention interface, counted, gone when nobody listens any more."""
+
+    def __init__(self, interface: Any, implementation: str) -> None:
+        self.interface, self.implementation, self.count = interface, implementation, 0
+        self.local = interface._local_mapping.get(implementation)
+        self.original = interface.get(implementation)
+
+    def __enter__(self) -> None:
+        if self.count == 0:
+            self.interface[self.implementation] = self
+        self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.count -= 1
+        if self.count:
+            return
+        if self.local is None:
+            del self.interface[self.implementation]
+        else:
+            self.interface[self.implementation] = self.local
+        del _overrides[id(self.interface), self.implementation]
+
+    def __call__(
+        self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        # "eager" has no entry of its own: each family's file holds its function.
+        function = self.original or sys.modules[type(module).__module__].eager_attention_forward
+        output = function(module, query, key, value, mask, *args, **kwargs)
+        for block, listener in tuple(_listeners.get(module, ())):
+            listener(AttentionCall(block, self.implementation, value, mask, query.shape[2], query, key, None, kwargs))
+        return output
+
+
+def _listen_at_interface(block: Attention, listener: Listener) -> Callable[[], None]:
+    module: Any = block.module
+    interface = sys.modules[type(module).__module__].ALL_ATTENTION_FUNCTIONS
+    key = (id(interface), module.config._attn_implementation)
+    override = _overrides.setdefault(key, _Override(interface, key[1]))
+    entry = (block, listener)
+    override.__enter__()
+    _listeners.setdefault(module, []).append(entry)
+
+    def stop() -> None:
+        _listeners[module].remove(entry)
+        if not _listeners[module]:
+            del _listeners[module]
+        override.__exit__()
+
+    return stop
+
+
+def _listen_at_module(block: Attention, listener: Listener, weights: bool) -> Callable[[], None]:
+    """MPNet and DeBERTa-v2: the mask from the arguments, values from the projection, weights from the output."""
+    module = block.module
+    signature = inspect.signature(module.forward)
+    seen: dict[str, Any] = {}
+
+    def before(_: nn.Module, args: Any, kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        seen["mask"] = bound.arguments.get("attention_mask")
+        seen["asked"] = bound.arguments.get("output_attentions", False)
+        if weights:
+            bound.arguments["output_attentions"] = True
+        return bound.args, bound.kwargs
+
+    def keep_value(_: nn.Module, __: Any, output: Tensor) -> None:
+        seen["value"] = output.unflatten(-1, (-1, block.head_size)).transpose(1, 2)
+        if not weights:  # values come last before the output projection, which MPNet calls inside the module
+            tell(None)
+
+    def after(_: nn.Module, __: Any, output: Any) -> Any:
+        if not weights:
+            return None
+        tell(output[1])
+        if seen["asked"]:
+            return None
+        return output[:1] if block.output_name.startswith(block.name) else (output[0], None)
+
+    def tell(found: Tensor | None) -> None:
+        value = seen["value"]
+        listener(AttentionCall(block, "module", value, seen["mask"], value.shape[2], weights=found))
+
+    handles = [
+        module.register_forward_pre_hook(Hook(before), with_kwargs=True),
+        block.projection("value")[0].register_forward_hook(Hook(keep_value)),
+        module.register_forward_hook(Hook(after)),
+    ]
+
+    def stop() -> None:
+        for handle in handles:
+            handle.remove()
+
+    return stop

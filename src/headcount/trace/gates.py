@@ -1,0 +1,82 @@
+"""Gates: numbers that multiply the outputs of heads, differentiable; what `head_mask` was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.core.heads import Layout
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import read_anatomy
+from headcount.trace.attention import AttentionCall
+from headcount.trace.wiring import Edit, OutputEdit, Place, edited
+
+
+class Gate(OutputEdit):
+    """Multiplies each head's output by its gate: gates [head], or [example, head]."""
+
+    def __init__(self, gates: Tensor) -> None:
+        self.gates = gates
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        gates = self.gates.to(outputs)
+        return outputs * (gates[:, None, :, None] if gates.ndim == 2 else gates[:, None])
+
+
+@contextmanager
+def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
+    """Multiply every head's output by its gate, before the output projection.
+
+    `gates` is a tensor [layer, head], or [example, layer, head] for a gate of each example's own; a dict
+    of such tensors by stack for an encoder-decoder (stacks that it leaves out are not gated). Gradients
+    flow to the gates: after `loss.backward()`, `gates.grad` is what `head_mask.grad` was.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
+    >>> gates = torch.ones(2, 4, requires_grad=True)
+    >>> with gated(model, gates):
+    ...     model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state[0, 0, 0].backward()
+    >>> gates.grad.shape
+    torch.Size([2, 4])
+    """
+    anatomy = read_anatomy(model)
+    by_stack = check_gates(gates, anatomy.layout)
+    edits: dict[Place, Edit] = {}
+    for stack, tensor in by_stack.items():
+        for block in anatomy.stacks[stack]:
+            edits[stack, block.layer] = Gate(tensor[..., block.layer, list(block.heads)])
+    with edited(model, edits, "the gates"):
+        yield model
+
+
+def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:
+    """The gates by stack, of the right shape and finite, or an error that says what was expected."""
+    stacks = list(layout.stacks)
+    if not isinstance(gates, Mapping):
+        if len(stacks) > 1:
+            raise InvalidOption(
+                f"got one tensor of gates for a model with several stacks; expected a dict with some of {stacks}"
+            )
+        gates = {stacks[0]: gates}
+    if not gates:
+        raise InvalidOption(f"got an empty dict of gates; expected some of {stacks}")
+    checked = {}
+    for stack, given in gates.items():
+        if stack not in layout.stacks:
+            raise InvalidOption(f"got gates for the stack {stack!r}; the model has {', '.join(stacks)}")
+        tensor = torch.as_tensor(given)
+        shape = (layout.layers(stack), layout.width(stack))
+        if tensor.ndim not in (2, 3) or tuple(tensor.shape[-2:]) != shape:
+            raise InvalidOption(
+                f"got gates of shape {list(tensor.shape)} for the {stack}; expected [layer, head] = {list(shape)}"
+            )
+        tensor = tensor if tensor.is_floating_point() else tensor.float()
+        if not bool(torch.isfinite(tensor.detach()).all()):
+            raise InvalidOption(f"got gates for the {stack} with NaN or infinity; expected finite numbers")
+        checked[str(stack)] = tensor
+    return checked

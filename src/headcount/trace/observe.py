@@ -1,0 +1,162 @@
+"""What the heads did in one batch: attention maps, head outputs and their gradients, under any kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.trace.attention import AttentionCall
+from headcount.trace.wiring import OutputEdit, Place, edited
+
+
+@dataclass
+class Observation:
+    """What was seen, by stack. Heads that the model no longer has are NaN.
+
+    `maps`, `map_gradients`: [layer, head, example, query, key].
+    `outputs`, `output_gradients`: [layer, head, example, query, size].
+    `result`: what the model returned.
+    """
+
+    maps: dict[str, Tensor] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)
+    map_gradients: dict[str, Tensor] = field(default_factory=dict)
+    output_gradients: dict[str, Tensor] = field(default_factory=dict)
+    result: Any = None
+
+
+class _Record(OutputEdit):
+    """Keeps a layer's head outputs [B, Q, heads, size] and passes them on."""
+
+    def __init__(self, gradients: bool) -> None:
+        self.gradients = gradients
+        self.seen: Tensor | None = None
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        if self.gradients and not outputs.requires_grad:
+            outputs = outputs.detach().requires_grad_()
+        self.seen = outputs
+        return outputs
+
+
+def observe(
+    model: PreTrainedModel,
+    inputs: Mapping[str, Any],
+    maps: bool = True,
+    outputs: bool = True,
+    gradients: bool = False,
+    objective: Callable[[Any], Tensor] | None = None,
+) -> Observation:
+    """Attention maps, head outputs and, if asked, the gradients of a loss in both, for one batch.
+
+    The loss is the model's own (`inputs` hold labels), or `objective(result)`. Rows of a map that may attend
+    to nothing are zero. Inside `ablated` and `gated` what is seen is what the model then computes with.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9)).eval()
+    >>> observe(model, {"input_ids": torch.tensor([[1, 2, 3]])}).maps["encoder"].shape
+    torch.Size([2, 4, 1, 3, 3])
+    """
+    anatomy = read_anatomy(model)
+    called = _stacks_called(anatomy, inputs)
+    records: dict[Place, _Record] = {
+        (block.stack, block.layer): _Record(gradients) for block in anatomy if block.stack in called
+    }
+    calls: dict[Place, AttentionCall] = {}
+    weights: dict[Place, Tensor] = {}
+
+    def listener(call: AttentionCall) -> None:
+        place = (call.block.stack, call.block.layer)
+        if gradients:
+            calls[place] = call
+        if maps:
+            weights[place] = wiring.weights(call).detach()
+
+    listens = listener if maps or gradients else None
+    with edited(model, records, "observation", listens) as wiring, torch.set_grad_enabled(gradients):
+        result = model(**inputs)
+    seen = Observation(result=result)
+    if maps:
+        seen.maps = _by_stack(anatomy, weights, (0, 1, 2, 3))
+    if outputs:
+        found = {place: record.seen.detach() for place, record in records.items() if record.seen is not None}
+        seen.outputs = _by_stack(anatomy, found, (0, 2, 1, 3))
+    if gradients:
+        _add_gradients(seen, anatomy, records, calls, _loss(result, objective), maps)
+    return seen
+
+
+def _add_gradients(
+    seen: Observation, anatomy: Anatomy, records: dict[Place, _Record], calls: dict[Place, AttentionCall],
+    loss: Tensor, maps: bool,
+) -> None:  # fmt: skip
+    places = list(records)
+    found = torch.autograd.grad(loss, [_seen(records[place]) for place in places], allow_unused=True)
+    by_place = {
+        place: torch.zeros_like(_seen(records[place])) if gradient is None else gradient
+        for place, gradient in zip(places, found, strict=True)
+    }
+    seen.output_gradients = _by_stack(anatomy, by_place, (0, 2, 1, 3))
+    if maps:
+        # A head's output is its map times its values, so the map's gradient is the output's times the values.
+        by_map = {
+            place: torch.einsum("bqhd,bhkd->bhqk", gradient, _values(calls[place])).detach()
+            for place, gradient in by_place.items()
+        }
+        seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
+
+
+def _seen(record: _Record) -> Tensor:
+    assert record.seen is not None  # the session has checked that every layer was reached
+    return record.seen
+
+
+def _values(call: AttentionCall) -> Tensor:
+    return call.value[:, list(call.block.groups)]
+
+
+def _loss(result: Any, objective: Callable[[Any], Tensor] | None) -> Tensor:
+    loss = objective(result) if objective is not None else getattr(result, "loss", None)
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        raise InvalidOption(
+            "gradients need a loss: give labels in the inputs, or objective=, a function of the model's result to one number"
+        )
+    return loss
+
+
+def _stacks_called(anatomy: Anatomy, inputs: Mapping[str, Any]) -> set[str]:
+    """The stacks that a pass with these inputs goes through."""
+    stacks = set(anatomy.stacks)
+    if "encoder_outputs" in inputs:
+        stacks -= {"encoder"}
+    if "encoder" not in anatomy.stacks and "encoder_hidden_states" not in inputs:
+        stacks -= {"cross"}
+    return stacks
+
+
+def _by_stack(anatomy: Anatomy, found: Mapping[Place, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
+    """Tensors [layer, head, example, ...] by stack from one tensor a layer, permuted to [example, head, ...]."""
+    by_stack = {}
+    for stack, layers in anatomy.stacks.items():
+        width = anatomy.layout.width(stack)
+        tensors = [_full(block, found[stack, block.layer].permute(order), width)
+                   for block in layers if (stack, block.layer) in found]  # fmt: skip
+        if tensors:
+            by_stack[stack] = torch.stack(tensors).transpose(1, 2)
+    return by_stack
+
+
+def _full(block: Attention, tensor: Tensor, width: int) -> Tensor:
+    """[example, width, ...]: the heads at their numbers, NaN where the layer has none."""
+    if block.heads == tuple(range(width)):
+        return tensor
+    full = tensor.new_full((tensor.shape[0], width, *tensor.shape[2:]), float("nan"))
+    full[:, list(block.heads)] = tensor
+    return full

@@ -1,0 +1,161 @@
+"""The table of families: a tiny model of each, with weights large enough that attention is far from uniform."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import transformers as tf
+
+LAYERS, HEADS, VOCABULARY, LENGTH = 3, 4, 60, 9
+_SMALL = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "intermediate_size": 40,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+_SIDES = {
+    "vocab_size": VOCABULARY,
+    "d_model": 32,
+    "encoder_layers": LAYERS,
+    "decoder_layers": LAYERS,
+    "encoder_attention_heads": HEADS,
+    "decoder_attention_heads": HEADS,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 40,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 1,
+    "forced_eos_token_id": None,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    config: str
+    options: dict[str, Any] = field(default_factory=dict)
+    kind: str = "encoder"  # encoder | decoder | pair (encoder-decoder) | vision
+    kernels: tuple[str, ...] = ("sdpa", "eager")
+
+    def make_config(self) -> Any:
+        return getattr(tf, self.config)(**self.options)
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        return {"pair": ("encoder", "decoder", "cross"), "decoder": ("decoder",)}.get(self.kind, ("encoder",))
+
+    def spell(self, word: str) -> list[str]:
+        """The word for every stack of the model."""
+        return [f"{stack}.{word}" if self.kind == "pair" else word for stack in self.stacks]
+
+
+def _words(name: str, config: str, **options: Any) -> Case:
+    return Case(name, config, _SMALL | options)
+
+
+def _decoder(name: str, config: str, **options: Any) -> Case:
+    return Case(name, config, _SMALL | options, kind="decoder")
+
+
+CASES = (
+    _words("bert", "BertConfig"),
+    _words("roberta", "RobertaConfig"),
+    _words("xlm-roberta", "XLMRobertaConfig"),
+    _words("electra", "ElectraConfig", embedding_size=16),
+    _words("albert", "AlbertConfig", embedding_size=16),
+    Case("distilbert", "DistilBertConfig",
+         {"vocab_size": VOCABULARY, "dim": 32, "n_layers": LAYERS, "n_heads": HEADS, "hidden_dim": 40}),
+    _words("modernbert", "ModernBertConfig", global_attn_every_n_layers=2, local_attention=4,
+           cls_token_id=1, sep_token_id=2),
+    Case("mpnet", "MPNetConfig", _SMALL | {"pad_token_id": 1, "bos_token_id": 0}, kernels=("eager",)),
+    Case("deberta-v2", "DebertaV2Config",
+         _SMALL | {"relative_attention": True, "position_buckets": 8, "pos_att_type": ["c2p", "p2c"],
+                   "conv_kernel_size": 3, "norm_rel_ebd": "layer_norm", "share_att_key": True}, kernels=("eager",)),
+    Case("gpt2", "GPT2Config", {"vocab_size": VOCABULARY, "n_embd": 32, "n_layer": LAYERS, "n_head": HEADS,
+                                "n_positions": 64, "bos_token_id": 1, "eos_token_id": 2}, kind="decoder"),
+    Case("opt", "OPTConfig", {key: value for key, value in _SMALL.items() if key != "intermediate_size"}
+         | {"ffn_dim": 40, "word_embed_proj_dim": 32, "activation_function": "gelu"}, kind="decoder"),
+    _decoder("gpt_neox", "GPTNeoXConfig"),
+    _decoder("llama", "LlamaConfig", num_key_value_heads=2),
+    _decoder("qwen2", "Qwen2Config", num_key_value_heads=2),
+    _decoder("qwen3", "Qwen3Config", num_key_value_heads=1, head_dim=8),
+    _decoder("mistral", "MistralConfig", num_key_value_heads=2, sliding_window=4, head_dim=8),
+    Case("t5", "T5Config", {"vocab_size": VOCABULARY, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": LAYERS,
+                            "num_heads": HEADS, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1, "feed_forward_proj": "gated-gelu"},
+         kind="pair"),
+    Case("bart", "BartConfig", _SIDES, kind="pair"),
+    Case("marian", "MarianConfig", _SIDES, kind="pair"),
+    Case("vit", "ViTConfig", {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
+                              "intermediate_size": 40, "image_size": 12, "patch_size": 4}, kind="vision"),
+)  # fmt: skip
+BY_NAME = {case.name: case for case in CASES}
+
+
+@functools.cache
+def _state(name: str, kernel: str, head: str) -> Any:
+    case = BY_NAME[name]
+    config = case.make_config()
+    config.num_labels = 3
+    torch.manual_seed(7)
+    model = getattr(tf, head).from_config(config, attn_implementation=kernel).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.35)
+    return model
+
+
+def tiny(name: str, kernel: str = "sdpa", head: str = "AutoModel") -> Any:
+    """A fresh tiny model of the family, the same weights every time."""
+    return copy.deepcopy(_state(name, kernel, head))
+
+
+def inputs(case: Case, padding: str = "none", batch: int = 3, seed: int = 1) -> dict[str, torch.Tensor]:
+    """A batch for the model; with padding the examples have different lengths."""
+    generator = torch.Generator().manual_seed(seed)
+    if case.kind == "vision":
+        return {"pixel_values": torch.randn(batch, 3, 12, 12, generator=generator)}
+    ids = torch.randint(3, VOCABULARY, (batch, LENGTH), generator=generator)
+    mask = torch.ones_like(ids)
+    if padding != "none":
+        for row in range(1, batch):
+            gone = 2 * row
+            if padding == "right":
+                mask[row, LENGTH - gone :] = 0
+            else:
+                mask[row, :gone] = 0
+        ids = ids.masked_fill(mask == 0, case.options.get("pad_token_id", 0))
+    batch_inputs = {"input_ids": ids, "attention_mask": mask}
+    if case.kind == "pair":
+        batch_inputs["decoder_input_ids"] = torch.randint(3, VOCABULARY, (batch, 6), generator=generator)
+    return batch_inputs
+
+
+def run(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The last hidden state at real positions: what padding positions hold means nothing."""
+    with torch.no_grad():
+        hidden = model(**batch).last_hidden_state
+    if "attention_mask" in batch and "decoder_input_ids" not in batch:
+        return hidden[batch["attention_mask"].bool()]
+    return hidden.flatten(0, 1)
+
+
+def all_cases() -> list[tuple[Case, str, str]]:
+    """Every family with every kernel and every padding that it can have."""
+    found = []
+    for case in CASES:
+        for kernel in case.kernels:
+            for padding in ("none",) if case.kind == "vision" else ("none", "right", "left"):
+                found.append((case, kernel, padding))
+    return found
