@@ -7,9 +7,9 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-import pytest  # noqa: E402
-import torch  # noqa: E402
-import transformers  # noqa: E402
+import pytest
+import torch
+import transformers
 
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()

@@ -76,7 +76,7 @@ def own_maps(model: Any, batch: dict[str, torch.Tensor]) -> dict[str, tuple[torc
 
 def real_queries(case: Case, stack: str, batch: dict[str, torch.Tensor]) -> Any:
     """An index [example, all heads, real queries] into maps [example, head, query, key]."""
-    if case.kind == "vision" or stack in ("decoder", "cross") and case.kind == "pair":
+    if case.kind == "vision" or (stack in ("decoder", "cross") and case.kind == "pair"):
         return slice(None)
     mask = batch["attention_mask"].bool()
     return mask[:, None, :].expand(-1, 4, -1)

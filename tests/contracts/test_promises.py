@@ -15,7 +15,9 @@ from headcount.models.anatomy import read_anatomy
 from tests.contracts import naive
 from tests.contracts.zoo import CASES, HEADS, LAYERS, Case, all_cases, inputs, run, tiny
 
-EVERY = pytest.mark.parametrize(("case", "kernel", "padding"), all_cases(), ids=lambda value: getattr(value, "name", value))
+EVERY = pytest.mark.parametrize(
+    ("case", "kernel", "padding"), all_cases(), ids=lambda value: getattr(value, "name", value)
+)
 FAMILY = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -83,7 +85,10 @@ def test_nothing_stays_behind(case: Case, how: str) -> None:
     for _ in range(2):
         with hc.ablated(model, case.spell("L1H2"), how=how, reference=reference):
             once = run(model, batch)
-            with hc.ablated(model, case.spell("L0"), how=how, reference=reference), hc.gated(model, gates_like(case, 0.5)):
+            with (
+                hc.ablated(model, case.spell("L0"), how=how, reference=reference),
+                hc.gated(model, gates_like(case, 0.5)),
+            ):
                 run(model, batch)
             assert torch.equal(run(model, batch), once), "an inner context took the outer one's edits along"
         assert torch.equal(run(model, batch), plain)
@@ -103,8 +108,9 @@ def test_an_error_in_the_pass_leaves_nothing(case: Case) -> None:
     model, batch = tiny(case.name, case.kernels[0]), inputs(case)
     plain = run(model, batch)
     wrong = {key: value[0, 0] for key, value in batch.items()}
-    with pytest.raises((ValueError, IndexError, RuntimeError, AttributeError, TypeError)), hc.ablated(
-        model, case.spell("L0H1"), how="uniform"
+    with (
+        pytest.raises((ValueError, IndexError, RuntimeError, AttributeError, TypeError)),
+        hc.ablated(model, case.spell("L0H1"), how="uniform"),
     ):
         run(model, wrong)
     assert torch.equal(run(model, batch), plain)

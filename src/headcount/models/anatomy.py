@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from torch import nn
@@ -20,12 +21,17 @@ from headcount.models.families.registry import family_of
 
 @dataclass(frozen=True)
 class WeightSlice:
-    """The entries `start` to `stop` of a parameter along `dim` that belong to one head."""
+    """The entries `start` to `stop` of a parameter along `dim` that belong to one head.
 
+    `role` is query, key, value or output; `shape` is the shape of that part of the parameter.
+    """
+
+    role: str
     parameter: str
     dim: int
     start: int
     stop: int
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +83,23 @@ class Attention:
                 row += part * len(self.heads)
             elif self.plan.fused == "by-head":
                 row = 3 * row + part
-            start, stop = row * self.head_size, (row + 1) * self.head_size
-            yield WeightSlice(f"{name}.weight", dim, start, stop)
+            yield self._slice(role, f"{name}.weight", module.weight, dim, row)
             if module.bias is not None:
-                yield WeightSlice(f"{name}.bias", 0, start, stop)
+                yield self._slice(role, f"{name}.bias", module.bias, 0, row)
         dim = 0 if isinstance(self.output, Conv1D) else 1
-        yield WeightSlice(f"{self.output_name}.weight", dim, place * self.head_size, (place + 1) * self.head_size)
+        yield self._slice("output", f"{self.output_name}.weight", self.output.weight, dim, place)
+
+    def _slice(self, role: str, name: str, parameter: Any, dim: int, row: int) -> WeightSlice:
+        start, stop = row * self.head_size, (row + 1) * self.head_size
+        shape = list(parameter.shape)
+        shape[dim] = self.head_size
+        return WeightSlice(role, name, dim, start, stop, tuple(shape))
+
+    def parameters(self, head: int) -> int:
+        """How many parameters are the head's own; keys and values are divided among the readers of a group."""
+        readers = self.groups.count(self.groups[self.place(head)])
+        sizes = [(part.role, prod(part.shape)) for part in self.slices(head)]
+        return round(sum(size / readers if role in ("key", "value") else size for role, size in sizes))
 
     def projection(self, role: str) -> tuple[Any, str]:
         """The module that computes `query`, `key` or `value`, and its name in the model."""
@@ -186,7 +203,9 @@ def _attention(
     )  # fmt: skip
 
 
-def _uses(layers: tuple[Attention, ...], model: PreTrainedModel, modules: dict[str, nn.Module]) -> tuple[Attention, ...]:
+def _uses(
+    layers: tuple[Attention, ...], model: PreTrainedModel, modules: dict[str, nn.Module]
+) -> tuple[Attention, ...]:
     """ALBERT: the layers in the order of the pass, each one a use of one of the modules."""
     place = re.compile(r".*\.(\d+)\.albert_layers\.(\d+)")
     by_place = {tuple(map(int, place.fullmatch(one.layer_name).groups())): one for one in layers}  # type: ignore[union-attr]

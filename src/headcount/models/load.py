@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
+import huggingface_hub
 import transformers
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
 from headcount.errors import ModelUnavailable
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
+TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
 NEW_WEIGHTS = "headcount_new_weights"
 """Attribute of a loaded model: the names of the weights that its checkpoint did not have."""
 
@@ -33,12 +41,14 @@ def load_model(name_or_path: str | Path, *, trust_remote_code: bool = False, **o
     name = str(name_or_path)
     _check_folder(name)
     try:
-        config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        options.setdefault("local_files_only", _no_connection(name))
+        config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
         kind = _model_class(config, trust_remote_code)
         if kind is AutoModel:
             options["trust_remote_code"] = trust_remote_code
-        model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        with _no_progress_bar():
+            model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
     setattr(model, NEW_WEIGHTS, sorted(report["missing_keys"]))
     loaded: PreTrainedModel = model.eval()
@@ -49,10 +59,16 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
     """The tokenizer, or the image processor of a vision model."""
     name = str(name_or_path)
     _check_folder(name)
+    folder = Path(name)
+    if folder.is_dir() and not any(path for pattern in TOKENIZERS for path in folder.glob(pattern)):
+        # transformers would build a tokenizer with an empty vocabulary and say nothing.
+        raise ModelUnavailable(f"no tokenizer in the folder {name!r}; give one with tokenizer=, a folder or a hub name")
     reason: Exception | None = None
     for kind in (AutoTokenizer, AutoProcessor):
         try:
-            return kind.from_pretrained(name, trust_remote_code=trust_remote_code)
+            return kind.from_pretrained(
+                name, trust_remote_code=trust_remote_code, local_files_only=_no_connection(name)
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
             reason = reason or error
     assert reason is not None  # no kind succeeded
@@ -64,7 +80,7 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
 def _check_folder(name: str) -> None:
     """A local folder must be whole; what is not a folder must look like the name of a model on the hub."""
     folder = Path(name)
-    if not folder.is_dir():
+    if not name.strip() or not folder.is_dir():
         if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
             raise ModelUnavailable(f"got {name!r} for a model; expected a folder with config.json or a hub name")
         return
@@ -77,6 +93,39 @@ def _check_folder(name: str) -> None:
         raise ModelUnavailable(f"{config} cannot be read as JSON ({_first_line(error)}); restore the file") from error
     if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
         raise ModelUnavailable(f"the folder {name!r} has a config.json but no weights; expected model.safetensors")
+
+
+def _where(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say where the files are: they hold for the config as for the weights."""
+    return {
+        key: options[key]
+        for key in ("revision", "cache_dir", "token", "subfolder", "local_files_only")
+        if key in options
+    }
+
+
+def _no_connection(name: str) -> bool:
+    """Whether the hub's name cannot even be looked up: then only the cache is asked, at once and without retries."""
+    if Path(name).is_dir() or getproxies():
+        return Path(name).is_dir()
+    host = urlsplit(huggingface_hub.constants.ENDPOINT).hostname
+    try:
+        socket.getaddrinfo(host, 443)
+    except OSError:
+        return True
+    return False
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Loading from disk takes a second; its bar would stand in every output."""
+    shown = transformers.utils.logging.is_progress_bar_enabled()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers.utils.logging.enable_progress_bar()
 
 
 def _model_class(config: Any, trust_remote_code: bool) -> Any:

@@ -127,8 +127,7 @@ def attention_weights(call: AttentionCall) -> Tensor:
     if isinstance(call.mask, Tensor) and call.mask.dtype.is_floating_point and call.mask.ndim == 4:
         scores = scores + call.mask
     allowed = allowed_keys(call)
-    if allowed is None:
-        return scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
-    scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
-    weights = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
-    return weights * allowed
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    weights: Tensor = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
+    return weights if allowed is None else weights * allowed

@@ -126,7 +126,8 @@ def _loss(result: Any, objective: Callable[[Any], Tensor] | None) -> Tensor:
     loss = objective(result) if objective is not None else getattr(result, "loss", None)
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         raise InvalidOption(
-            "gradients need a loss: give labels in the inputs, or objective=, a function of the model's result to one number"
+            "gradients need a loss: give labels in the inputs, "
+            "or objective=, a function from the model's result to one number"
         )
     return loss
 

@@ -176,10 +176,16 @@ class Wiring:
 
         def after(*_: Any) -> None:
             for session in self.sessions:
-                session.passes += 1
                 session.check(self.layout)
 
+        def passing(*_: Any) -> None:
+            for session in self.sessions:
+                session.passes += 1
+
         handles = [model.register_forward_hook(Hook(after))]
+        # A part of the model can be called alone: its first layer tells that a pass was made.
+        for layers in self.anatomy.stacks.values():
+            handles.append(layers[0].layer_module.register_forward_pre_hook(Hook(passing)))
         for module in {id(model): model, id(model.base_model): model.base_model}.values():
             handles.append(module.register_forward_pre_hook(Hook(before), with_kwargs=True))
 
@@ -208,7 +214,7 @@ def edited(
     try:
         wiring.enter(model, session)
         yield wiring
-        if session.passes or session.hits:
+        if session.passes:
             session.check(wiring.layout)
     finally:
         wiring.leave(session)

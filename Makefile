@@ -1,0 +1,38 @@
+# Two commands from nothing: `make demo` shows Headcount at work, `make test` checks everything.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check install install-dev chromium clean
+
+demo: install
+	$(BIN)/headcount demo --out demo-out
+
+test: install-dev chromium check
+	$(BIN)/pytest
+
+check: install-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+install: .venv/installed
+install-dev: .venv/installed-dev
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+# The tests of the page drive a real Chromium; where Debian's packages cannot be had, they are skipped.
+chromium:
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && \
+	  apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq chromium >/dev/null 2>&1; } || \
+	  echo "no chromium here: the tests of the page will be skipped"
+
+clean:
+	rm -rf .venv demo-out build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,76 @@
+"""`headcount heads`: which heads a model has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from headcount.models.anatomy import Anatomy, Attention
+
+
+def heads(
+    model: str,
+    /,
+    *,
+    pick: Annotated[str | None, Parameter(help="Heads to look up, such as 'L3H7,L5': shows what they name.")] = None,
+    trust_remote_code: Annotated[bool, Parameter(help="Run code that comes with the model.")] = False,
+) -> None:
+    """Show the stacks, layers, heads, key/value groups and parameters of a model.
+
+    Example: headcount heads path/to/model --pick "L3H7,L5"
+
+    Parameters
+    ----------
+    model
+        A folder written by save_pretrained, or a name on the Hugging Face hub.
+    """
+    from rich.console import Console
+
+    from headcount.core.heads import HeadSet
+    from headcount.errors import UnknownHead
+    from headcount.models.anatomy import read_anatomy
+    from headcount.models.load import load_model
+
+    loaded = load_model(model, trust_remote_code=trust_remote_code)
+    anatomy = read_anatomy(loaded)
+    console = Console()
+    if pick is not None:
+        chosen = HeadSet.of(pick, anatomy.layout)
+        if not chosen:
+            raise UnknownHead("got no heads to pick; expected at least one, such as 'L3H7'")
+        console.print(chosen.plan(), markup=False, highlight=False)
+        return
+    console.print(heads_table(anatomy))
+    console.print(
+        f"{type(loaded).__name__}, {loaded.num_parameters():,} parameters, {anatomy.layout.count} heads. "
+        f"The first is {anatomy.layout.spell(next(iter(anatomy.layout)))}; "
+        "layers and heads are counted from 0.",
+        highlight=False,
+    )
+
+
+def heads_table(anatomy: Anatomy) -> Table:
+    """A row for each stack, or for each run of like layers in it."""
+    from rich.table import Table
+
+    table = Table("stack", "layers", "heads a layer", "key/value groups", "head size", "parameters a head")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for stack, layers in anatomy.stacks.items():
+        rows = [_row(block) for block in layers]
+        start = 0
+        for number, row in enumerate(rows):
+            if number + 1 == len(rows) or rows[number + 1] != row:
+                span = f"L{start}" if start == number else f"L{start}-L{number}"
+                table.add_row(stack, span, *row)
+                start = number + 1
+    return table
+
+
+def _row(block: Attention) -> tuple[str, ...]:
+    size = f"{block.parameters(block.heads[0]):,}" if block.heads else "-"
+    return str(len(block.heads)), str(block.kv_heads), str(block.head_size), size

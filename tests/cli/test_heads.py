@@ -1,0 +1,29 @@
+"""The table of heads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headcount.cli.main import main
+from tests.contracts.zoo import tiny
+
+
+def test_the_table_says_what_the_model_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny("llama").save_pretrained(tmp_path / "llama")
+    tiny("t5").save_pretrained(tmp_path / "t5")
+    assert main(["heads", str(tmp_path / "llama")]) == 0
+    shown = capsys.readouterr().out
+    # 4 heads of size 8 read 2 key/value groups; a head owns its query and output, and half of a key and value.
+    assert ["decoder", "L0-L2", "4", "2", "8", str(8 * 32 * 3)] == shown.splitlines()[4].replace("│", " ").split()
+    assert "12 heads" in shown
+    assert main(["heads", str(tmp_path / "t5")]) == 0
+    shown = capsys.readouterr().out
+    assert all(stack in shown for stack in ("encoder", "decoder", "cross", "encoder.L0H0"))
+
+
+def test_pick_shows_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny("bert").save_pretrained(tmp_path)
+    assert main(["heads", str(tmp_path), "--pick", "L0H1-2, L2"]) == 0
+    assert "6 of 12 heads" in capsys.readouterr().out

@@ -1,0 +1,61 @@
+"""Every expected error is one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headcount.cli.main import main
+from tests.contracts.zoo import tiny
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    tiny("bert").save_pretrained(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["heads", "{model}", "--pick", "L12H0"], "L0 to L2"),
+        (["heads", "{model}", "--pick", "L3H"], "expected L3H7"),
+        (["heads", "{model}", "--pick", ""], "at least one"),
+        (["heads", "{model}", "--pick", "cross.L0"], "no stack 'cross'"),
+        (["heads", "no-such-model"], "hub did not give it"),
+        (["heads"], "MODEL"),
+        (["heads", "{model}", "--colour", "red"], "--colour"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_input(folder: Path, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word.format(model=folder) for word in arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("headcount: ")
+    assert expected in captured.err
+
+
+def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "heads" in shown
+    assert "Example" in shown
+
+
+def test_the_program_starts_without_torch() -> None:
+    """Help must be quick: no heavy import before a verb runs."""
+    code = "import sys, headcount.cli.main; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_exit_code_of_the_process() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "headcount.cli.main", "heads", "/no/such"], capture_output=True, check=False
+    )
+    assert done.returncode == 2

@@ -1,0 +1,74 @@
+"""Spelling, sets and plans of heads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headcount.core.heads import Head, HeadSet, Layout
+from headcount.errors import UnknownHead
+
+BERT = Layout.even({"encoder": (12, 12)})
+MARIAN = Layout.even({"encoder": (6, 8), "decoder": (6, 8), "cross": (6, 8)})
+PRUNED = Layout({"encoder": ((0, 2, 3), (), (1,))})
+
+
+def some_heads(layout: Layout) -> st.SearchStrategy[HeadSet]:
+    return st.frozensets(st.sampled_from(list(layout))).map(lambda heads: HeadSet(heads, layout))
+
+
+@given(st.sampled_from([BERT, MARIAN, PRUNED]).flatmap(some_heads))
+def test_what_is_printed_is_read_back(heads: HeadSet) -> None:
+    assert HeadSet.of(str(heads), heads.layout) == heads
+    assert HeadSet.of([heads.layout.spell(head) for head in heads], heads.layout) == heads
+
+
+@given(some_heads(BERT), some_heads(BERT))
+def test_set_operations(first: HeadSet, second: HeadSet) -> None:
+    assert len(first | second) + len(first & second) == len(first) + len(second)
+    assert (first - second) & second == HeadSet.none(BERT)
+    assert ~first | first == HeadSet.all(BERT)
+    assert sum(len(numbers) for numbers in first.by_layer().values()) == len(first)
+
+
+def test_order_is_that_of_the_model() -> None:
+    heads = list(HeadSet.of("cross.L0H1 encoder.L5H0 decoder.L2H2 encoder.L0H3", MARIAN))
+    assert [head.stack for head in heads] == ["encoder", "encoder", "decoder", "cross"]
+
+
+def test_names_of_all_kinds() -> None:
+    assert len(HeadSet.of("L3", BERT)) == 12
+    assert len(HeadSet.of(["L3H0-5", "L3H4"], BERT)) == 6
+    assert len(HeadSet.of("encoder.L3H1", BERT)) == 1
+    assert len(HeadSet.of(Head("encoder", 3, 1), BERT)) == 1
+    assert str(HeadSet.of("L0", PRUNED)) == "L0"
+    assert str(HeadSet.of("L0H2-3", PRUNED)) == "L0H2-3"
+
+
+def test_plan_can_be_printed() -> None:
+    plan = HeadSet.of("L0H1-2, L11", BERT).plan()
+    assert "L0  heads 1-2  (2 of 12)" in plan
+    assert plan.endswith("14 of 144 heads")
+
+
+@pytest.mark.parametrize(
+    ("names", "layout", "expected"),
+    [
+        ("L12H0", BERT, "L0 to L11"),
+        ("L3H12", BERT, "0-11 heads"),
+        ("L3H", BERT, "expected L3H7"),
+        ("l3h7", BERT, "expected L3H7"),
+        ("L3H5-2", BERT, "0-11 heads"),
+        ("cross.L3H7", BERT, "no stack 'cross'"),
+        ("L3H7", MARIAN, "encoder.L3H7, decoder.L3H7, cross.L3H7"),
+        ("cross.L6", MARIAN, "in its cross"),
+        ("L0H1", PRUNED, "has 0, 2-3 heads"),
+        ([3], BERT, "expected a string"),
+    ],
+)
+def test_a_wrong_name_says_what_is_right(names: object, layout: Layout, expected: str) -> None:
+    with pytest.raises(UnknownHead) as caught:
+        HeadSet.of(names, layout)  # type: ignore[arg-type]
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)

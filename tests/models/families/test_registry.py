@@ -1,0 +1,23 @@
+"""Every family is found by its model type; an unknown one is an error that lists the known ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from headcount.errors import UnknownFamily
+from headcount.models.families.registry import FAMILIES, family_of
+from tests.contracts.zoo import CASES
+
+
+def test_every_tested_family_is_registered() -> None:
+    assert {case.make_config().model_type for case in CASES} <= set(FAMILIES)
+
+
+def test_every_registered_family_is_tested() -> None:
+    tested = {id(family_of(case.make_config().model_type)) for case in CASES}
+    assert {id(family) for family in FAMILIES.values()} == tested
+
+
+def test_an_unknown_type_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownFamily, match="albert.*roberta"):
+        family_of("no-such-type")
