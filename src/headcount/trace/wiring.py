@@ -100,11 +100,23 @@ class Wiring:
 
     def leave(self, session: Session) -> None:
         self.sessions.remove(session)
-        if not self.sessions:
-            for remove in self.remove.values():
-                remove()
-            self.remove.clear()
-            self.calls.clear()
+        needed = self._needed()
+        for key in [key for key in self.remove if key not in needed]:
+            self.remove.pop(key)()
+        self.calls.clear()
+
+    def _needed(self) -> set[object]:
+        """The hooks that the remaining sessions need, by their keys in `remove`."""
+        needed: set[object] = {"guard"} if self.sessions else set()
+        for session in self.sessions:
+            for (stack, layer), edit in session.edits.items():
+                block = self.anatomy.attention(stack, layer)
+                needed |= {block.output, block.door}
+                if edit.needs_call:
+                    needed.add((block.module, False))
+                if session.listener is not None:
+                    needed.add((block.module, True))
+        return needed
 
     def _hook_output(self, block: Attention) -> None:
         handle = block.output.register_forward_pre_hook(Hook(self._edit))

@@ -1,0 +1,68 @@
+"""The last layer of a classifier that reads the first position alone, computed there alone.
+
+Keys and values come from all positions, queries and everything after them from the first: of the last
+layer's arithmetic about a sixth is left.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from headcount.models.anatomy import Anatomy
+
+READS_FIRST = ("ForSequenceClassification", "ForMultipleChoice")
+
+
+def first_position_forward(model: PreTrainedModel, anatomy: Anatomy) -> Callable[..., Tensor] | None:
+    """A stand-in for the last layer's `forward` that gives [B, 1, width], or None where it would not be the same."""
+    forward = _FORWARDS.get(model.config.model_type)
+    kernel = model.config._attn_implementation
+    if forward is None or not type(model).__name__.endswith(READS_FIRST) or kernel not in ("sdpa", "eager"):
+        return None
+    return partial(forward, anatomy.stacks["encoder"][-1].layer_module) if "encoder" in anatomy.stacks else None
+
+
+def _attend(module: Any, names: tuple[str, str, str], hidden: Tensor, mask: Tensor | None) -> Tensor:
+    """The head outputs [B, 1, heads * size] of the first position, through the model's own kernel."""
+    query, key, value = (
+        module.get_submodule(name)(states).unflatten(-1, (-1, module.attention_head_size)).transpose(1, 2)
+        for name, states in zip(names, (hidden[:, :1], hidden, hidden), strict=True)
+    )
+    family = sys.modules[type(module).__module__]
+    attention = family.ALL_ATTENTION_FUNCTIONS.get_interface(  # type: ignore[attr-defined]
+        module.config._attn_implementation,
+        family.eager_attention_forward,  # type: ignore[attr-defined]
+    )
+    mask = None if mask is None else mask[:, :, :1]
+    outputs: Tensor = attention(module, query, key, value, mask, dropout=0.0, scaling=module.scaling)[0]
+    return outputs.flatten(2)
+
+
+def _bert(layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
+    outputs = _attend(layer.attention.self, ("query", "key", "value"), hidden_states, attention_mask)
+    attended = layer.attention.output(outputs, hidden_states[:, :1])
+    result: Tensor = layer.feed_forward_chunk(attended)
+    return result
+
+
+def _distilbert(layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> Tensor:
+    outputs = _attend(layer.attention, ("q_lin", "k_lin", "v_lin"), hidden_states, attention_mask)
+    attended = layer.sa_layer_norm(layer.attention.out_lin(outputs) + hidden_states[:, :1])
+    result: Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
+    return result
+
+
+_FORWARDS: dict[str, Callable[[nn.Module, Tensor], Tensor]] = {
+    "bert": _bert,
+    "roberta": _bert,
+    "xlm-roberta": _bert,
+    "camembert": _bert,
+    "electra": _bert,
+    "distilbert": _distilbert,
+}

@@ -1,0 +1,170 @@
+"""Start a forward pass in the middle: what lies below the first changed layer is computed once and kept.
+
+A pass over a batch is recorded: what each layer gave. To replay variants that begin at some layer, the layers
+below it answer with what was recorded, and the model itself is called on a batch that holds the examples once
+for each variant: masks, position embeddings, pooler and task head stay the model's own. The first layer is run
+on the plain batch and fans out at its output projection, where the variants begin to differ.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from headcount.models.anatomy import Anatomy
+from headcount.models.families.first_position import first_position_forward
+from headcount.trace.variants import Variant, merge, tile, untile
+from headcount.trace.wiring import Place, edited
+
+PASS_ORDER = ("encoder", "decoder")
+Inputs = Mapping[str, Any]
+Answer = Callable[[int, Callable[..., Any], Any, Any], Any]
+
+
+class Replay:
+    """Passes over one model that begin in the middle; use it as a context, so that hooks are set up once.
+
+    `first_position`: compute the last layer at the first position alone, where the model reads no other.
+    `compiled`: run the layers that no variant changes through `torch.compile`.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, anatomy: Anatomy, first_position: bool = True, compiled: bool = False
+    ) -> None:
+        self.model, self.anatomy = model, anatomy
+        self.layers = _layer_modules(anatomy)
+        self.count = sum(map(len, self.layers.values()))
+        self.outputs = [block.output for stack in PASS_ORDER for block in anatomy.stacks.get(stack, ())]
+        self.encoder_end = len(anatomy.stacks.get("encoder", ()))
+        self.first_position = first_position_forward(model, anatomy) if first_position else None
+        self.compiled: dict[nn.Module, Any] = {}
+        if compiled:
+            self.compiled = {module: torch.compile(module.forward, dynamic=True) for module in self.layers}
+        self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
+        self.recorded: list[Any] = []
+        self.inputs: Inputs = {}
+        self.size = self.rows = 0  # of the batch, and inside the layers: a multiple choice is several rows there
+
+    def __enter__(self) -> Replay:
+        self._open = edited(self.model, {}, "replay")
+        self._open.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    def order(self, place: Place) -> int:
+        """The layer's number in the order of the pass: an encoder's layers first, then a decoder's."""
+        block = self.anatomy.attention(*place)
+        return self.layers[block.layer_module][block.use]
+
+    def record(self, inputs: Inputs) -> Any:
+        """A plain pass over a batch, remembered; what the model returned."""
+        self.inputs = inputs
+        self.size = next(len(value) for value in inputs.values() if isinstance(value, Tensor))
+        self.recorded = [None] * self.count
+
+        def answer(number: int, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+            output = self._forward(number, forward)(*args, **kwargs)
+            self.rows = len(output[0] if isinstance(output, tuple) else output)
+            if number < self.count - 1:  # nothing starts above the last layer
+                self.recorded[number] = output
+            return output
+
+        with self._answering(answer):
+            return self.model(**inputs, **self.always)
+
+    def run(self, variants: Sequence[Variant]) -> Any:
+        """What the model returns for the recorded batch under each variant: [variant * example, ...], in turn."""
+        start = min(self.order(place) for variant in variants for place in variant)
+        lowest = {place for variant in variants for place in variant if self.order(place) == start}
+        shared = lowest.pop() if len(lowest) == 1 else None
+        if shared is not None and not self._can_fan_out(shared):
+            shared = None
+        edits = merge(variants, shared)
+        changed = {self.order(place) for place in edits}
+        times = len(variants)
+        skipped: dict[int, Any] = {}
+
+        def answer(number: int, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+            if number < start:
+                # Each answer is handed to the next layer; what counts is the last one before the start, or,
+                # for a start in the decoder, the last one of the encoder.
+                known = min(start, self.encoder_end if number < self.encoder_end else start) - 1
+                if known not in skipped:
+                    skipped[known] = tile(self.recorded[known], self.rows, times)
+                wiring.uses[self.outputs[number]] += 1
+                return skipped[known]
+            forward = self._forward(number, forward, plain=number not in changed)
+            if number != start or shared is None:
+                return forward(*args, **kwargs)
+            args, kwargs = _untile_arguments(args, kwargs, self.rows, times)
+            return _flatten(forward(*args, **kwargs))
+
+        with edited(self.model, edits, "replay") as wiring, self._answering(answer):
+            return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
+
+    def _forward(self, number: int, forward: Any, plain: bool = False) -> Callable[..., Any]:
+        """The layer's own code, or what stands in for it: compiled where nothing is changed."""
+        if number == self.count - 1 and self.first_position is not None:
+            return self.first_position
+        return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
+
+    def _can_fan_out(self, place: Place) -> bool:
+        """Behind a decoder's self-attention comes cross attention, which cannot take the wider tensor."""
+        return not (place[0] == "decoder" and "cross" in self.anatomy.stacks)
+
+    @contextmanager
+    def _answering(self, answer: Answer) -> Iterator[None]:
+        """Let `answer` stand before every layer's own code."""
+        uses: Counter[nn.Module] = Counter()
+
+        def stand_in(module: nn.Module, numbers: list[int], forward: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                number = numbers[uses[module] % len(numbers)]
+                uses[module] += 1
+                return answer(number, forward, args, kwargs)
+
+            return call
+
+        before = {module: module.__dict__.get("forward") for module in self.layers}
+        for module, numbers in self.layers.items():
+            module.forward = stand_in(module, numbers, module.forward)
+        try:
+            yield
+        finally:
+            for module, forward in before.items():
+                if forward is None:
+                    del module.forward
+                else:
+                    module.forward = forward
+
+
+def _layer_modules(anatomy: Anatomy) -> dict[nn.Module, list[int]]:
+    """For each layer's module its numbers in the order of the pass: an encoder's layers first, then a decoder's."""
+    found: dict[nn.Module, list[int]] = {}
+    number = 0
+    for stack in PASS_ORDER:
+        for block in anatomy.stacks.get(stack, ()):
+            found.setdefault(block.layer_module, []).append(number)
+            number += 1
+    return found
+
+
+def _untile_arguments(args: Any, kwargs: dict[str, Any], size: int, times: int) -> tuple[Any, dict[str, Any]]:
+    """A layer's arguments for one variant. DeBERTa's table of relative positions has no batch to cut."""
+    kept = {name: kwargs[name] for name in ("rel_embeddings",) if name in kwargs}
+    return untile(args, size, times), untile(kwargs, size, times) | kept
+
+
+def _flatten(output: Any) -> Any:
+    """The layer's output [V, B, ...] as one batch; in a tuple the hidden states come first."""
+    if isinstance(output, tuple):
+        return (output[0].flatten(0, 1), *output[1:])
+    return output.flatten(0, 1)

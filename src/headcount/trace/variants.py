@@ -1,0 +1,90 @@
+"""Several variants of a model in one pass: the batch holds a copy of the examples for each variant, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headcount.trace.attention import AttentionCall
+from headcount.trace.wiring import Edit, OutputEdit, Place
+
+Variant = Mapping[Place, Edit]
+"""What one variant changes, by layer."""
+
+
+class EachVariant(OutputEdit):
+    """Applies to each variant's share of the batch that variant's own edit, if it has one for the layer."""
+
+    def __init__(self, edits: Sequence[Edit | None]) -> None:
+        self.edits = edits
+        self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        shares = list(outputs.chunk(len(self.edits)))
+        for number, edit in enumerate(self.edits):
+            if edit is not None:
+                shares[number] = edit(shares[number], _share(call, number, len(self.edits)))
+        return torch.cat(shares)
+
+
+class FanOut(OutputEdit):
+    """From the untouched outputs [B, Q, heads, size] of one pass makes those of all variants [V, B, Q, heads, size]."""
+
+    def __init__(self, edits: Sequence[Edit | None]) -> None:
+        self.edits = edits
+        self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return torch.stack([outputs if edit is None else edit(outputs, call) for edit in self.edits])
+
+
+def merge(variants: Sequence[Variant], start: Place | None = None) -> dict[Place, Edit]:
+    """The variants as one set of edits; at `start` the pass fans out, elsewhere it is already as wide as they are."""
+    places = {place for variant in variants for place in variant}
+    if start is not None:
+        places.add(start)
+    return {
+        place: (FanOut if place == start else EachVariant)([variant.get(place) for variant in variants])
+        for place in places
+    }
+
+
+def tile(value: Any, size: int, times: int) -> Any:
+    """The tensors with `size` rows repeated, inside tuples, lists and dicts too; all else as it is."""
+    return _map(value, lambda one: one.repeat(times, *[1] * (one.ndim - 1)) if len(one) == size else one)
+
+
+def untile(value: Any, size: int, times: int) -> Any:
+    """The first share of the tensors with `size * times` rows."""
+    return _map(value, lambda one: one[:size] if len(one) == size * times else one)
+
+
+def _map(value: Any, change: Any) -> Any:
+    if isinstance(value, Tensor):
+        return change(value) if value.ndim else value
+    if isinstance(value, tuple | list):
+        return type(value)(_map(one, change) for one in value)
+    if isinstance(value, dict):
+        return {key: _map(one, change) for key, one in value.items()}
+    return value
+
+
+def _share(call: AttentionCall | None, number: int, times: int) -> AttentionCall | None:
+    """The part of an attention call that belongs to one variant."""
+    if call is None:
+        return None
+    rows = len(call.value) // times
+
+    def cut(tensor: Any) -> Any:
+        if isinstance(tensor, Tensor) and tensor.ndim and len(tensor) == rows * times and times > 1:
+            return tensor[number * rows : (number + 1) * rows]
+        return tensor
+
+    return replace(
+        call, value=cut(call.value), mask=cut(call.mask), query=cut(call.query), key=cut(call.key),
+        options={name: cut(option) for name, option in call.options.items()},
+    )  # fmt: skip
