@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.means import mean_outputs as mean_outputs
+    from headcount.ablation.sweep import sweep as sweep
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
+    from headcount.core.store import open_study as open_study
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.load import load as load
@@ -35,7 +37,9 @@ _HOMES = {
     "load": "models.load",
     "mean_outputs": "ablation.means",
     "observe": "trace.observe",
+    "open_study": "core.store",
     "read_anatomy": "models.anatomy",
+    "sweep": "ablation.sweep",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

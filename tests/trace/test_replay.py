@@ -18,7 +18,9 @@ from tests.contracts.zoo import BY_NAME, CASES, LAYERS, Case, inputs, tiny
 def variant(model: Any, heads: list[str], how: str, means: Any = None) -> Variant:
     anatomy = read_anatomy(model)
     chosen = hc.HeadSet.of(heads, anatomy.layout)
-    return {place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()}
+    return {
+        place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
+    }
 
 
 def hidden(result: Any) -> torch.Tensor:

@@ -8,7 +8,12 @@ from headcount.trace.variants import tile, untile
 
 
 def test_tile_and_back() -> None:
-    value = {"ids": torch.arange(6).reshape(3, 2), "pair": (torch.zeros(1, 4), None), "flag": True, "one": torch.tensor(1)}
+    value = {
+        "ids": torch.arange(6).reshape(3, 2),
+        "pair": (torch.zeros(1, 4), None),
+        "flag": True,
+        "one": torch.tensor(1),
+    }
     tiled = tile(value, 3, 4)
     assert tiled["ids"].shape == (12, 2)
     assert torch.equal(tiled["ids"][3:6], value["ids"])  # type: ignore[arg-type]

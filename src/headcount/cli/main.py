@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from cyclopts import App, CycloptsError
+from cyclopts.config import Toml
 from rich.console import Console
 
 import headcount
+from headcount.cli.agreement import agreement
 from headcount.cli.demo import demo
 from headcount.cli.heads import heads
-from headcount.errors import HeadcountError
+from headcount.cli.sweep import sweep
+from headcount.cli.table import table
+from headcount.errors import HeadcountError, InvalidOption
 
 app = App(
     name="headcount",
@@ -23,7 +28,7 @@ app = App(
     version=headcount.__version__,
     result_action="return_value",
 )
-for verb in (demo, heads):
+for verb in (demo, heads, sweep, table, agreement):
     app.command(verb)
 
 
@@ -32,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     try:
-        app(sys.argv[1:] if arguments is None else arguments, exit_on_error=False, print_error=False)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        _read_config(words)
+        app(words, exit_on_error=False, print_error=False)
     except HeadcountError as error:
         return _refuse(str(error))
     except CycloptsError as error:
@@ -40,6 +47,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _refuse("stopped; the same command goes on where it stopped")
     return 0
+
+
+def _read_config(words: list[str]) -> None:
+    """`--config FILE`: the verb's options from a TOML file; what stands on the command line comes first."""
+    app.config = None
+    if "--config" not in words:
+        return
+    place = words.index("--config")
+    if place + 1 == len(words) or not Path(words[place + 1]).is_file():
+        raise InvalidOption("--config needs a TOML file that exists, such as --config sweep.toml")
+    app.config = Toml(words[place + 1], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
+    del words[place : place + 2]
 
 
 def _one_line(error: Exception) -> str:

@@ -18,6 +18,15 @@ from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, Pr
 
 from headcount.errors import ModelUnavailable
 
+TASK_CLASSES = {
+    "classification": "AutoModelForSequenceClassification",
+    "regression": "AutoModelForSequenceClassification",
+    "token-classification": "AutoModelForTokenClassification",
+    "multiple-choice": "AutoModelForMultipleChoice",
+    "masked-lm": "AutoModelForMaskedLM",
+    "causal-lm": "AutoModelForCausalLM",
+    "translation": "AutoModelForSeq2SeqLM",
+}
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
 NEW_WEIGHTS = "headcount_new_weights"
@@ -25,26 +34,34 @@ NEW_WEIGHTS = "headcount_new_weights"
 
 
 def load(
-    name_or_path: str | Path, *, tokenizer: str | Path | None = None, trust_remote_code: bool = False, **options: Any
+    name_or_path: str | Path,
+    *,
+    tokenizer: str | Path | None = None,
+    trust_remote_code: bool = False,
+    head: str | None = None,
+    **options: Any,
 ) -> tuple[PreTrainedModel, Any]:
     """The model, in evaluation mode, of the class that its config names, and its tokenizer.
 
     `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
+    `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none.
     """
-    model = load_model(name_or_path, trust_remote_code=trust_remote_code, **options)
+    model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
     return model, load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
 
 
-def load_model(name_or_path: str | Path, *, trust_remote_code: bool = False, **options: Any) -> PreTrainedModel:
+def load_model(
+    name_or_path: str | Path, *, trust_remote_code: bool = False, head: str | None = None, **options: Any
+) -> PreTrainedModel:
     """The model alone; see `load`."""
     name = str(name_or_path)
     _check_folder(name)
     try:
         options.setdefault("local_files_only", _no_connection(name))
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
-        kind = _model_class(config, trust_remote_code)
-        if kind is AutoModel:
+        kind = getattr(transformers, TASK_CLASSES[head]) if head else _model_class(config, trust_remote_code)
+        if kind.__name__.startswith("Auto"):
             options["trust_remote_code"] = trust_remote_code
         with _no_progress_bar():
             model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)

@@ -91,7 +91,8 @@ def uniform_weights(call: AttentionCall) -> Tensor:
 
 def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Allowed keys and their number [B, 1, Q or 1, K or 1]; one row where it is the same for all queries."""
-    shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4
+    # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
+    shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4 and not call.mask.is_inference()
     if shareable and call.mask in _prepared:
         version, rows = _prepared[call.mask]
         if version == call.mask._version:

@@ -35,9 +35,9 @@ def _attend(module: Any, names: tuple[str, str, str], hidden: Tensor, mask: Tens
         for name, states in zip(names, (hidden[:, :1], hidden, hidden), strict=True)
     )
     family = sys.modules[type(module).__module__]
-    attention = family.ALL_ATTENTION_FUNCTIONS.get_interface(  # type: ignore[attr-defined]
+    attention = family.ALL_ATTENTION_FUNCTIONS.get_interface(
         module.config._attn_implementation,
-        family.eager_attention_forward,  # type: ignore[attr-defined]
+        family.eager_attention_forward,
     )
     mask = None if mask is None else mask[:, :, :1]
     outputs: Tensor = attention(module, query, key, value, mask, dropout=0.0, scaling=module.scaling)[0]

@@ -1,0 +1,73 @@
+"""How much is run at once: as many tokens as are quick, never more than the memory allows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Anatomy
+
+CPU_TOKENS = 160
+"""Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
+GPU_TOKENS = 8192
+CPU_MEMORY = 2 * 2**30
+GPU_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Padded tokens of one batch, and how many variants of it are run together."""
+
+    tokens: int
+    width: int
+
+
+def parse_memory(text: str | int | None) -> int | None:
+    """Bytes from `4GB`, `500MB` or a number.
+
+    >>> parse_memory("1.5GB")
+    1610612736
+    """
+    if text is None or isinstance(text, int):
+        return text
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), flags=re.IGNORECASE)
+    if not match or float(match[1]) <= 0:
+        raise InvalidOption(f"got the memory {text!r}; expected a size such as 4GB or 500MB")
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
+
+
+def plan_budget(
+    model: Any, anatomy: Anatomy, vocabulary: bool, widest: int, memory: int | None, tokens: int | None, longest: int
+) -> Budget:
+    """A budget for a sweep whose largest group has `widest` variants and whose longest text has `longest` tokens.
+
+    `vocabulary`: whether scores over the whole vocabulary are computed, which then weigh most.
+    """
+    device = model.device.type
+    if memory is None:
+        memory = int(torch.cuda.mem_get_info()[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
+    each = _bytes_per_token(model, vocabulary)
+    kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
+    wanted = tokens or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)
+    width = max(1, min(widest, memory // max(1, longest * (each + kept))))
+    allowed = memory // (width * each + kept)
+    return Budget(max(1, min(wanted, allowed)), int(width))
+
+
+def _bytes_per_token(model: Any, vocabulary: bool) -> int:
+    """A generous estimate of what one token of one variant needs at the widest place of a pass."""
+    config = model.config
+    hidden = int(getattr(config, "hidden_size", None) or getattr(config, "d_model", 768))
+    inner = (
+        max(
+            int(getattr(config, name, 0) or 0)
+            for name in ("intermediate_size", "hidden_dim", "d_ff", "ffn_dim", "encoder_ffn_dim", "n_inner")
+        )
+        or 4 * hidden
+    )
+    each = (10 * hidden + 3 * inner) * model.dtype.itemsize
+    return int(each + (config.vocab_size * (model.dtype.itemsize + 8) if vocabulary else 0))

@@ -1,0 +1,48 @@
+"""What a sweep keeps of a model's result, for each kind of task: small arrays with a row for each example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from headcount.data.encode import IGNORED
+
+LANGUAGE = ("masked-lm", "causal-lm", "translation")
+DTYPES = {"logits": "float32", "predictions": "int32", "loss": "float64", "tokens": "float64", "texts": "string"}
+
+
+def reduce_result(kind: str, result: Any, labels: Tensor, width: int) -> dict[str, Tensor]:
+    """Tensors [row, ...] from a result for `labels` (of as many rows); tags are padded to `width` with -1."""
+    logits = result.logits
+    if kind in LANGUAGE:
+        return _losses(logits, labels, shifted=kind == "causal-lm")
+    if kind == "token-classification":
+        return {"predictions": _tags(logits.argmax(-1), labels, width)}
+    return {"logits": logits.float()}
+
+
+def _losses(logits: Tensor, labels: Tensor, shifted: bool) -> dict[str, Tensor]:
+    """The summed loss of each row's labels and their number."""
+    if shifted:
+        logits, labels = logits[:, :-1], labels[:, 1:]
+    lost = functional.cross_entropy(
+        logits.flatten(0, 1).float(), labels.flatten(), reduction="none", ignore_index=IGNORED
+    ).view(labels.shape)
+    return {"loss": lost.double().sum(1), "tokens": (labels != IGNORED).sum(1).double()}
+
+
+def _tags(found: Tensor, labels: Tensor, width: int) -> Tensor:
+    """The tags at labelled places, moved to the front of each row."""
+    scored = labels != IGNORED
+    order = torch.argsort((~scored).to(torch.int8), dim=1, stable=True)
+    front = found.masked_fill(~scored, -1).gather(1, order)[:, :width]
+    return functional.pad(front, (0, width - front.shape[1]), value=-1).to(torch.int32)
+
+
+def trim_tags(predictions: np.ndarray) -> list[list[int]]:
+    """Lists of tags without the padding."""
+    return [[int(tag) for tag in row if tag >= 0] for row in predictions]

@@ -1,0 +1,143 @@
+"""The forward passes of a sweep: for each batch the plain pass once, then all variants from their layer on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.ablation.outputs import reduce_result
+from headcount.ablation.plan import Choices, SweepPlan
+from headcount.ablation.replacements import make_edit
+from headcount.data.batches import collate
+from headcount.data.encode import Encodings
+from headcount.errors import HeadcountError
+from headcount.models.anatomy import Anatomy
+from headcount.trace.replay import Replay
+from headcount.trace.variants import Variant, merge, tile
+from headcount.trace.wiring import edited
+
+Arrays = dict[str, np.ndarray]
+NOT_FORWARD = ("labels", "special_tokens_mask", "length", "overflow_to_sample_mapping", "num_truncated_tokens")
+
+
+@dataclass
+class Runner:
+    """Runs a plan; `generate` holds the options of generation where texts are scored."""
+
+    model: PreTrainedModel
+    tokenizer: Any
+    anatomy: Anatomy
+    choices: Choices
+    plan: SweepPlan
+    kind: str
+    encodings: Encodings
+    order: np.ndarray
+    how: str
+    means: dict[str, Tensor] | None = None
+    compiled: bool = False
+    generate: dict[str, Any] | None = None
+    tick: Callable[[float], None] = lambda share: None
+    halved: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.variants: list[Variant] = [
+            {place: make_edit(self.how, self.anatomy.attention(*place), numbers, self.means)
+             for place, numbers in heads.by_layer().items()}
+            for heads in self.choices.sets
+        ]  # fmt: skip
+        self.width = max((sum(label >= 0 for label in row["labels"]) for row in self.encodings.rows), default=0) \
+            if self.kind == "token-classification" else 0  # fmt: skip
+        self.padding = self.tokenizer.pad_token_id
+        if self.padding is None:
+            self.padding = self.tokenizer.eos_token_id or 0
+        self.replay = Replay(self.model, self.anatomy, compiled=self.compiled)
+
+    def run(self, unit: int) -> tuple[Arrays, Arrays]:
+        """The unit's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
+        start, stop = self.plan.units[unit]
+        batches = [(a, b) for a, b in self.plan.batches if start <= a < stop]
+        with torch.inference_mode(), self.replay:
+            parts = [self._batch(list(range(a, b))) for a, b in batches]
+        baseline = {key: np.concatenate([part[0][key] for part in parts]) for key in parts[0][0]}
+        variants = {key: np.concatenate([part[1][key] for part in parts], axis=1) for key in parts[0][1]}
+        return baseline, variants
+
+    def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
+        """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
+        try:
+            run = self._generate if self.generate is not None else self._replay
+            return run(rows, width)
+        except torch.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            self.halved += 1
+            if len(rows) > 1:
+                middle = len(rows) // 2
+                first, second = self._batch(rows[:middle], width), self._batch(rows[middle:], width)
+                return (
+                    {key: np.concatenate([first[0][key], second[0][key]]) for key in first[0]},
+                    {key: np.concatenate([first[1][key], second[1][key]], axis=1) for key in first[1]},
+                )
+            widest = max(len(numbers) for _, numbers in self.plan.passes)
+            smaller = (width or widest) // 2
+            if smaller < 1:
+                raise HeadcountError(
+                    "the device has no memory for one text and one variant; take another device"
+                ) from error
+            return self._batch(rows, smaller)
+
+    def _passes(self, width: int | None) -> list[tuple[int, ...]]:
+        if width is None:
+            return [numbers for _, numbers in self.plan.passes]
+        return [numbers[at : at + width] for _, numbers in self.plan.passes for at in range(0, len(numbers), width)]
+
+    def _replay(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
+        inputs, labels = self._inputs(rows)
+        baseline = reduce_result(self.kind, self.replay.record(inputs), labels, self.width)
+        found: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
+        passes = self._passes(width)
+        for numbers in passes:
+            result = self.replay.run([self.variants[number] for number in numbers])
+            reduced = reduce_result(self.kind, result, tile(labels, len(rows), len(numbers)), self.width)
+            for key, tensor in reduced.items():
+                for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
+                    found[key][number] = share
+            self.tick(len(rows) / len(passes))
+        return (
+            {key: value.cpu().numpy() for key, value in baseline.items()},
+            {key: torch.stack(value).cpu().numpy() for key, value in found.items()},
+        )
+
+    def _inputs(self, rows: list[int]) -> tuple[dict[str, Tensor], Tensor]:
+        batch = collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
+        labels = batch["labels"]
+        inputs = {key: value for key, value in batch.items() if key not in NOT_FORWARD}
+        if self.kind == "translation" and self.generate is None:
+            inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
+        return inputs, labels
+
+    def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
+        """Texts of all variants, generated side by side: each variant's rows go without its heads."""
+        inputs, _ = self._inputs(rows)
+        baseline = self._texts(inputs, [])[0]
+        found = [baseline] * len(self.variants)
+        passes = self._passes(width)
+        for numbers in passes:
+            for number, texts in zip(
+                numbers, self._texts(inputs, [self.variants[one] for one in numbers]), strict=True
+            ):
+                found[number] = texts
+            self.tick(len(rows) / len(passes))
+        return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(found, dtype=object)}
+
+    def _texts(self, inputs: dict[str, Tensor], variants: list[Variant]) -> list[list[str]]:
+        size, times = len(inputs["input_ids"]), max(1, len(variants))
+        with edited(self.model, merge(variants), "the sweep"):
+            made = self.model.generate(**tile(inputs, size, times), **(self.generate or {}))
+        texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
+        return [texts[number * size : (number + 1) * size] for number in range(times)]

@@ -1,0 +1,135 @@
+"""What a sweep found: scores, differences, intervals, tests, and what can honestly be said of the best head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.ablation.outputs import trim_tags
+from headcount.ablation.plan import Choices
+from headcount.core.statistics import (
+    Calls,
+    ScoreTable,
+    Sums,
+    bootstrap,
+    false_discovery,
+    honest_gain,
+    interval,
+    mcnemar,
+    permutation_test,
+)
+from headcount.data.metrics import GENERATED, Metric, predictions
+
+Summary = dict[str, tuple[tuple[str, ...], Any]]
+
+
+def summarise(
+    choices: Choices,
+    baseline: Mapping[str, np.ndarray],
+    variants: Mapping[str, np.ndarray],
+    labels: Any,
+    metric: Metric | Callable[[Any, Any], float],
+    seed: int = 0,
+) -> Summary:
+    """The statistics of a sweep as named arrays: those of each choice along the axes of the choices.
+
+    `score`, `delta` (against `baseline`), `low` and `high` (95 % of paired bootstrap resamples of delta), `p`
+    (McNemar's exact test where examples are right or wrong, else a paired permutation test), `q` (Benjamini and
+    Hochberg over all choices). `mean_delta`: the effect of a random choice. `above`: how many choices score
+    better than the baseline, `above_chance` how many would if leaving heads out changed nothing. `naive_gain`:
+    of the best choice on the examples that chose it; `honest_gain`: on examples that did not.
+    """
+    outputs = [
+        _outputs(baseline),
+        *[_outputs({k: v[n] for k, v in variants.items()}) for n in range(len(choices.sets))],
+    ]
+    table = _table(outputs, labels, metric)
+    higher = metric.higher_is_better if isinstance(metric, Metric) else True
+    sign = 1 if higher else -1
+    scores = table.scores(np.ones((1, table.examples)))[0]
+    delta = scores[1:] - scores[0]
+    resampled = bootstrap(table, seed=seed)
+    changes = resampled[:, 1:] - resampled[:, :1]
+    low, high = interval(changes)
+    tested, exchanged = permutation_test(table, seed)
+    p = tested
+    if isinstance(metric, Metric) and metric.correct is not None and "logits" in baseline:
+        right = np.stack([metric.correct(one, labels) for one in outputs])
+        p = mcnemar(right[0], right[1:])
+    same = np.array([_same(outputs[0], one) for one in outputs[1:]])
+    gain = honest_gain(table, higher, seed=seed)
+    mean_low, mean_high = interval(changes.mean(1))
+    mean = float(delta.mean())
+    mean_p = (1 + (np.abs(exchanged.mean(1)) >= abs(mean) - 1e-12).sum()) / (1 + len(exchanged))
+    chance = (sign * exchanged > 1e-12).sum(1)
+    chance_low, chance_high = interval(chance)
+    base_low, base_high = interval(resampled[:, 0])
+    per_choice = {"score": scores[1:], "delta": delta, "low": low, "high": high, "p": p, "q": false_discovery(p),
+                  "unchanged": same.astype(float)}  # fmt: skip
+    overall = {
+        "baseline": scores[0], "baseline_low": base_low, "baseline_high": base_high,
+        "mean_delta": mean, "mean_delta_low": mean_low, "mean_delta_high": mean_high, "mean_delta_p": mean_p,
+        "above": float((sign * delta > 1e-12).sum()),
+        "above_chance": chance.mean(), "above_chance_low": chance_low, "above_chance_high": chance_high,
+        "naive_gain": gain.naive, "honest_gain": gain.honest,
+        "honest_gain_low": gain.low, "honest_gain_high": gain.high,
+    }  # fmt: skip
+    found: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
+    found |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
+    found["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
+    return found
+
+
+def _outputs(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Stored arrays as metrics take them."""
+    if "texts" in arrays:
+        return {"predictions": list(arrays["texts"])}
+    if "predictions" in arrays:
+        return {"predictions": trim_tags(arrays["predictions"])}
+    return dict(arrays)
+
+
+def _table(outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float]) -> ScoreTable:
+    if isinstance(metric, Metric):
+        # Resampling a corpus score takes sacrebleu's own formula for each sample: fewer of them.
+        draws = 10_000 if metric.name not in GENERATED else 2000
+        return Sums(np.stack([metric.features(one, labels) for one in outputs]), metric.combine, draws)
+    return Calls([predictions(one) for one in outputs], labels, metric)
+
+
+def _same(first: dict[str, Any], second: dict[str, Any]) -> float:
+    """The share of examples whose prediction is the same as the baseline's."""
+    one, other = predictions(first), predictions(second)
+    return float(np.mean([np.array_equal(a, b) for a, b in zip(one, other, strict=True)]))
+
+
+def tell(result: xr.Dataset, higher_is_better: bool = True) -> list[str]:
+    """The sweep in plain sentences with its figures."""
+    value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
+    metric, what = (
+        result.attrs["metric"],
+        {"layer": "layer", "sets": "set", "draws": "set"}.get(result.attrs["by"], "head"),
+    )
+    q = result["q"].values.ravel()
+    delta = result["delta"].values.ravel()
+    known = np.isfinite(q)
+    sure = known & (q < 0.05)
+    better = sure & ((delta > 0) == higher_is_better)
+    count = int(known.sum())
+    base = f"{value['baseline']:.4f} [{value['baseline_low']:.4f}, {value['baseline_high']:.4f}]"
+    mean = f"{value['mean_delta']:+.4f} [{value['mean_delta_low']:+.4f}, {value['mean_delta_high']:+.4f}]"
+    chance = f"{value['above_chance']:.0f} [{value['above_chance_low']:.0f}, {value['above_chance_high']:.0f}]"
+    honest = f"{value['honest_gain']:+.4f} [{value['honest_gain_low']:+.4f}, {value['honest_gain_high']:+.4f}]"
+    needed, hurt = int((sure & ~better).sum()), int(better.sum())
+    best = str(result["best"].values)
+    return [
+        f"Baseline {metric} {base} on {result.sizes['example']} examples.",
+        f"{needed + hurt} of {count} {what}s change the score for sure (q < 0.05): {needed} are needed, {hurt} hurt.",
+        f"A random {what} left out changes it by {mean}, p = {value['mean_delta_p']:.2g}.",
+        f"{int(value['above'])} of {count} score better than the baseline; chance alone gives {chance}.",
+        f"Without {best} the gain is {value['naive_gain']:+.4f} on the examples that chose it; "  # noqa: ISC004
+        f"chosen on one half of them and scored on the other it is {honest}.",
+    ]

@@ -1,0 +1,40 @@
+"""Options that several verbs share, and how a model is brought to its device and number type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from headcount.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
+Dtype = Annotated[
+    Literal["float32", "bfloat16", "float16", "auto"], Parameter(help="Number type; auto: the checkpoint's own.")
+]
+Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
+Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
+Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", negative="")]
+
+
+def load_for_task(
+    model: str, kind: str, device: str, dtype: str, untrained: bool = False, trust_remote_code: bool = False
+) -> tuple[PreTrainedModel, Any]:
+    """A model and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
+    import torch
+
+    from headcount.models.load import load
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError) as error:
+        raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
+    options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
+    loaded, tokenizer = load(model, trust_remote_code=trust_remote_code, head=kind if untrained else None, **options)
+    return loaded.to(place), tokenizer

@@ -1,0 +1,162 @@
+"""`headcount sweep`: the score of a task without each head, each layer, or any set of heads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, load_for_task
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def sweep(
+    model: str,
+    /,
+    *,
+    task: Annotated[
+        str,
+        Parameter(
+            help="A GLUE task (mrpc, rte, ...), or a kind: classification, regression, "
+            "token-classification, multiple-choice, masked-lm, causal-lm, translation."
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        Parameter(
+            help="A parquet, csv, tsv or jsonl file, a folder with validation.*, or "
+            "hub:NAME; without it the hub's GLUE."
+        ),
+    ] = None,
+    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
+    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
+    by: Annotated[Literal["head", "layer", "all-but-one"], Parameter(help="What is left out at a time.")] = "head",
+    how: Annotated[Literal["uniform", "zero", "mean"], Parameter(help="What stands in for a head.")] = "uniform",
+    stack: Annotated[Literal["encoder", "decoder", "cross"] | None, Parameter(help="Only this stack.")] = None,
+    sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
+    draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
+    size: Annotated[int | None, Parameter(help="Heads in a random set.")] = None,
+    reference: Annotated[str | None, Parameter(help="Data for the mean outputs of --how mean.")] = None,
+    metric: Annotated[str | None, Parameter(help="Another metric than the task's own.")] = None,
+    text: Annotated[
+        tuple[str, ...] | None,
+        Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
+    ] = None,
+    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    labels: Annotated[
+        tuple[str, ...] | None,
+        Parameter(help="Names of the label codes 0, 1, ..., in the model's words.", consume_multiple=True),
+    ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    memory: Annotated[str | None, Parameter(help="Memory for the passes, such as 4GB.")] = None,
+    batch_tokens: Annotated[
+        int | None, Parameter(help="Tokens of a batch before it is repeated for the variants.")
+    ] = None,
+    compiled: Annotated[
+        bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
+    ] = False,
+    beams: Annotated[int, Parameter(help="Beams of generation, where texts are scored.")] = 1,
+    max_new_tokens: Annotated[int, Parameter(help="Tokens to generate at most, where texts are scored.")] = 128,
+    shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
+    texts: Annotated[bool, Parameter(help="Keep the texts in the study.")] = True,
+    untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
+    json_: Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
+
+    Example: headcount sweep path/to/model --task mrpc --data validation.parquet --out study
+
+    Killed at any moment, the same command goes on where it stopped.
+
+    Parameters
+    ----------
+    model
+        A folder written by save_pretrained, or a name on the Hugging Face hub.
+    """
+    from headcount.ablation.plan import read_sets
+    from headcount.ablation.sweep import sweep as run
+    from headcount.data.tasks import find_task
+
+    found = find_task(task, texts=text, label=label, names=labels, metric=metric)
+    loaded, tokenizer = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code)
+    with progress_bar("sweep", shown=not json_ and sys.stderr.isatty()) as progress:
+        result = run(
+            loaded, tokenizer, data if data is not None else task, task=found, by=by, how=how, stack=stack,
+            sets=None if sets is None else read_sets(sets), draws=draws, size=size, reference=reference,
+            limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,
+            memory=memory, batch_tokens=batch_tokens, compiled=compiled, untrained=untrained, beams=beams,
+            max_new_tokens=max_new_tokens, progress=progress,
+        )  # fmt: skip
+    if json_:
+        print(json.dumps(as_json(result)))
+    else:
+        show(result, out)
+
+
+def show(result: xr.Dataset, out: Path | None) -> None:
+    """The result as a table of the strongest effects and a few sentences."""
+    from rich.console import Console
+
+    from headcount.ablation.summary import tell
+    from headcount.cli.table import strongest
+
+    console = Console(highlight=False)
+    if result.attrs["cut"]:
+        console.print(f"{result.attrs['cut']} texts were longer than the model takes and were cut.")
+    for note in result.attrs["notes"]:
+        console.print(f"Note: {note}.")
+    if "score" not in result:
+        console.print("This part is done; the part that finishes last completes the result.")
+        return
+    if result.attrs["kind"] == "translation" and "texts" in result:
+        console.print("Texts are generated anew for every variant: nothing could be replayed.")
+    console.print(strongest(result))
+    for sentence in tell(result, result.attrs["higher_is_better"]):
+        console.print(sentence)
+    if out is not None:
+        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")
+
+
+def as_json(result: xr.Dataset) -> dict[str, Any]:
+    """The numbers of each choice and of the whole, for scripts."""
+    from headcount.core.results import as_table
+
+    whole = {name: _plain(result[name]) for name in result.data_vars if result[name].ndim == 0}
+    rows = [] if "score" not in result else json.loads(as_table(result).to_json(orient="records"))
+    return {"attributes": result.attrs, "whole": whole, "choices": rows}
+
+
+def _plain(value: xr.DataArray) -> Any:
+    item = value.item()
+    return item if isinstance(item, float | int | str) else str(item)
+
+
+class progress_bar:  # noqa: N801
+    """A bar with the time left, as a context that gives a function of work done and work in all."""
+
+    def __init__(self, what: str, shown: bool) -> None:
+        self.what, self.shown = what, shown
+
+    def __enter__(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self.progress = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+                                 TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+                                 console=Console(stderr=True), disable=not self.shown)  # fmt: skip
+        self.progress.__enter__()
+        task = self.progress.add_task(self.what, total=None)
+        return lambda done, total: self.progress.update(task, completed=done, total=total)
+
+    def __exit__(self, *error: Any) -> None:
+        self.progress.__exit__(*error)

@@ -1,0 +1,95 @@
+"""`headcount table`: the results of a study as csv, parquet or json; and the table of the strongest effects."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from headcount.errors import StudyProblem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from rich.table import Table
+
+
+def table(
+    study: Path,
+    /,
+    *,
+    to: Annotated[Literal["csv", "parquet", "json"], Parameter(help="The format.")] = "csv",
+    group: Annotated[str | None, Parameter(help="Only this result, such as sweep/head-uniform.")] = None,
+    output: Annotated[Path | None, Parameter(name=["-o", "--output"], help="A file; without it, the screen.")] = None,
+) -> None:
+    """Print or save the numbers of a study, one row for each head, layer or set of each result.
+
+    Example: headcount table study --to csv -o heads.csv
+
+    Parameters
+    ----------
+    study
+        A study folder.
+    """
+    rows = study_table(study, group)
+    if to == "parquet":
+        if output is None:
+            raise StudyProblem("parquet cannot be shown on the screen; say where it goes with -o FILE")
+        rows.to_parquet(output, index=False)
+        return
+    text = rows.to_csv(index=False) if to == "csv" else rows.to_json(orient="records", indent=1)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
+    """All results of a study that have a number for each head, layer or set, one under the other."""
+    import pandas as pd
+
+    from headcount.core.results import as_table
+    from headcount.core.store import open_study
+
+    tree = open_study(study)
+    names = [node.path.strip("/") for node in tree.subtree if "score" in node.data_vars]
+    if group is not None:
+        names = [name for name in names if name == group]
+    if not names:
+        raise StudyProblem(
+            f"{study} has no complete result{'' if group is None else f' {group}'}; run headcount sweep first"
+        )
+    parts = []
+    for name in names:
+        part = as_table(tree[name].to_dataset())
+        part.insert(0, "result", name)
+        parts.append(part)
+    whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return whole
+
+
+def strongest(result: xr.Dataset, most: int = 10) -> Table:
+    """The choices with the largest effects, strongest first."""
+    from rich.table import Table
+
+    from headcount.core.results import as_table
+
+    rows = as_table(result)
+    rows = rows.reindex(rows["delta"].abs().sort_values(ascending=False, kind="stable").index).head(most)
+    several = result.sizes.get("stack", 1) > 1
+    shown = Table("left out", "score", "change", "95 % interval", "p", "q")
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    for row in rows.to_dict("records"):
+        shown.add_row(_name(row, several), f"{row['score']:.4f}", f"{row['delta']:+.4f}",
+                      f"{row['low']:+.4f} to {row['high']:+.4f}", f"{row['p']:.2g}", f"{row['q']:.2g}")  # fmt: skip
+    return shown
+
+
+def _name(row: dict[str, object], several: bool) -> str:
+    if "set" in row:
+        return str(row["set"])
+    place = f"L{row['layer']}" + (f"H{row['head']}" if "head" in row else "")
+    return f"{row['stack']}.{place}" if several else place

@@ -1,0 +1,55 @@
+"""Whether the heads that matter in one sweep matter in another: rank correlations of their effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import xarray as xr
+
+from headcount.core.statistics import rank_correlation
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Spearman's correlation of the effects of `count` heads in two results, with a bootstrap interval."""
+
+    first: str
+    second: str
+    stack: str
+    count: int
+    correlation: float
+    low: float
+    high: float
+
+
+def study_agreement(paths: list[Path]) -> list[Agreement]:
+    """All pairs of complete sweeps over the same axes in these studies, stacks apart too."""
+    from headcount.core.store import open_study
+
+    results: dict[str, xr.DataArray] = {}
+    for path in paths:
+        for node in open_study(path).subtree:
+            if "delta" in node.data_vars and node.attrs.get("complete"):
+                name = node.path.strip("/")
+                results[name if len(paths) == 1 else f"{path.name}:{name}"] = node.to_dataset()["delta"].load()
+    found = []
+    for (first, x), (second, y) in combinations(results.items(), 2):
+        alike = x.dims == y.dims and x.shape == y.shape and "stack" in x.dims
+        if alike and bool((x["stack"] == y["stack"]).all()):
+            found += compare_effects(first, x, second, y)
+    return found
+
+
+def compare_effects(first: str, x: xr.DataArray, second: str, y: xr.DataArray) -> list[Agreement]:
+    """The agreement of two arrays of effects: of all heads, and of each stack where there are several."""
+    stacks = [str(stack) for stack in x["stack"].values]
+    parts = [("all", x, y)] + [(stack, x.sel(stack=stack), y.sel(stack=stack)) for stack in stacks if len(stacks) > 1]
+    return [
+        Agreement(
+            f"{first} ({stack})" if len(stacks) > 1 else first, second, stack,
+            int((a.notnull() & b.notnull()).sum()), *rank_correlation(a.values.ravel(), b.values.ravel()),
+        )
+        for stack, a, b in parts
+    ]  # fmt: skip

@@ -1,0 +1,40 @@
+"""Where a number comes from: fingerprints, options, seed, versions, machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+PACKAGES = ("headcount", "torch", "transformers", "numpy")
+
+
+def fingerprint(parts: Iterable[Any]) -> str:
+    """A short name for the content of some values: the same content, the same name."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=str).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """`name: old -> new` for each entry that differs."""
+    return [
+        f"{name}: {before.get(name)!r} -> {after.get(name)!r}"
+        for name in sorted(set(before) | set(after))
+        if before.get(name) != after.get(name)
+    ]

@@ -1,0 +1,53 @@
+"""Numbers per head as labelled arrays: dims (stack, layer, head), NaN where a model has no such head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.heads import Layout
+
+HEAD_DIMS = ("stack", "layer", "head")
+
+
+def head_coords(layout: Layout, heads: bool = True) -> dict[str, Any]:
+    """The coordinates of an array with a number for each head, or for each layer, of the layout."""
+    stacks = list(layout.stacks)
+    coords: dict[str, Any] = {"stack": stacks, "layer": np.arange(max(layout.layers(stack) for stack in stacks))}
+    if heads:
+        coords["head"] = np.arange(max(layout.width(stack) for stack in stacks))
+    return coords
+
+
+def by_head(values: Mapping[Any, Any], layout: Layout) -> np.ndarray:
+    """[stack, layer, head, ...] from a value (a number or an array) for each Head."""
+    return _fill({(head.stack, head.layer, head.head): value for head, value in values.items()}, head_coords(layout))
+
+
+def by_layer(values: Mapping[tuple[str, int], Any], layout: Layout) -> np.ndarray:
+    """[stack, layer, ...] from a value for each (stack, layer)."""
+    return _fill(dict(values), head_coords(layout, heads=False))
+
+
+def _fill(values: Mapping[tuple[Any, ...], Any], coords: Mapping[str, Any]) -> np.ndarray:
+    shape = tuple(len(axis) for axis in coords.values())
+    sample = np.asarray(next(iter(values.values())))
+    filled = np.full(shape + sample.shape, np.nan)
+    stacks = {stack: number for number, stack in enumerate(coords["stack"])}
+    for (stack, *place), value in values.items():
+        filled[(stacks[stack], *place)] = value
+    return filled
+
+
+def as_table(dataset: xr.Dataset) -> Any:
+    """The numbers per head, layer or set as a pandas table, one row each, absent heads left out."""
+    dims = next(
+        (tuple(array.dims) for name, array in dataset.data_vars.items() if name == "score"),
+        HEAD_DIMS,
+    )
+    columns = {name: array for name, array in dataset.data_vars.items() if tuple(array.dims) == dims}
+    table = xr.Dataset(columns).to_dataframe().dropna(how="all").reset_index()
+    return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

@@ -1,0 +1,202 @@
+"""How sure a difference is: exact and permutation tests, paired bootstrap, false discovery rate, honest gains.
+
+Everything is computed from a table of scores that can answer for any weights of the examples: a resample is
+whole numbers, a half is zeros and ones. `Sums` answers by matrix products, `Calls` by calling a user's function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.stats import binom, rankdata
+
+
+class ScoreTable(Protocol):
+    """The scores of a baseline and of V variants on the same n examples."""
+
+    draws: int
+    """How many resamples it can afford."""
+
+    @property
+    def examples(self) -> int: ...
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """For weights [R, n] of the examples, the scores [R, 1 + V], the baseline first."""
+        ...
+
+    def exchanged(self, swaps: np.ndarray) -> np.ndarray:
+        """For 0/1 `swaps` [R, n], the differences [R, V] when the swapped examples trade sides with the baseline."""
+        ...
+
+
+@dataclass
+class Sums:
+    """Scores that are made of sums: features [1 + V, n, k] and `combine` from [..., k] to a score."""
+
+    features: np.ndarray
+    combine: Callable[[np.ndarray], np.ndarray]
+    draws: int = 10_000
+
+    @property
+    def examples(self) -> int:
+        return int(self.features.shape[1])
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        variants, examples, k = self.features.shape
+        flat = self.features.transpose(1, 0, 2).reshape(examples, variants * k)
+        sums = (np.asarray(weights, dtype=float) @ flat).reshape(len(weights), variants, k)
+        return np.asarray(self.combine(sums))
+
+    def exchanged(self, swaps: np.ndarray) -> np.ndarray:
+        baseline, variants = self.features[0], self.features[1:]
+        count, examples, k = variants.shape
+        change = (variants - baseline).transpose(1, 0, 2).reshape(examples, count * k)
+        moved = (np.asarray(swaps, dtype=float) @ change).reshape(len(swaps), count, k)
+        ours, theirs = variants.sum(1) - moved, baseline.sum(0) + moved
+        return self.combine(ours) - self.combine(theirs)
+
+
+@dataclass
+class Calls:
+    """Scores of a user's function of predictions and labels: predictions [1 + V] sequences of n."""
+
+    predictions: Sequence[Any]
+    labels: Any
+    function: Callable[[Any, Any], float]
+    draws: int = 500
+
+    @property
+    def examples(self) -> int:
+        return len(self.labels)
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        rows = [np.repeat(np.arange(self.examples), np.asarray(weight, dtype=int)) for weight in weights]
+        return np.array([[self._call(_take(one, row), row) for one in self.predictions] for row in rows])
+
+    def exchanged(self, swaps: np.ndarray) -> np.ndarray:
+        every = np.arange(self.examples)
+        baseline = self.predictions[0]
+        return np.array([
+            [self._call(_mix(one, baseline, swap), every) - self._call(_mix(baseline, one, swap), every)
+             for one in self.predictions[1:]]
+            for swap in np.asarray(swaps, dtype=bool)
+        ])  # fmt: skip
+
+    def _call(self, predictions: Any, rows: np.ndarray) -> float:
+        return float(self.function(predictions, _take(self.labels, rows)))
+
+
+def _take(values: Any, rows: np.ndarray) -> Any:
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def _mix(first: Any, second: Any, swap: np.ndarray) -> Any:
+    """`first` with the entries of `second` where `swap` is true."""
+    if isinstance(first, np.ndarray):
+        return np.where(swap.reshape(-1, *[1] * (first.ndim - 1)), second, first)
+    return [other if other_side else one for one, other, other_side in zip(first, second, swap, strict=True)]
+
+
+def mcnemar(baseline_right: np.ndarray, variant_right: np.ndarray) -> np.ndarray:
+    """Exact two-sided p-values [V] for right/wrong [n] against [V, n]: do the changed examples go both ways alike?"""
+    lost = (baseline_right & ~variant_right).sum(-1)
+    won = (~baseline_right & variant_right).sum(-1)
+    return np.asarray(np.minimum(1.0, 2 * binom.cdf(np.minimum(lost, won), lost + won, 0.5)))
+
+
+def permutation_test(table: ScoreTable, seed: int = 0, chunk: int = 500) -> tuple[np.ndarray, np.ndarray]:
+    """Two-sided p-values [V] of the paired permutation test, and the exchanged differences [draws, V]."""
+    generator = np.random.default_rng(seed)
+    found = [
+        table.exchanged(generator.integers(0, 2, (min(chunk, table.draws - start), table.examples)))
+        for start in range(0, table.draws, chunk)
+    ]
+    exchanged = np.concatenate(found)
+    observed = table.exchanged(np.zeros((1, table.examples)))[0]
+    # Equal up to rounding counts as equal: permuted sums come in another order.
+    beyond = (np.abs(exchanged) >= np.abs(observed) - 1e-12).sum(0)
+    return (1 + beyond) / (1 + len(exchanged)), exchanged
+
+
+def bootstrap(table: ScoreTable, draws: int = 2000, seed: int = 0, chunk: int = 200) -> np.ndarray:
+    """Scores [draws, 1 + V] on paired resamples of the examples: all variants see the same resample."""
+    generator = np.random.default_rng(seed)
+    draws = min(draws, table.draws)
+    n = table.examples
+    found = []
+    for start in range(0, draws, chunk):
+        rows = generator.integers(0, n, (min(chunk, draws - start), n))
+        weights = np.stack([np.bincount(row, minlength=n) for row in rows])
+        found.append(table.scores(weights))
+    return np.concatenate(found)
+
+
+def interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """The percentile interval along the first axis."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(samples, [tail, 1 - tail], axis=0)
+    return low, high
+
+
+def false_discovery(p: np.ndarray) -> np.ndarray:
+    """Benjamini and Hochberg's q-values of all finite p-values; NaN stays NaN."""
+    q = np.full(p.shape, np.nan)
+    known = np.flatnonzero(np.isfinite(p.ravel()))
+    values = p.ravel()[known]
+    order = np.argsort(values)
+    scaled = values[order] * len(values) / np.arange(1, len(values) + 1)
+    adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
+    result = q.ravel()
+    result[known[order]] = np.minimum(adjusted, 1)
+    return result.reshape(p.shape)
+
+
+@dataclass(frozen=True)
+class HonestGain:
+    """The gain by the best variant: as it looks on the examples that chose it, and on others."""
+
+    naive: float
+    honest: float
+    low: float
+    high: float
+    best: int
+
+
+def honest_gain(table: ScoreTable, higher_is_better: bool = True, splits: int = 1000, seed: int = 0) -> HonestGain:
+    """The best variant chosen on a random half and scored on the other half, over many halves.
+
+    `naive` is the gain of the variant that is best on all examples, on these same examples. `honest` is the
+    mean gain on the halves that did not choose; `low` to `high` holds 95 % of the halves.
+    """
+    sign = 1 if higher_is_better else -1
+    n = table.examples
+    whole = sign * table.scores(np.ones((1, n)))[0]
+    best = int(whole[1:].argmax())
+    generator = np.random.default_rng(seed)
+    halves = np.stack([generator.permutation(n) < n // 2 for _ in range(min(splits, table.draws))]).astype(float)
+    chosen = (sign * table.scores(halves))[:, 1:].argmax(1)
+    others = sign * table.scores(1 - halves)
+    gains = others[np.arange(len(halves)), 1 + chosen] - others[:, 0]
+    low, high = interval(gains)
+    return HonestGain(float(whole[1 + best] - whole[0]), float(gains.mean()), float(low), float(high), best)
+
+
+def rank_correlation(
+    first: np.ndarray, second: np.ndarray, draws: int = 2000, seed: int = 0
+) -> tuple[float, float, float]:
+    """Spearman's correlation of two lists of effects, with a bootstrap interval over their entries."""
+    known = np.isfinite(first) & np.isfinite(second)
+    x, y = first[known], second[known]
+
+    def spearman(a: np.ndarray, b: np.ndarray) -> float:
+        a, b = rankdata(a), rankdata(b)
+        spread = a.std() * b.std()
+        return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+
+    generator = np.random.default_rng(seed)
+    resampled = [spearman(x[rows], y[rows]) for rows in generator.integers(0, len(x), (draws, len(x)))]
+    low, high = interval(np.array(resampled))
+    return spearman(x, y), float(low), float(high)

@@ -1,0 +1,1 @@
+"""Texts and tasks into batches: tables, tasks, examples, encodings, batches, metrics."""

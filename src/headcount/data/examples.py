@@ -1,0 +1,153 @@
+"""Examples: the texts and labels of a table, checked, with labels as the model numbers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headcount.data.tasks import Task
+from headcount.errors import DataProblem
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Texts (a tuple of strings each, or of lists of words) and labels of the rows `ids` of a table.
+
+    `labels` are class numbers of the model, numbers for a regression, lists of class numbers for tokens,
+    target texts for a translation, and None where the text is its own label.
+    """
+
+    task: Task
+    ids: np.ndarray
+    texts: list[tuple[Any, ...]]
+    labels: Any
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_examples(
+    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0
+) -> Examples:
+    """The examples of a table; with `limit` a random part of that size, the same for the same seed."""
+    columns = task.columns(table)
+    if task.label is not None and task.label not in table.columns:
+        raise DataProblem(f"no label column {task.label!r}; the table has {', '.join(map(str, table.columns))}")
+    rows = np.arange(len(table))
+    if limit is not None and limit < len(table):
+        rows = np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])
+    table = table.iloc[rows]
+    texts = _texts(table, columns, task)
+    labels, notes = _labels(table, task, texts, id2label)
+    if task.kind == "translation":
+        texts = [(source,) for source, _ in texts]
+    return Examples(task, rows, texts, labels, notes)
+
+
+def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
+    found = []
+    words = task.kind == "token-classification"
+    for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
+        if words:
+            values = tuple(list(value) if isinstance(value, np.ndarray | list) else value for value in values)
+        for column, value in zip(columns, values, strict=True):
+            right = (
+                isinstance(value, list) and all(isinstance(word, str) for word in value)
+                if words
+                else isinstance(value, str)
+            )
+            if not right:
+                expected = "a list of words" if words else "a string"
+                raise DataProblem(f"row {row}, column {column!r}: got {value!r}; expected {expected}")
+        found.append(values)
+    return found
+
+
+def _labels(
+    table: pd.DataFrame, task: Task, texts: list[tuple[Any, ...]], id2label: Mapping[int, str] | None
+) -> tuple[Any, tuple[str, ...]]:
+    if task.kind == "translation":
+        return [target for _, target in texts], ()
+    if task.label is None:
+        return None, ()
+    column = table[task.label]
+    if task.kind == "regression":
+        return _numbers(column), ()
+    if task.kind == "multiple-choice":
+        numbers = _numbers(column)
+        choices = len(task.texts[0]) - 1
+        _check_range(numbers, choices, f"{choices} choices", column)
+        return numbers.astype(int), ()
+    if task.kind == "token-classification":
+        flat, notes = match_labels([tag for tags in column for tag in tags], task.names, id2label or {})
+        ends = np.cumsum([len(tags) for tags in column])
+        labels = np.split(flat, ends[:-1])
+        for row, words, tags in zip(table.index, texts, labels, strict=True):
+            if len(words[0]) != len(tags):
+                raise DataProblem(f"row {row}: got {len(words[0])} words and {len(tags)} tags; expected one for each")
+        return [tags.tolist() for tags in labels], notes
+    return match_labels(column, task.names, id2label or {})
+
+
+def _numbers(column: pd.Series) -> np.ndarray:
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    for row, value, number in zip(column.index, column, numbers, strict=True):
+        if not np.isfinite(number):
+            raise DataProblem(f"row {row}: got the label {value!r}; expected a finite number")
+    return numbers
+
+
+def match_labels(
+    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The model's class numbers for labels given as names or as codes, and what the user should know of it.
+
+    Names are compared with the model's `id2label`; codes are turned into names where the task knows them.
+    What cannot be matched is an error that shows both sides.
+    """
+    column = pd.Series(list(values))
+    if column.isna().any():
+        raise DataProblem(
+            f"row {int(column.index[column.isna()][0])}: the label is missing (NaN); expected a value in every row"
+        )
+    model = {str(label).lower().replace(" ", "_"): int(number) for number, label in id2label.items()}
+    unnamed = all(label == f"label_{number}" for label, number in model.items())
+    if not pd.api.types.is_numeric_dtype(column):
+        return _by_name(column.astype(str), model, id2label), ()
+    codes = _numbers(column)
+    if (codes != codes.astype(int)).any():
+        raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
+    codes = codes.astype(int)
+    if names is None or unnamed:
+        _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
+        return codes, (
+            "labels are taken as the model's class numbers: the model gives its classes no names",
+        ) if unnamed else ()
+    _check_range(codes, len(names), f"{len(names)} classes: {', '.join(names)}", column)
+    return _by_name(pd.Series([names[code] for code in codes]), model, id2label), ()
+
+
+def _by_name(column: pd.Series, model: Mapping[str, int], id2label: Mapping[int, str]) -> np.ndarray:
+    wanted = column.str.lower().str.replace(" ", "_")
+    unknown = sorted(set(wanted) - set(model))
+    if unknown:
+        raise DataProblem(
+            f"the data's labels {', '.join(sorted(set(wanted)))} do not match the model's "
+            f"{', '.join(f'{number}={label}' for number, label in id2label.items())}; "
+            "give the names of the data's codes with labels=, in the model's words"
+        )
+    return wanted.map(model).to_numpy(dtype=int)
+
+
+def _check_range(codes: np.ndarray, count: int, expected: str, column: pd.Series) -> None:
+    wrong = (codes < 0) | (codes >= count)
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise DataProblem(
+            f"row {column.index[place]}: got the label {int(codes[place])}; expected 0 to {count - 1} ({expected})"
+        )

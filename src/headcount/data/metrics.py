@@ -1,0 +1,190 @@
+"""Scores as sums over examples: each example gives a few numbers, and a formula makes the score of their sums.
+
+So a score on any part of the examples, on any resample of them, and under any exchange between two models
+is a product of weights and numbers: all statistics of `headcount.core.statistics` are built on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headcount.errors import InvalidOption
+
+Outputs = Mapping[str, Any]
+"""What a model gave for the examples: `logits` [example, class], `predictions` (tags, texts), `loss`, `tokens`."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """`features(outputs, labels)` gives [example, k]; `combine` makes the score of sums [..., k]."""
+
+    name: str
+    features: Callable[[Outputs, Any], np.ndarray]
+    combine: Callable[[np.ndarray], np.ndarray]
+    higher_is_better: bool = True
+    correct: Callable[[Outputs, Any], np.ndarray] | None = None
+    """Whether each example is right, where that is a yes or no: then McNemar's exact test applies."""
+
+    def score(self, outputs: Outputs, labels: Any) -> float:
+        return float(self.combine(self.features(outputs, labels).sum(0)))
+
+
+def _right(outputs: Outputs, labels: Any) -> np.ndarray:
+    return np.asarray(outputs["logits"].argmax(-1) == np.asarray(labels))
+
+
+def _ratio(sums: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def _accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
+    if "logits" in outputs:
+        right = _right(outputs, labels).astype(float)
+        return np.stack([right, np.ones_like(right)], -1)
+    pairs = [(sum(p == t for p, t in zip(found, tags, strict=False)), len(tags))
+             for found, tags in zip(outputs["predictions"], labels, strict=True)]  # fmt: skip
+    return np.array(pairs, dtype=float)
+
+
+def _confusion(outputs: Outputs, labels: Any) -> np.ndarray:
+    """One-hot [example, class * class] of label and prediction."""
+    classes = outputs["logits"].shape[-1]
+    cells = np.asarray(labels) * classes + outputs["logits"].argmax(-1)
+    return np.asarray(np.eye(classes * classes)[cells])
+
+
+def _square(sums: np.ndarray) -> np.ndarray:
+    classes = round(sums.shape[-1] ** 0.5)
+    return sums.reshape(*sums.shape[:-1], classes, classes)
+
+
+def _f1(sums: np.ndarray) -> np.ndarray:
+    """F1 of class 1 for two classes, the mean F1 of all classes for more; 0 where nothing is right."""
+    table = _square(sums)
+    right = np.diagonal(table, axis1=-2, axis2=-1)
+    total = table.sum(-1) + table.sum(-2)
+    scores = np.divide(2 * right, total, out=np.zeros_like(right), where=total > 0)
+    return np.asarray(scores[..., 1] if scores.shape[-1] == 2 else scores.mean(-1))
+
+
+def _matthews(sums: np.ndarray) -> np.ndarray:
+    """Matthews' correlation; 0 where all labels or all predictions are of one class."""
+    table = _square(sums)
+    total, right = table.sum((-1, -2)), np.trace(table, axis1=-2, axis2=-1)
+    true, found = table.sum(-1), table.sum(-2)
+    top = right * total - (true * found).sum(-1)
+    bottom = np.sqrt((total**2 - (true**2).sum(-1)) * (total**2 - (found**2).sum(-1)))
+    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
+
+
+def _moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    # Centred first: sums of squares of far-off values would lose the digits that matter.
+    x, y = x - x.mean(), y - np.mean(y)
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1)
+
+
+def _pearson(outputs: Outputs, labels: Any) -> np.ndarray:
+    return _moments(outputs["logits"][..., 0].astype(float), np.asarray(labels, dtype=float))
+
+
+def _spearman(outputs: Outputs, labels: Any) -> np.ndarray:
+    """Ranks among all examples; on a part of them the score is the correlation of these ranks."""
+    from scipy.stats import rankdata
+
+    return _moments(rankdata(outputs["logits"][..., 0]).astype(float), rankdata(labels).astype(float))
+
+
+def _correlation(sums: np.ndarray) -> np.ndarray:
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    return np.asarray(np.nan_to_num(found))
+
+
+def _loss(outputs: Outputs, labels: Any) -> np.ndarray:
+    if "loss" in outputs:
+        return np.stack([outputs["loss"], outputs["tokens"]], -1).astype(float)
+    logits = outputs["logits"].astype(float)
+    logits = logits - logits.max(-1, keepdims=True)
+    lost = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(labels)[:, None], -1)[:, 0]
+    return np.stack([lost, np.ones_like(lost)], -1)
+
+
+def _corpus_metric(name: str) -> Any:
+    from sacrebleu.metrics import BLEU, CHRF
+
+    return {"bleu": BLEU, "chrf": CHRF}[name]()
+
+
+def _corpus_features(name: str) -> Callable[[Outputs, Any], np.ndarray]:
+    """BLEU and chrF are made of sums over sentences too: of matches and lengths, which sacrebleu counts."""
+
+    def features(outputs: Outputs, labels: Any) -> np.ndarray:
+        metric = _corpus_metric(name)
+        pairs = zip(outputs["predictions"], labels, strict=True)
+        return np.array([metric._extract_corpus_statistics([found], [[true]])[0] for found, true in pairs], dtype=float)
+
+    return features
+
+
+def _corpus_score(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    def combine(sums: np.ndarray) -> np.ndarray:
+        metric = _corpus_metric(name)
+        rows = sums.reshape(-1, sums.shape[-1]).round().astype(int).tolist()
+        return np.array([metric._compute_score_from_stats(row).score for row in rows]).reshape(sums.shape[:-1])
+
+    return combine
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", _accuracy, _ratio, correct=_right),
+        Metric("f1", _confusion, _f1, correct=_right),
+        Metric("matthews", _confusion, _matthews, correct=_right),
+        Metric("pearson", _pearson, _correlation),
+        Metric("spearman", _spearman, _correlation),
+        Metric("loss", _loss, _ratio, higher_is_better=False),
+        Metric("perplexity", _loss, lambda sums: np.exp(_ratio(sums)), higher_is_better=False),
+        Metric("bleu", _corpus_features("bleu"), _corpus_score("bleu")),
+        Metric("chrf", _corpus_features("chrf"), _corpus_score("chrf")),
+    )
+}
+ALLOWED = {
+    "classification": ("accuracy", "f1", "matthews", "loss"),
+    "multiple-choice": ("accuracy", "loss"),
+    "regression": ("pearson", "spearman"),
+    "token-classification": ("accuracy",),
+    "masked-lm": ("loss", "perplexity"),
+    "causal-lm": ("loss", "perplexity"),
+    "translation": ("bleu", "chrf", "loss", "perplexity"),
+}
+GENERATED = ("bleu", "chrf")
+"""Metrics of texts that the model generates."""
+
+
+def find_metric(name: str, kind: str) -> Metric:
+    """The metric with this name, if the kind of task has it."""
+    if name not in ALLOWED[kind]:
+        raise InvalidOption(f"got the metric {name!r} for {kind}; expected one of {', '.join(ALLOWED[kind])}")
+    if name in GENERATED:
+        try:
+            import sacrebleu  # noqa: F401
+        except ImportError as error:
+            raise InvalidOption(f"the metric {name!r} needs sacrebleu: pip install 'headcount[translate]'") from error
+    return METRICS[name]
+
+
+def predictions(outputs: Outputs) -> Any:
+    """What a user's own metric is given: class numbers, numbers of a regression, tags, texts, or losses."""
+    if "predictions" in outputs:
+        return outputs["predictions"]
+    if "logits" not in outputs:
+        return outputs["loss"] / outputs["tokens"]
+    logits = outputs["logits"]
+    return logits[..., 0] if logits.shape[-1] == 1 else logits.argmax(-1)

@@ -1,0 +1,53 @@
+"""A table of examples from a file, a folder or a data frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from headcount.errors import DataProblem
+
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
+
+
+def read_table(source: str | Path | pd.DataFrame, split: str = "validation") -> pd.DataFrame:
+    """The rows of a parquet, csv, tsv or jsonl file, of a folder's file for the split, or of a data frame."""
+    if isinstance(source, pd.DataFrame):
+        table, name = source, "the data frame"
+    else:
+        path = find_file(Path(source), split)
+        table, name = _read(path), str(path)
+    if not len(table):
+        raise DataProblem(f"{name} has no rows; expected at least one example")
+    return table.reset_index(drop=True)
+
+
+def find_file(path: Path, split: str) -> Path:
+    """The file itself, or the folder's file whose name is that of the split."""
+    if path.is_dir():
+        found = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES and one.stem == split)
+        if not found:
+            held = ", ".join(sorted(one.name for one in path.iterdir())[:6]) or "nothing"
+            raise DataProblem(f"the folder {path} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
+        return found[0]
+    if not path.is_file():
+        raise DataProblem(f"there is no file {path}; expected {', '.join(SUFFIXES)} or a folder with {split}.*")
+    return path
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        if path.suffix == ".csv":
+            return pd.read_csv(path)
+        if path.suffix == ".tsv":
+            # Quotes are text in GLUE's files: read as quotes they would merge rows without a word.
+            return pd.read_csv(path, sep="\t", quoting=3)
+        if path.suffix == ".jsonl":
+            return pd.read_json(path, lines=True)
+    except (ValueError, OSError, pd.errors.ParserError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataProblem(f"{path} cannot be read as {path.suffix[1:]}: {first}") from error
+    raise DataProblem(f"got {path}; expected a file that ends in {', '.join(SUFFIXES)}")

@@ -1,0 +1,1 @@
+"""Where work runs: this process, or a shard of it."""

@@ -1,0 +1,22 @@
+"""A short name for a model's weights and shape."""
+
+from __future__ import annotations
+
+from transformers import PreTrainedModel
+
+from headcount.core.provenance import fingerprint
+
+SAMPLE = 4096
+
+
+def model_fingerprint(model: PreTrainedModel) -> str:
+    """The same for the same class, shapes and weights; of each tensor at most 4,096 evenly spaced entries are read.
+
+    The number type counts: a model in bfloat16 is another model than in float32.
+    """
+    parts: list[object] = [type(model).__name__, str(model.dtype)]
+    for name, tensor in model.state_dict().items():
+        flat = tensor.detach().flatten()
+        step = max(1, len(flat) // SAMPLE)
+        parts += [name, list(tensor.shape), flat[::step].double().cpu().numpy().tobytes()]
+    return fingerprint(parts)
