@@ -61,7 +61,7 @@ def plan_budget(
 def _bytes_per_token(model: Any, vocabulary: bool) -> int:
     """A generous estimate of what one token of one variant needs at the widest place of a pass."""
     config = model.config
-    hidden = int(getattr(config, "hidden_size", None) or getattr(config, "d_model", 768))
+    hidden: int = getattr(config, "hidden_size", 0) or getattr(config, "d_model", 768)
     inner = (
         max(
             int(getattr(config, name, 0) or 0)

@@ -17,7 +17,7 @@ DTYPES = {"logits": "float32", "predictions": "int32", "loss": "float64", "token
 
 def reduce_result(kind: str, result: Any, labels: Tensor, width: int) -> dict[str, Tensor]:
     """Tensors [row, ...] from a result for `labels` (of as many rows); tags are padded to `width` with -1."""
-    logits = result.logits
+    logits = result.logits if "logits" in result else result.prediction_logits
     if kind in LANGUAGE:
         return _losses(logits, labels, shifted=kind == "causal-lm")
     if kind == "token-classification":

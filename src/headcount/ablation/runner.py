@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,12 @@ from headcount.trace.variants import Variant, merge, tile
 from headcount.trace.wiring import edited
 
 Arrays = dict[str, np.ndarray]
-NOT_FORWARD = ("labels", "special_tokens_mask", "length", "overflow_to_sample_mapping", "num_truncated_tokens")
+
+
+def forward_inputs(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What of a batch the model takes, without the labels: a tokenizer may make more than its model knows."""
+    known = inspect.signature(model.forward).parameters
+    return {key: value for key, value in batch.items() if key in known and key != "labels"}
 
 
 @dataclass
@@ -116,7 +122,7 @@ class Runner:
     def _inputs(self, rows: list[int]) -> tuple[dict[str, Tensor], Tensor]:
         batch = collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
         labels = batch["labels"]
-        inputs = {key: value for key, value in batch.items() if key not in NOT_FORWARD}
+        inputs = forward_inputs(self.model, batch)
         if self.kind == "translation" and self.generate is None:
             inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
         return inputs, labels

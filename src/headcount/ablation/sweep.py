@@ -18,7 +18,7 @@ from headcount.ablation.means import mean_outputs
 from headcount.ablation.outputs import DTYPES, LANGUAGE
 from headcount.ablation.plan import Choices, SweepPlan, choose, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import check_how
-from headcount.ablation.runner import NOT_FORWARD, Arrays, Runner
+from headcount.ablation.runner import Arrays, Runner, forward_inputs
 from headcount.ablation.summary import Summary, summarise
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
@@ -233,7 +233,7 @@ def _reference_means(job: _Job, tokenizer: Any, reference: Data, seed: int) -> d
     batches = []
     for start, stop in plan_batches(encodings.lengths[order], 4096):
         batch = collate([encodings.rows[row] for row in order[start:stop]], padding, job.model.device)
-        kept = {key: value for key, value in batch.items() if key not in NOT_FORWARD}
+        kept = forward_inputs(job.model, batch)
         if job.task.kind == "translation":
             kept["labels"] = batch["labels"]
         batches.append(kept)

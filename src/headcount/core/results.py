@@ -42,6 +42,14 @@ def _fill(values: Mapping[tuple[Any, ...], Any], coords: Mapping[str, Any]) -> n
     return filled
 
 
+COLUMNS = ("score", "delta", "low", "high", "p", "q")
+
+
+def _column_order(name: Any) -> tuple[int, str]:
+    """The statistics that people look for first come first, all others by name."""
+    return (COLUMNS.index(name) if name in COLUMNS else len(COLUMNS), str(name))
+
+
 def as_table(dataset: xr.Dataset) -> Any:
     """The numbers per head, layer or set as a pandas table, one row each, absent heads left out."""
     dims = next(
@@ -49,5 +57,6 @@ def as_table(dataset: xr.Dataset) -> Any:
         HEAD_DIMS,
     )
     columns = {name: array for name, array in dataset.data_vars.items() if tuple(array.dims) == dims}
-    table = xr.Dataset(columns).to_dataframe().dropna(how="all").reset_index()
+    table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").reset_index()
+    table = table[[*dims, *sorted(columns, key=_column_order)]]
     return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

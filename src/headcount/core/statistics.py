@@ -47,8 +47,8 @@ class Sums:
     def scores(self, weights: np.ndarray) -> np.ndarray:
         variants, examples, k = self.features.shape
         flat = self.features.transpose(1, 0, 2).reshape(examples, variants * k)
-        sums = (np.asarray(weights, dtype=float) @ flat).reshape(len(weights), variants, k)
-        return np.asarray(self.combine(sums))
+        sums = np.asarray(weights, dtype=float) @ flat
+        return np.asarray(self.combine(sums.reshape(len(weights), variants, k)))
 
     def exchanged(self, swaps: np.ndarray) -> np.ndarray:
         baseline, variants = self.features[0], self.features[1:]
@@ -56,7 +56,7 @@ class Sums:
         change = (variants - baseline).transpose(1, 0, 2).reshape(examples, count * k)
         moved = (np.asarray(swaps, dtype=float) @ change).reshape(len(swaps), count, k)
         ours, theirs = variants.sum(1) - moved, baseline.sum(0) + moved
-        return self.combine(ours) - self.combine(theirs)
+        return np.asarray(self.combine(ours) - self.combine(theirs))
 
 
 @dataclass
@@ -194,7 +194,7 @@ def rank_correlation(
     def spearman(a: np.ndarray, b: np.ndarray) -> float:
         a, b = rankdata(a), rankdata(b)
         spread = a.std() * b.std()
-        return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+        return float(np.clip(((a - a.mean()) * (b - b.mean())).mean() / spread, -1, 1)) if spread else 0.0
 
     generator = np.random.default_rng(seed)
     resampled = [spearman(x[rows], y[rows]) for rows in generator.integers(0, len(x), (draws, len(x)))]

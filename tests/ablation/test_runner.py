@@ -1,0 +1,39 @@
+"""A device that runs out of memory gets smaller batches, then fewer variants, and the numbers stay the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+
+import headcount as hc
+from headcount.errors import HeadcountError
+from headcount.trace.replay import Replay
+from tests import planted
+
+
+def limited(rows: int) -> Any:
+    """A Replay that has room for so many rows at once."""
+    run = Replay.run
+
+    def call(self: Replay, variants: Any) -> Any:
+        if self.size * len(variants) > rows:
+            raise torch.OutOfMemoryError("no room")
+        return run(self, variants)
+
+    return mock.patch.object(Replay, "run", call)
+
+
+def test_out_of_memory_halves_and_goes_on(tmp_path: Path) -> None:
+    model, tokenizer, data = planted.classifier(), planted.tokenizer(tmp_path), planted.texts(20)
+    whole = hc.sweep(model, tokenizer, data, task="sst2", how="zero", batch_tokens=200)
+    for rows in (8, 1):
+        with limited(rows):
+            halved = hc.sweep(model, tokenizer, data, task="sst2", how="zero", batch_tokens=200)
+        np.testing.assert_allclose(halved["logits"], whole["logits"], atol=1e-6)
+    with limited(0), pytest.raises(HeadcountError, match="no memory for one text"):
+        hc.sweep(model, tokenizer, data, task="sst2", how="zero")

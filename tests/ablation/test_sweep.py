@@ -1,0 +1,250 @@
+"""Sweeps: equal to a loop over `ablated`, right on planted truth, resumable, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers as tf
+import xarray as xr
+
+import headcount as hc
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
+from headcount.models.load import NEW_WEIGHTS
+from tests import planted
+
+TEXTS = planted.texts()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))
+
+
+def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
+    torch.manual_seed(3)
+    config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
+                           intermediate_size=40, max_position_embeddings=64, initializer_range=0.4,
+                           id2label=planted.NAMES, label2id={"negative": 0, "positive": 1}, **options)  # fmt: skip
+    return getattr(tf, head)(config).eval()
+
+
+def sweep(model: Any, tokenizer: Any, data: Any = TEXTS, task: Any = "sst2", **options: Any) -> xr.Dataset:
+    return hc.sweep(model, tokenizer, data, task=task, **options)
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform", "mean"])
+@pytest.mark.parametrize("by", ["head", "layer", "all-but-one"])
+def test_equal_to_a_loop_over_ablated(tokenizer: Any, by: str, how: str) -> None:
+    model, data = random_model(), TEXTS.head(30)
+    reference = TEXTS.tail(20) if how == "mean" else None
+    result = sweep(model, tokenizer, data, by=by, how=how, reference=reference, batch_tokens=40)
+    means = None
+    if how == "mean":
+        means = hc.mean_outputs(
+            model, [dict(tokenizer(text, return_tensors="pt")) for text in TEXTS.tail(20)["sentence"]]
+        )
+    layout = hc.read_anatomy(model).layout
+    for head in layout if by != "layer" else [hc.Head("encoder", layer, 0) for layer in range(3)]:
+        name = layout.spell(head)
+        left_out = {"head": [name], "layer": [f"L{head.layer}"],
+                    "all-but-one": [f"L{head.layer}H{n}" for n in range(4) if n != head.head]}[by]  # fmt: skip
+        with torch.no_grad(), hc.ablated(model, left_out, how=how, reference=means):
+            expected = torch.cat([model(**tokenizer(text, return_tensors="pt")).logits for text in data["sentence"]])
+        where = {"stack": "encoder", "layer": head.layer} | ({"head": head.head} if by != "layer" else {})
+        found = result["logits"].sel(where)
+        np.testing.assert_allclose(found.values, expected.numpy(), atol=2e-5)
+        accuracy = (expected.argmax(-1).numpy() == data["label"]).mean()
+        assert float(result["score"].sel(where)) == pytest.approx(accuracy)
+
+
+def test_planted_heads_are_found(tokenizer: Any) -> None:
+    result = sweep(planted.classifier(), tokenizer, how="zero")
+    assert float(result["baseline"]) == pytest.approx(0.7)
+    needed = result.sel(stack="encoder", layer=0, head=0)
+    hurts = result.sel(stack="encoder", layer=0, head=1)
+    assert float(needed["delta"]) < 0
+    assert float(needed["q"]) < 0.01
+    assert float(hurts["score"]) == 1.0
+    assert float(hurts["q"]) < 0.01
+    assert float(hurts["low"]) > 0
+    others = result.sel(stack="encoder", layer=1)
+    assert float(np.abs(others["delta"]).max()) == 0
+    assert (others["unchanged"] == 1).all()
+    assert str(result["best"].values) == "L0H1"
+    assert float(result["naive_gain"]) == pytest.approx(0.3)
+    assert float(result["honest_gain"]) == pytest.approx(0.3, abs=0.03)
+    assert float(result["above"]) == 1
+
+
+def test_batches_padding_and_order_do_not_matter(tokenizer: Any) -> None:
+    model, data = random_model(), TEXTS.head(24)
+    first = sweep(model, tokenizer, data, batch_tokens=20)
+    second = sweep(model, tokenizer, data, batch_tokens=400)
+    np.testing.assert_allclose(first["logits"], second["logits"], atol=2e-5)
+    turned = sweep(model, tokenizer, data.iloc[::-1].reset_index(drop=True))
+    np.testing.assert_allclose(first["logits"], turned["logits"].isel(example=slice(None, None, -1)), atol=2e-5)
+    np.testing.assert_allclose(first["score"], turned["score"])
+
+
+def test_drawn_and_given_sets(tokenizer: Any) -> None:
+    model, data = random_model(), TEXTS.head(10)
+    drawn = sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=1)
+    assert drawn["score"].dims == ("set",)
+    again = sweep(model, tokenizer, data, sets=[str(name) for name in drawn["set"].values], how="zero")
+    np.testing.assert_allclose(drawn["logits"], again["logits"], atol=1e-6)
+    assert list(sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=2)["set"]) != list(drawn["set"])
+
+
+def test_a_metric_of_the_users_own(tokenizer: Any) -> None:
+    own = sweep(
+        planted.classifier(),
+        tokenizer,
+        TEXTS.head(40),
+        how="zero",
+        metric=lambda found, true: float((found == true).mean()),
+    )
+    builtin = sweep(planted.classifier(), tokenizer, TEXTS.head(40), how="zero")
+    np.testing.assert_allclose(own["score"], builtin["score"])
+    np.testing.assert_allclose(own["low"], builtin["low"], atol=0.06)
+
+
+def test_other_kinds_of_tasks(tokenizer: Any) -> None:
+    numbers = TEXTS.head(20).assign(label=np.linspace(0, 5, 20))
+    regression = sweep(random_model(num_labels=1), tokenizer, numbers, "regression", how="zero")
+    assert regression.attrs["metric"] == "pearson"
+    assert np.isfinite(regression["score"]).all()
+    tagged = pd.DataFrame({"tokens": [row.split() for row in TEXTS["sentence"].head(12)]})
+    tagged["tags"] = [[int(word in ("good", "up")) for word in row] for row in tagged["tokens"]]
+    tags = sweep(random_model("BertForTokenClassification"), tokenizer, tagged, "token-classification", how="zero")
+    assert 0 < float(tags["baseline"]) < 1
+    texts = TEXTS.head(8).rename(columns={"sentence": "text"})
+    masked = sweep(random_model("BertForMaskedLM"), tokenizer, texts, "masked-lm", how="zero")
+    assert float(masked["baseline"]) > 1
+    assert masked.attrs["higher_is_better"] is False
+    choice = pd.DataFrame(
+        {"context": TEXTS["sentence"].head(10), "one": "it is good", "two": "it is bad", "label": [0, 1] * 5}
+    )
+    from headcount.data.tasks import find_task
+
+    chosen = sweep(random_model("BertForMultipleChoice"), tokenizer, choice,
+                   find_task("multiple-choice", texts=("context", "one", "two")), how="zero")  # fmt: skip
+    assert chosen["logits"].sizes["class"] == 2
+
+
+def test_language_models_and_translation(tokenizer: Any) -> None:
+    from tests.contracts.zoo import tiny
+
+    texts = TEXTS.head(8).rename(columns={"sentence": "text"})
+    model = tiny("llama", head="AutoModelForCausalLM")
+    causal = sweep(model, tokenizer, texts, "causal-lm", how="uniform")
+    loss = 0.0
+    tokens = 0
+    with torch.no_grad():
+        for text in texts["text"]:
+            ids = tokenizer(text, return_tensors="pt")["input_ids"]
+            loss += float(model(input_ids=ids, labels=ids).loss) * (ids.shape[1] - 1)
+            tokens += ids.shape[1] - 1
+    assert float(causal["baseline"]) == pytest.approx(loss / tokens, rel=1e-4)
+    pairs = pd.DataFrame({"source": TEXTS["sentence"].head(6), "target": TEXTS["sentence"].tail(6).values})
+    model = tiny("marian", head="AutoModelForSeq2SeqLM")
+    scored = sweep(model, tokenizer, pairs, "translation", metric="loss", how="zero", stack="cross")
+    assert set(scored["stack"].values) == {"encoder", "decoder", "cross"}
+    assert np.isfinite(scored["score"].sel(stack="cross")).all()
+    assert np.isnan(scored["score"].sel(stack="encoder")).all()
+    made = sweep(model, tokenizer, pairs, "translation", metric="chrf", how="zero", stack="decoder", max_new_tokens=6)
+    with torch.no_grad(), hc.ablated(model, "decoder.L1H2"):
+        batch = tokenizer([pairs["source"][0]], return_tensors="pt")
+        ids = model.generate(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], max_new_tokens=6,
+                             num_beams=1, do_sample=False)  # fmt: skip
+    expected = tokenizer.batch_decode(ids, skip_special_tokens=True)[0]
+    assert made["texts"].sel(stack="decoder", layer=1, head=2, example=0).item() == expected
+
+
+def test_a_study_holds_the_same_and_goes_on(tokenizer: Any, tmp_path: Path) -> None:
+    model, data, out = planted.classifier(), TEXTS.head(40), tmp_path / "study"
+    plain = sweep(model, tokenizer, data, how="zero")
+    stored = sweep(model, tokenizer, data, how="zero", out=out)
+    for name in plain.data_vars:
+        if plain[name].dtype.kind == "f":
+            np.testing.assert_allclose(plain[name], stored[name], err_msg=str(name))
+    tree = hc.open_study(out)
+    np.testing.assert_allclose(tree["sweep/head-zero"]["score"], plain["score"])
+    assert tree["sweep/head-zero"].attrs["complete"]
+    assert list(stored["text"].values) == list(data["sentence"])
+    sweep(model, tokenizer, data, by="layer", how="zero", out=out)
+    assert set(hc.open_study(out)["sweep"].children) == {"head-zero", "layer-zero"}
+    with pytest.raises(StudyProblem, match="other options .*seed: 0 -> 1"):
+        sweep(model, tokenizer, data, how="zero", out=out, seed=1)
+    sweep(model, tokenizer, data, how="zero", out=out, seed=1, name="again", texts=False)
+    assert "text" not in hc.open_study(out)["sweep/head-zero@again"]
+
+
+def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
+    model, data = planted.classifier(), TEXTS.head(40)
+    options = {"how": "zero", "out": tmp_path / "study", "batch_tokens": 30}
+    first = sweep(model, tokenizer, data, shard="1/2", **options)
+    assert "score" not in first
+    last = sweep(model, tokenizer, data, shard="2/2", **options)
+    np.testing.assert_allclose(last["score"], sweep(model, tokenizer, data, how="zero")["score"])
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "kind", "expected"),
+    [
+        (TEXTS.drop(columns="label"), {}, DataProblem, "no label column 'label'"),
+        (TEXTS.drop(columns="sentence"), {}, DataProblem, "no column sentence"),
+        (TEXTS.head(0), {}, DataProblem, "no rows"),
+        (TEXTS.assign(label=[None, *TEXTS["label"][1:]]), {}, DataProblem, "missing"),
+        (TEXTS.assign(label="maybe"), {}, DataProblem, "maybe do not match the model's 0=negative, 1=positive"),
+        (TEXTS.assign(label=2), {}, DataProblem, "expected 0 to 1"),
+        (TEXTS.assign(sentence=3), {}, DataProblem, "expected a string"),
+        (TEXTS, {"how": "median"}, InvalidOption, "zero, uniform, mean"),
+        (TEXTS, {"how": "mean"}, InvalidOption, "needs reference="),
+        (TEXTS, {"how": "zero", "reference": TEXTS}, InvalidOption, "belongs to"),
+        (TEXTS, {"by": "word"}, InvalidOption, "head, layer"),
+        (TEXTS, {"stack": "cross"}, InvalidOption, "has encoder"),
+        (TEXTS, {"draws": 3, "size": 99}, InvalidOption, "size= from 1 to 12"),
+        (TEXTS, {"sets": [""]}, InvalidOption, "empty set"),
+        (TEXTS, {"metric": "bleu"}, InvalidOption, "accuracy, f1"),
+        (TEXTS, {"limit": 0}, InvalidOption, "at least 1"),
+        (TEXTS, {"shard": "5/4"}, InvalidOption, "i/n"),
+        (TEXTS, {"memory": "lots"}, InvalidOption, "4GB"),
+        ("no/such/file.csv", {}, DataProblem, "there is no file"),
+        (TEXTS, {"task": "frobnicate"}, InvalidOption, "expected one of"),
+        (TEXTS, {"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
+    ],
+)
+def test_what_is_refused(
+    tokenizer: Any, data: Any, options: dict[str, Any], kind: type[Exception], expected: str
+) -> None:
+    with pytest.raises(kind, match=expected) as caught:
+        sweep(random_model(), tokenizer, data, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_models_that_cannot_do_the_task(tokenizer: Any) -> None:
+    with pytest.raises(ModelUnavailable, match="BertModel cannot do classification"):
+        sweep(random_model("BertModel"), tokenizer)
+    model = random_model()
+    setattr(model, NEW_WEIGHTS, ["classifier.weight"])
+    with pytest.raises(ModelUnavailable, match="newly initialised"):
+        sweep(model, tokenizer)
+    assert "score" in sweep(model, tokenizer, TEXTS.head(4), untrained=True)
+
+
+def test_long_texts_are_cut_and_counted(tokenizer: Any) -> None:
+    long = pd.DataFrame({"sentence": ["the " * 100 + "good", "bad"], "label": [1, 0]})
+    assert sweep(planted.classifier(), tokenizer, long, how="zero").attrs["cut"] == 1
+
+
+def test_a_folder_that_is_no_study(tokenizer: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StudyProblem, match="is not a study"):
+        sweep(planted.classifier(), tokenizer, TEXTS.head(4), out=tmp_path)
+    with pytest.raises(StudyProblem, match="is a file"):
+        sweep(planted.classifier(), tokenizer, TEXTS.head(4), out=tmp_path / "file")

@@ -1,0 +1,109 @@
+"""The verb `sweep`: a kill loses nothing, bad input is one line, scripts get JSON."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headcount as hc
+from headcount.cli.main import main
+from tests import planted
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("planted")
+    planted.save(path / "model")
+    planted.texts().to_csv(path / "validation.csv", index=False)
+    return path
+
+
+def words(place: Path, *more: str) -> list[str]:
+    return ["sweep", str(place / "model"), "--task", "sst2", "--data", str(place), "--how", "zero", *more]
+
+
+def test_the_summary_and_the_study(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(place, "--out", str(tmp_path / "study"))) == 0
+    shown = capsys.readouterr().out
+    assert "L0H1" in shown
+    assert "2 of 4 heads change the score for sure" in shown
+    assert main(["table", str(tmp_path / "study"), "--to", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("result,stack,layer,head,")
+
+
+def test_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(place, "--by", "layer", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["whole"]["baseline"] == pytest.approx(0.7)
+    assert len(found["choices"]) == 2
+
+
+def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sweep.toml").write_text(f'task = "sst2"\ndata = "{place}"\nhow = "zero"\nby = "layer"\n')
+    assert main(["sweep", str(place / "model"), "--config", str(tmp_path / "sweep.toml"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["choices"]) == 2
+    (tmp_path / "wrong.toml").write_text('tsak = "sst2"\n')
+    assert main(["sweep", str(place / "model"), "--config", str(tmp_path / "wrong.toml")]) == 2
+    assert "tsak" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--how", "median"], "median"),
+        (["--how", "mean"], "reference"),
+        (["--task", "nonsense"], "expected one of"),
+        (["--data", "no/such.csv"], "there is no file"),
+        (["--stack", "cross"], "has encoder"),
+        (["--sets", "no-such-file"], "cannot read sets"),
+        (["--draws", "3"], "size="),
+        (["--device", "cuda:77"], "not here"),
+        (["--metric", "pearson"], "accuracy"),
+        (["--label", "stars"], "no label column 'stars'"),
+        (["--labels", "yes", "no"], "do not match"),
+        (["--shard", "3/2"], "i/n"),
+    ],
+)
+def test_bad_input(place: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    base = words(place)
+    for option in more:
+        if option in base:
+            at = base.index(option)
+            del base[at : at + 2]
+    assert main([*base, *more]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert expected in captured.err
+
+
+def test_killed_at_any_moment_it_goes_on(place: Path, tmp_path: Path) -> None:
+    planted.texts(1500).to_csv(tmp_path / "validation.csv", index=False)
+    out = tmp_path / "study"
+    command = [sys.executable, "-m", "headcount.cli.main", "sweep", str(place / "model"), "--task", "sst2",
+               "--data", str(tmp_path), "--how", "zero", "--batch-tokens", "12", "--out", str(out)]  # fmt: skip
+    kills = 0
+    for least in (1, 20):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(out.glob("sweep/head-zero/done/c/*"))) < least:
+            time.sleep(0.005)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills == 2
+    done = len(list(out.glob("sweep/head-zero/done/c/*")))
+    assert 20 <= done < 64
+    subprocess.run(command, check=True, capture_output=True)
+    model, tokenizer = hc.load(place / "model")
+    whole = hc.sweep(model, tokenizer, tmp_path, task="sst2", how="zero")
+    found = hc.open_study(out)["sweep/head-zero"].to_dataset()
+    for name in ("score", "p", "q", "low", "high"):
+        np.testing.assert_allclose(found[name], whole[name], err_msg=name)
+    np.testing.assert_allclose(found.sortby("example")["logits"], whole["logits"], atol=1e-6)

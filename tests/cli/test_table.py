@@ -1,0 +1,37 @@
+"""Tables of a study in every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import headcount as hc
+from headcount.cli.main import main
+from tests import planted
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("study") / "study"
+    tokenizer = planted.tokenizer(path.parent / "tokenizer")
+    for by in ("head", "layer"):
+        hc.sweep(planted.classifier(), tokenizer, planted.texts(20), task="sst2", how="zero", by=by, out=path)
+    return path
+
+
+def test_every_format(study: Path, tmp_path: Path) -> None:
+    for to, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet), ("json", pd.read_json)):
+        assert main(["table", str(study), "--to", to, "-o", str(tmp_path / f"t.{to}")]) == 0
+        table = read(tmp_path / f"t.{to}")
+        assert len(table) == 6
+        assert set(table["result"]) == {"sweep/head-zero", "sweep/layer-zero"}
+
+
+def test_one_result(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(study), "--group", "sweep/layer-zero"]) == 0
+    assert capsys.readouterr().out.count("\n") == 3
+    assert main(["table", str(study), "--group", "sweep/none"]) == 2
+    assert main(["table", str(study / "none")]) == 2
+    assert main(["table", str(study), "--to", "parquet"]) == 2

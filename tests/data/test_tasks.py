@@ -1,0 +1,32 @@
+"""Tasks by name, with other columns where they are given."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from headcount.data.metrics import ALLOWED
+from headcount.data.tasks import GLUE, KINDS, find_task
+from headcount.errors import DataProblem, InvalidOption
+
+
+def test_every_task_has_a_metric_of_its_kind() -> None:
+    assert set(GLUE) == {"cola", "mnli", "mnli-mm", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"}
+    for task in GLUE.values():
+        assert task.metric in ALLOWED[task.kind]
+    assert set(ALLOWED) == set(KINDS)
+
+
+def test_columns_have_several_names() -> None:
+    task = find_task("qnli")
+    assert task.columns(pd.DataFrame(columns=["sentence1", "sentence2"])) == ("sentence1", "sentence2")
+    assert task.columns(pd.DataFrame(columns=["question", "sentence"])) == ("question", "sentence")
+    with pytest.raises(DataProblem, match="question and sentence or sentence1 and sentence2.*the table has text"):
+        task.columns(pd.DataFrame(columns=["text"]))
+
+
+def test_what_is_given_replaces_what_is_known() -> None:
+    task = find_task("classification", texts=("a", "b"), label="y", names=("no", "yes"), metric="f1")
+    assert (task.texts, task.label, task.names, task.metric) == ((("a", "b"),), "y", ("no", "yes"), "f1")
+    with pytest.raises(InvalidOption, match="context, then each choice"):
+        find_task("multiple-choice")
