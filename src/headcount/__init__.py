@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
+    from headcount.zoo.bundled import bundled as bundled
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ _HOMES = {
     "Layout": "core.heads",
     "Observation": "trace.observe",
     "ablated": "ablation.ablated",
+    "bundled": "zoo.bundled",
     "gated": "trace.gates",
     "load": "models.load",
     "mean_outputs": "ablation.means",

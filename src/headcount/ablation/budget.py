@@ -11,7 +11,7 @@ import torch
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
 
-CPU_TOKENS = 160
+CPU_TOKENS = 192
 """Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
 GPU_TOKENS = 8192
 CPU_MEMORY = 2 * 2**30

@@ -1,0 +1,1 @@
+"""The bundled model and texts: what a newcomer needs offline."""
