@@ -1,7 +1,7 @@
 """What can stand in for a head: nothing (zero), uniform attention, or its mean output.
 
-Each replacement is an edit of one layer. To add one, write a class like these and enter it in
-REPLACEMENTS: the contract tests then hold it to the same promises.
+Each replacement is an edit of one layer. To add one, write a class like these (`everywhere` is what all heads
+of the layer would give) and enter it in REPLACEMENTS: the contract tests then hold it to the same promises.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention
 from headcount.trace.allowed import uniform_outputs, uniform_weights
 from headcount.trace.attention import AttentionCall
-from headcount.trace.wiring import Edit, OutputEdit
+from headcount.trace.variants import Replacement
+from headcount.trace.wiring import Edit
 
 
-class Zero(OutputEdit):
+class Zero(Replacement):
     """The heads give nothing (Michel et al. 2019): the same as zero columns in the output projection."""
 
-    def __init__(self, places: list[int]) -> None:
-        self.places = places
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return outputs.new_zeros(())
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         outputs = outputs.clone()
@@ -27,16 +28,17 @@ class Zero(OutputEdit):
         return outputs
 
 
-class Uniform:
+class Uniform(Replacement):
     """The heads attend equally to all that they may attend to, values kept (Kovaleva et al. 2019)."""
 
     needs_call = True
 
-    def __init__(self, places: list[int]) -> None:
-        self.places = places
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        assert call is not None  # the wiring raises where an edit that needs the call gets none
+        return uniform_outputs(call)
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        assert call is not None  # the wiring raises where an edit that needs the call gets none
+        assert call is not None
         outputs = outputs.clone()
         outputs[:, :, self.places] = uniform_outputs(call, self.places)
         return outputs
@@ -47,11 +49,15 @@ class Uniform:
         return weights
 
 
-class Mean(OutputEdit):
+class Mean(Replacement):
     """The heads give one vector each, their mean output over a reference: vectors [heads of the layer, size]."""
 
     def __init__(self, places: list[int], vectors: Tensor) -> None:
-        self.places, self.vectors = places, vectors
+        super().__init__(places)
+        self.vectors = vectors
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return self.vectors.to(outputs)
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         outputs = outputs.clone()
@@ -59,7 +65,7 @@ class Mean(OutputEdit):
         return outputs
 
 
-REPLACEMENTS: dict[str, type[Zero] | type[Uniform] | type[Mean]] = {"zero": Zero, "uniform": Uniform, "mean": Mean}
+REPLACEMENTS: dict[str, type[Replacement]] = {"zero": Zero, "uniform": Uniform, "mean": Mean}
 
 
 def check_how(how: str) -> str:

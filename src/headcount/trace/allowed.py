@@ -60,12 +60,12 @@ def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device
     return allowed if causal or window is not None or padding is not None else None
 
 
-def uniform_outputs(call: AttentionCall, places: list[int]) -> Tensor:
-    """The heads' outputs [B, Q, heads, D] if every query attended equally to every key it may attend to.
+def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Tensor:
+    """The outputs [B, Q, heads, D] of heads (or of all) if every query attended equally to all it may attend to.
 
     A mean of values: no attention map is built. A query that may attend to nothing gets zero.
     """
-    values = call.value[:, [call.block.groups[place] for place in places]]
+    values = _values(call, places)
     if is_causal(call):
         # A static cache is longer than what has been read: the running mean stops at the queries.
         values = values[:, :, : call.queries]
@@ -78,6 +78,14 @@ def uniform_outputs(call: AttentionCall, places: list[int]) -> Tensor:
         sums = torch.matmul(allowed.to(values.dtype), values)
         means = sums / count
     return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
+
+
+def _values(call: AttentionCall, places: list[int] | None) -> Tensor:
+    """The values [B, heads, K, D] that these heads read; no copy where each head has its own and all are asked for."""
+    groups = call.block.groups
+    if places is None and len(set(groups)) == len(groups):
+        return call.value
+    return call.value[:, [groups[place] for place in (range(len(groups)) if places is None else places)]]
 
 
 def uniform_weights(call: AttentionCall) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -16,14 +17,51 @@ Variant = Mapping[Place, Edit]
 """What one variant changes, by layer."""
 
 
-class EachVariant(OutputEdit):
-    """Applies to each variant's share of the batch that variant's own edit, if it has one for the layer."""
+class Replacement(OutputEdit):
+    """An edit that puts something else in the place of some heads of a layer.
+
+    `everywhere` gives what would stand in the place of all heads, so that many variants of a layer, which differ
+    only in their places, are made in one step.
+    """
+
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        """What all heads would give: broadcasts to `outputs` [B, Q, heads, size]."""
+        raise NotImplementedError
+
+
+class _Several(OutputEdit):
+    """The edits of several variants for one layer; None for a variant that leaves it alone."""
 
     def __init__(self, edits: Sequence[Edit | None]) -> None:
         self.edits = edits
         self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
+        given = [edit for edit in edits if edit is not None]
+        alike = isinstance(given[0], Replacement) and len({type(edit) for edit in given}) == 1
+        self.replacement = given[0] if alike else None
+
+    def replaced(self, heads: int, device: torch.device) -> Tensor:
+        """Bool [variant, head]: whose output is replaced where."""
+        places = tuple(tuple(edit.places) if isinstance(edit, Replacement) else () for edit in self.edits)
+        return _replaced(places, heads, device)
+
+
+@lru_cache(maxsize=4096)
+def _replaced(places: tuple[tuple[int, ...], ...], heads: int, device: torch.device) -> Tensor:
+    # Kept between passes: a copy to a GPU would make the program wait for it each time.
+    with torch.inference_mode(False):
+        return torch.tensor([[head in one for head in range(heads)] for one in places], device=device)
+
+
+class EachVariant(_Several):
+    """Applies to each variant's share of the batch that variant's own edit, if it has one for the layer."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        if isinstance(self.replacement, Replacement):
+            mask = self.replaced(outputs.shape[2], outputs.device).repeat_interleave(len(outputs) // len(self.edits), 0)
+            return torch.where(mask[:, None, :, None], self.replacement.everywhere(outputs, call), outputs)
         shares = list(outputs.chunk(len(self.edits)))
         for number, edit in enumerate(self.edits):
             if edit is not None:
@@ -31,14 +69,13 @@ class EachVariant(OutputEdit):
         return torch.cat(shares)
 
 
-class FanOut(OutputEdit):
+class FanOut(_Several):
     """From the untouched outputs [B, Q, heads, size] of one pass makes those of all variants [V, B, Q, heads, size]."""
 
-    def __init__(self, edits: Sequence[Edit | None]) -> None:
-        self.edits = edits
-        self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
-
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        if isinstance(self.replacement, Replacement):
+            mask = self.replaced(outputs.shape[2], outputs.device)
+            return torch.where(mask[:, None, None, :, None], self.replacement.everywhere(outputs, call), outputs)
         return torch.stack([outputs if edit is None else edit(outputs, call) for edit in self.edits])
 
 
