@@ -86,7 +86,9 @@ def measure(setting: Setting, heads: int, tokens: list[int], compiled: bool) -> 
     }  # fmt: skip
     times = {}
     for size in tokens:
-        sweep_all(model, rows[: max(8, len(rows) // 8)], size, compiled)  # warm up
+        sweep_all(
+            model, rows if setting.device == "cuda" else rows[: max(8, len(rows) // 8)], size, compiled
+        )  # warm up
         start = clock(setting)
         logits = sweep_all(model, rows, size, compiled)
         times[size] = clock(setting) - start

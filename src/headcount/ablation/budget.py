@@ -13,7 +13,7 @@ from headcount.models.anatomy import Anatomy
 
 CPU_TOKENS = 192
 """Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
-GPU_TOKENS = 8192
+GPU_TOKENS = 16384
 CPU_MEMORY = 2 * 2**30
 GPU_SHARE = 0.5
 

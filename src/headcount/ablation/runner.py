@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
 from headcount.ablation.outputs import reduce_result
@@ -30,6 +32,14 @@ def forward_inputs(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> dict[
     """What of a batch the model takes, without the labels: a tokenizer may make more than its model knows."""
     known = inspect.signature(model.forward).parameters
     return {key: value for key, value in batch.items() if key in known and key != "labels"}
+
+
+def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:
+    """On a GPU without cuDNN's attention, which plans anew for every shape of a batch and is slower on short texts."""
+    if device.type != "cuda":
+        return nullcontext()
+    kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    return sdpa_kernel(kernels)
 
 
 @dataclass
@@ -68,7 +78,7 @@ class Runner:
         """The unit's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
         start, stop = self.plan.units[unit]
         batches = [(a, b) for a, b in self.plan.batches if start <= a < stop]
-        with torch.inference_mode(), self.replay:
+        with torch.inference_mode(), _quick_kernels(self.model.device), self.replay:
             parts = [self._batch(list(range(a, b))) for a, b in batches]
         baseline = {key: np.concatenate([part[0][key] for part in parts]) for key in parts[0][0]}
         variants = {key: np.concatenate([part[1][key] for part in parts], axis=1) for key in parts[0][1]}

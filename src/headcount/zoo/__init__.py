@@ -1,1 +1,1 @@
-"""The bundled model and texts: what a newcomer needs offline."""
+"""The bundled texts, made for this project: what a newcomer needs offline. A bundled model will join them."""
