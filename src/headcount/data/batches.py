@@ -30,7 +30,7 @@ def plan_batches(lengths: np.ndarray, tokens: int) -> list[tuple[int, int]]:
         return batches
     # A small remainder would cost as much as a full batch: spread the tokens over as many batches as are needed.
     padded = sum(int(lengths[start]) * (stop - start) for start, stop in batches)
-    even = _fill(lengths, -(-padded // len(batches)))
+    even = _fill(lengths, min(tokens, -(-padded // len(batches))))
     return even if len(even) == len(batches) else batches
 
 
