@@ -212,7 +212,14 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS, {"sets": [""]}, InvalidOption, "empty set"),
         (TEXTS, {"metric": "bleu"}, InvalidOption, "accuracy, f1"),
         (TEXTS, {"limit": 0}, InvalidOption, "at least 1"),
-        (TEXTS, {"shard": "5/4"}, InvalidOption, "i/n"),
+        (TEXTS, {"shard": "5/4", "out": "unused-study"}, InvalidOption, "i/n"),
+        (TEXTS, {"shard": "1/2"}, InvalidOption, "a shard needs out="),
+        (TEXTS, {"seed": -1}, InvalidOption, "0 or more"),
+        (TEXTS, {"max_length": -5}, InvalidOption, "at least 8"),
+        (TEXTS, {"beams": 0}, InvalidOption, "at least 1"),
+        (TEXTS, {"size": 3}, InvalidOption, "belongs to draws="),
+        (TEXTS, {"by": "layer", "draws": 3, "size": 2}, InvalidOption, "does not go with"),
+        (TEXTS, {"task": "regression"}, ModelUnavailable, "needs a model with one"),
         (TEXTS, {"memory": "lots"}, InvalidOption, "4GB"),
         ("no/such/file.csv", {}, DataProblem, "there is no file"),
         (TEXTS, {"task": "frobnicate"}, InvalidOption, "expected one of"),
@@ -240,6 +247,80 @@ def test_models_that_cannot_do_the_task(tokenizer: Any) -> None:
 def test_long_texts_are_cut_and_counted(tokenizer: Any) -> None:
     long = pd.DataFrame({"sentence": ["the " * 100 + "good", "bad"], "label": [1, 0]})
     assert sweep(planted.classifier(), tokenizer, long, how="zero").attrs["cut"] == 1
+
+
+def test_dropout_is_off(tokenizer: Any) -> None:
+    model = random_model()
+    expected = sweep(model, tokenizer, TEXTS.head(6))
+    found = sweep(model.train(), tokenizer, TEXTS.head(6))
+    np.testing.assert_allclose(found["logits"], expected["logits"])
+    assert model.training
+
+
+def test_a_study_knows_labels_tokenizer_and_metric_apart(tokenizer: Any, tmp_path: Path) -> None:
+    data = pd.concat([TEXTS] * 10, ignore_index=True)
+    model, out = planted.classifier(), tmp_path / "study"
+    sweep(model, tokenizer, data, by="layer", how="zero", out=out)
+    turned = data.copy()
+    turned.loc[500:700, "label"] = 1 - turned.loc[500:700, "label"]
+    with pytest.raises(StudyProblem, match="data: "):
+        sweep(model, tokenizer, turned, by="layer", how="zero", out=out)
+    words = planted.WORDS.copy()
+    words[5], words[6] = words[6], words[5]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    with pytest.raises(StudyProblem, match="data: "):
+        sweep(
+            model,
+            tf.BertTokenizer(vocab=str(tmp_path / "vocab.txt"), model_max_length=64),
+            data,
+            by="layer",
+            how="zero",
+            out=out,
+        )
+    few = data.head(10)
+    sweep(
+        model, tokenizer, few, by="layer", how="zero", out=out, name="own", metric=lambda p, t: float((p == t).mean())
+    )
+    with pytest.raises(StudyProblem, match="metric: "):
+        sweep(
+            model,
+            tokenizer,
+            few,
+            by="layer",
+            how="zero",
+            out=out,
+            name="own",
+            metric=lambda p, t: float((p != t).mean()),
+        )
+    with pytest.raises(StudyProblem, match="for the name of a result"):
+        sweep(model, tokenizer, few, out=out, name="../evil")
+
+
+def test_a_word_without_pieces_does_not_move_the_tags(tokenizer: Any) -> None:
+    model = random_model("BertForTokenClassification")
+    words = ["the", "good", "it", "is", "so", "bad", "a", "up", "down"]
+    with torch.no_grad():
+        found = (
+            model(**tokenizer(words, is_split_into_words=True, return_tensors="pt")).logits.argmax(-1)[0, 1:-1].tolist()
+        )
+    table = pd.DataFrame({"tokens": [["\u200b", *words]], "tags": [[0, *found]]})
+    assert float(sweep(model, tokenizer, table, "token-classification", how="zero")["baseline"]) == 1.0
+
+
+def test_a_multiple_choice_with_means(tokenizer: Any) -> None:
+    from headcount.data.tasks import find_task
+
+    table = pd.DataFrame({"context": TEXTS["sentence"].head(6), "one": "it is good", "two": "bad", "label": [0, 1] * 3})
+    task = find_task("multiple-choice", texts=("context", "one", "two"))
+    result = sweep(random_model("BertForMultipleChoice"), tokenizer, table, task, how="mean", reference=table)
+    assert np.isfinite(result["score"]).all()
+
+
+def test_one_example_has_no_honest_gain(tokenizer: Any) -> None:
+    result = sweep(
+        planted.classifier(), tokenizer, TEXTS.head(1), how="zero", metric=lambda p, t: float(np.mean(p == t))
+    )
+    assert np.isnan(float(result["honest_gain"]))
 
 
 def test_a_folder_that_is_no_study(tokenizer: Any, tmp_path: Path) -> None:

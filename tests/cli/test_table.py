@@ -35,3 +35,4 @@ def test_one_result(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(study), "--group", "sweep/none"]) == 2
     assert main(["table", str(study / "none")]) == 2
     assert main(["table", str(study), "--to", "parquet"]) == 2
+    assert main(["table", str(study), "-o", str(study / "no" / "folder.csv")]) == 2

@@ -25,6 +25,16 @@ def test_a_model_without_names_takes_numbers_and_says_so() -> None:
     assert "class numbers" in notes[0]
 
 
+def test_names_given_by_the_user_hold() -> None:
+    unnamed = {0: "LABEL_0", 1: "LABEL_1"}
+    assert match_labels([0, 1], ("LABEL_1", "LABEL_0"), unnamed, named=True)[0].tolist() == [1, 0]
+
+
+def test_errors_name_the_row_of_the_table() -> None:
+    with pytest.raises(DataProblem, match="row 7"):
+        match_labels(pd.Series([0, None], index=[3, 7]), None, {0: "a", 1: "b"})
+
+
 @pytest.mark.parametrize(
     ("values", "names", "id2label", "expected"),
     [

@@ -31,6 +31,18 @@ def test_a_pass_that_leaves_a_layer_out_raises() -> None:
         model.get_encoder()(batch["input_ids"])
 
 
+def test_every_pass_is_checked_not_the_first_alone() -> None:
+    model, batch = tiny("bart"), inputs(BY_NAME["bart"])
+    encoded = model.get_encoder()(batch["input_ids"])
+    decoder = {"decoder_input_ids": batch["decoder_input_ids"]}
+    with pytest.raises(NotReached, match=r"encoder\.L1"), hc.ablated(model, "encoder.L1H0"):
+        model(**batch)
+        model(encoder_outputs=encoded, **decoder)
+    with hc.ablated(model, "encoder.L1H0"):
+        inside = model.get_encoder()(batch["input_ids"])
+        model(encoder_outputs=inside, **decoder)
+
+
 def test_a_context_without_a_pass_is_no_error() -> None:
     with hc.ablated(tiny("bert"), "L0H0"):
         pass

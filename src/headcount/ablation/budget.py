@@ -49,7 +49,7 @@ def plan_budget(
     """
     device = model.device.type
     if memory is None:
-        memory = int(torch.cuda.mem_get_info()[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
+        memory = int(torch.cuda.mem_get_info(model.device)[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
     each = _bytes_per_token(model, vocabulary)
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
     wanted = tokens or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.trace.attention import AttentionCall
+from headcount.trace.modes import evaluating
 from headcount.trace.wiring import OutputEdit, Place, edited
 
 Batch = Mapping[str, Any]
@@ -50,7 +51,7 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
     for batch in batches:
         for (stack, _), total in sums.items():
             total.real = real_positions(batch, stack, anatomy)
-        with edited(model, sums, "the mean over the reference"), torch.no_grad():
+        with evaluating(model), edited(model, sums, "the mean over the reference"), torch.no_grad():
             model(**batch)
     means = {}
     for stack, layers in anatomy.stacks.items():
@@ -72,4 +73,5 @@ def real_positions(batch: Batch, stack: str, anatomy: Anatomy) -> Tensor | None:
             mask = batch["labels"] != -100
     else:
         mask = batch.get("attention_mask")
-    return None if mask is None else torch.as_tensor(mask).bool()
+    # A multiple choice [example, choice, position] is several rows inside the layers.
+    return None if mask is None else torch.as_tensor(mask).bool().flatten(0, -2)

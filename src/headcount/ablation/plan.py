@@ -71,12 +71,21 @@ def choose(
     """The choices of a sweep by head, by layer, of all heads of a layer but one, of given or of drawn sets."""
     if by not in BY:
         raise InvalidOption(f"got by={by!r}; expected one of {', '.join(BY)}")
+    if size is not None and draws is None:
+        raise InvalidOption("size= belongs to draws=, the number of random sets")
+    if (sets is not None or draws is not None) and by in ("layer", "all-but-one"):
+        raise InvalidOption(f"by={by!r} does not go with sets= or draws=")
     stacks = _stacks(layout, stack)
     heads = [head for head in layout if head.stack in stacks]
     if sets is not None:
         found = tuple(HeadSet.of(one, layout) for one in sets)
         if not found or not all(found):
             raise InvalidOption("got an empty set of heads; expected at least one head in each set")
+        outside = [str(one) for one in found if any(head.stack not in stacks for head in one)]
+        if outside:
+            raise InvalidOption(
+                f"stack={stack!r} does not go with the set {outside[0]!r}, which has heads of another stack"
+            )
         return Choices("sets", layout, tuple(range(len(found))), found)
     if by == "draws" or draws is not None:
         return _draw(layout, heads, draws, size, seed)

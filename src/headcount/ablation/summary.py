@@ -37,7 +37,7 @@ def summarise(
     """The statistics of a sweep as named arrays: those of each choice along the axes of the choices.
 
     `score`, `delta` (against `baseline`), `low` and `high` (95 % of paired bootstrap resamples of delta), `p`
-    (McNemar's exact test where examples are right or wrong, else a paired permutation test), `q` (Benjamini and
+    (McNemar's exact test for accuracy, else a paired permutation test of the score itself), `q` (Benjamini and
     Hochberg over all choices). `mean_delta`: the effect of a random choice. `above`: how many choices score
     better than the baseline, `above_chance` how many would if leaving heads out changed nothing. `naive_gain`:
     of the best choice on the examples that chose it; `honest_gain`: on examples that did not.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from headcount.ablation.runner import Arrays, Runner, forward_inputs
 from headcount.ablation.summary import Summary, summarise
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import Encodings, encode, longest_input
+from headcount.data.encode import IGNORED, Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import GENERATED, Metric, find_metric
 from headcount.data.tables import read_table
@@ -32,6 +32,7 @@ from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import NEW_WEIGHTS
+from headcount.trace.modes import evaluating
 
 Data = str | Path | pd.DataFrame
 Progress = Callable[[float, float], None]
@@ -79,6 +80,14 @@ def sweep(
     `headcount.ablation.summary.summarise` computes, and the outputs of every variant for every example.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
+    _check_numbers(
+        limit=limit, max_length=max_length, batch_tokens=batch_tokens, beams=beams, max_new_tokens=max_new_tokens
+    )
+    if seed < 0:
+        raise InvalidOption(f"got seed={seed}; expected 0 or more")
+    part = Shard.parse(shard)
+    if shard is not None and out is None:
+        raise InvalidOption("a shard needs out=, the study folder in which the parts meet")
     job = _prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
@@ -132,8 +141,16 @@ def sweep(
         compiled,
         generate,
     )
-    _run(runner, sink, Shard.parse(shard), progress)
+    with evaluating(model):
+        _run(runner, sink, part, progress)
     return sink.finish(choices, job, order, texts, seed)
+
+
+def _check_numbers(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        least = 8 if name == "max_length" else 1
+        if number is not None and number < least:
+            raise InvalidOption(f"got {name}={number}; expected at least {least}")
 
 
 @dataclass
@@ -149,7 +166,11 @@ class _Job:
 
     @property
     def metric_name(self) -> str:
-        return self.metric.name if isinstance(self.metric, Metric) else getattr(self.metric, "__name__", "custom")
+        if isinstance(self.metric, Metric):
+            return self.metric.name
+        code = getattr(self.metric, "__code__", None)
+        mark = "" if code is None else f" ({fingerprint([code.co_code, str(code.co_consts), str(code.co_names)])[:6]})"
+        return getattr(self.metric, "__name__", "custom") + mark
 
     @property
     def higher_is_better(self) -> bool:
@@ -157,7 +178,8 @@ class _Job:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint([self.examples.ids.tolist(), self.examples.texts, self.examples.labels])
+        """Of the texts as the tokenizer encodes them, and of the labels."""
+        return fingerprint([self.examples.ids, self.encodings.rows, self.examples.labels])
 
 
 def _prepare(
@@ -166,8 +188,6 @@ def _prepare(
 ) -> _Job:  # fmt: skip
     check_how(how)
     anatomy = read_anatomy(model)
-    if limit is not None and limit < 1:
-        raise InvalidOption(f"got limit={limit}; expected at least 1")
     if isinstance(data, str) and task is None:
         if data not in GLUE:
             raise InvalidOption(
@@ -182,6 +202,10 @@ def _prepare(
     examples = read_examples(table, task, named, limit, seed)
     check_classifier(model, task.kind, untrained)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
+    if task.kind == "token-classification":
+        # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
+        scored = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
+        examples = replace(examples, labels=scored)
     found = metric if callable(metric) else find_metric(metric or task.metric, task.kind)
     return _Job(model, anatomy, task, examples, encodings, found)
 
@@ -216,6 +240,14 @@ def check_classifier(model: PreTrainedModel, kind: str, untrained: bool = False)
         ending = HEADS[kind]
         wanted = ending if isinstance(ending, str) else " or ".join(ending)
         raise ModelUnavailable(f"{name} cannot do {kind}: expected a model that ends in {wanted}; fine-tune one first")
+    if kind == "regression" and model.config.num_labels != 1:
+        raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")
+    if (
+        "decoder" in read_anatomy(model).stacks
+        and kind in ("classification", "regression")
+        and model.config.pad_token_id is None
+    ):
+        raise ModelUnavailable(f"the config of {name} has no pad_token_id, which it needs to find a text's end; set it")
     new = [weight for weight in getattr(model, NEW_WEIGHTS, []) if not weight.endswith("position_ids")]
     if new and not untrained:
         raise ModelUnavailable(
@@ -432,4 +464,4 @@ def _label_names(model: PreTrainedModel, task: Task) -> list[str]:
 
 
 def _device(model: PreTrainedModel) -> str:
-    return torch.cuda.get_device_name() if model.device.type == "cuda" else model.device.type
+    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

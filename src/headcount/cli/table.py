@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -37,13 +39,25 @@ def table(
     if to == "parquet":
         if output is None:
             raise StudyProblem("parquet cannot be shown on the screen; say where it goes with -o FILE")
-        rows.to_parquet(output, index=False)
+        with _writing(output):
+            rows.to_parquet(output, index=False)
         return
     text = rows.to_csv(index=False) if to == "csv" else rows.to_json(orient="records", indent=1)
     if output is None:
         sys.stdout.write(text)
     else:
-        output.write_text(text, encoding="utf-8")
+        with _writing(output):
+            output.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StudyProblem(
+            f"cannot write {output}: {error.strerror or error}; give a file in a folder that exists"
+        ) from error
 
 
 def study_table(study: Path, group: str | None = None) -> pd.DataFrame:

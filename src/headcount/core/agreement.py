@@ -33,7 +33,7 @@ def study_agreement(paths: list[Path]) -> list[Agreement]:
         for node in open_study(path).subtree:
             if "delta" in node.data_vars and node.attrs.get("complete"):
                 name = node.path.strip("/")
-                results[name if len(paths) == 1 else f"{path.name}:{name}"] = node.to_dataset()["delta"].load()
+                results[name if len(paths) == 1 else f"{path}:{name}"] = node.to_dataset()["delta"].load()
     found = []
     for (first, x), (second, y) in combinations(results.items(), 2):
         alike = x.dims == y.dims and x.shape == y.shape and "stack" in x.dims
@@ -52,4 +52,5 @@ def compare_effects(first: str, x: xr.DataArray, second: str, y: xr.DataArray) -
             int((a.notnull() & b.notnull()).sum()), *rank_correlation(a.values.ravel(), b.values.ravel()),
         )
         for stack, a, b in parts
+        if int((a.notnull() & b.notnull()).sum()) >= 3
     ]  # fmt: skip

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
+
 PACKAGES = ("headcount", "torch", "transformers", "numpy")
 
 
@@ -16,9 +18,14 @@ def fingerprint(parts: Iterable[Any]) -> str:
     """A short name for the content of some values: the same content, the same name."""
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=str).encode())
+        digest.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=_plain).encode())
         digest.update(b"\0")
     return digest.hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """Arrays in full: their text leaves out the middle."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def versions() -> dict[str, str]:

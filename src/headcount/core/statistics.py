@@ -137,7 +137,9 @@ def bootstrap(table: ScoreTable, draws: int = 2000, seed: int = 0, chunk: int = 
 def interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """The percentile interval along the first axis."""
     tail = (1 - level) / 2
-    low, high = np.quantile(samples, [tail, 1 - tail], axis=0)
+    if not np.isfinite(samples).any():
+        return np.full(samples.shape[1:], np.nan), np.full(samples.shape[1:], np.nan)
+    low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     return low, high
 
 
@@ -175,6 +177,8 @@ def honest_gain(table: ScoreTable, higher_is_better: bool = True, splits: int = 
     n = table.examples
     whole = sign * table.scores(np.ones((1, n)))[0]
     best = int(whole[1:].argmax())
+    if n < 2:  # there are no halves
+        return HonestGain(float(whole[1 + best] - whole[0]), np.nan, np.nan, np.nan, best)
     generator = np.random.default_rng(seed)
     halves = np.stack([generator.permutation(n) < n // 2 for _ in range(min(splits, table.draws))]).astype(float)
     chosen = (sign * table.scores(halves))[:, 1:].argmax(1)

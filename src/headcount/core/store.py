@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -111,6 +112,8 @@ class Study:
         units: list[tuple[int, int]],
     ) -> Group:
         """The group with this name: the one that is there, if it was made with the same options, or a new one."""
+        if not re.fullmatch(r"[\w.@-]+(/[\w.@-]+)*", name) or ".." in name:
+            raise StudyProblem(f"got {name!r} for the name of a result; expected letters, digits, '.', '-' and '_'")
         if not self.has(name):
             with _clear_errors(self.path):
                 self._lay_out(name, identity, attributes, arrays, fixed, units)
@@ -123,11 +126,12 @@ class Study:
         parent, _, _ = name.rpartition("/")
         if parent:
             zarr.open_group(self.path, mode="r+", zarr_format=3).require_group(parent)
-        place = Path(tempfile.mkdtemp(prefix=".new-", dir=self.path))
+        # Beside the study, not in it: what a kill leaves behind is no part of the tree.
+        place = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-new-", dir=self.path.resolve().parent))
         try:
             attributes = {**attributes, "identity": identity, "complete": False}
             group = zarr.open_group(place / "group", mode="w", zarr_format=3, attributes=attributes)
-            # Units are of different sizes, so chunks are as long as their greatest common measure allows.
+            # Units are all of one size but the last, so that each has chunks of its own.
             size = _chunk(units)
             for key, plan in arrays.items():
                 chunks = tuple(

@@ -105,7 +105,9 @@ def _tokens(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[
 
 def _causal(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
     rows, cut = _call(tokenizer, [text[0] for text in examples.texts], None, limit)
-    for row in rows:
+    for row, number in zip(rows, examples.ids, strict=True):
+        if examples.task.kind == "causal-lm" and len(row["input_ids"]) < 2:
+            raise DataProblem(f"row {number}: a text of one token has nothing to predict; expected at least two tokens")
         row["labels"] = list(row["input_ids"])
     return rows, cut
 

@@ -84,14 +84,20 @@ def _labels(
         _check_range(numbers, choices, f"{choices} choices", column)
         return numbers.astype(int), ()
     if task.kind == "token-classification":
-        flat, notes = match_labels([tag for tags in column for tag in tags], task.names, id2label or {})
+        for row, tags in zip(table.index, column, strict=True):
+            if not isinstance(tags, np.ndarray | list):
+                raise DataProblem(f"row {row}: got the tags {tags!r}; expected a list, one for each word")
+        rows = pd.Series(
+            [tag for tags in column for tag in tags], index=np.repeat(table.index, [len(t) for t in column])
+        )
+        flat, notes = match_labels(rows, task.names, id2label or {}, task.named)
         ends = np.cumsum([len(tags) for tags in column])
         labels = np.split(flat, ends[:-1])
         for row, words, tags in zip(table.index, texts, labels, strict=True):
             if len(words[0]) != len(tags):
                 raise DataProblem(f"row {row}: got {len(words[0])} words and {len(tags)} tags; expected one for each")
         return [tags.tolist() for tags in labels], notes
-    return match_labels(column, task.names, id2label or {})
+    return match_labels(column, task.names, id2label or {}, task.named)
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
@@ -103,18 +109,18 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def match_labels(
-    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str]
+    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str], named: bool = False
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """The model's class numbers for labels given as names or as codes, and what the user should know of it.
 
-    Names are compared with the model's `id2label`; codes are turned into names where the task knows them.
+    Names are compared with the model's `id2label`; codes are turned into names where the task knows them, or where
+    the user gave them (`named`).
     What cannot be matched is an error that shows both sides.
     """
-    column = pd.Series(list(values))
+    column = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if column.isna().any():
-        raise DataProblem(
-            f"row {int(column.index[column.isna()][0])}: the label is missing (NaN); expected a value in every row"
-        )
+        first = column.index[column.isna()][0]
+        raise DataProblem(f"row {first}: the label is missing (NaN); expected a value in every row")
     model = {str(label).lower().replace(" ", "_"): int(number) for number, label in id2label.items()}
     unnamed = all(label == f"label_{number}" for label, number in model.items())
     if not pd.api.types.is_numeric_dtype(column):
@@ -123,11 +129,9 @@ def match_labels(
     if (codes != codes.astype(int)).any():
         raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
     codes = codes.astype(int)
-    if names is None or unnamed:
+    if names is None or (unnamed and not named):
         _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
-        return codes, (
-            "labels are taken as the model's class numbers: the model gives its classes no names",
-        ) if unnamed else ()
+        return codes, ("labels are taken as the model's class numbers: no names of the codes were to be had",)
     _check_range(codes, len(names), f"{len(names)} classes: {', '.join(names)}", column)
     return _by_name(pd.Series([names[code] for code in codes]), model, id2label), ()
 

@@ -27,7 +27,7 @@ class Metric:
     combine: Callable[[np.ndarray], np.ndarray]
     higher_is_better: bool = True
     correct: Callable[[Outputs, Any], np.ndarray] | None = None
-    """Whether each example is right, where that is a yes or no: then McNemar's exact test applies."""
+    """Whether each example is right, where the score is the share of right ones: then McNemar's exact test applies."""
 
     def score(self, outputs: Outputs, labels: Any) -> float:
         return float(self.combine(self.features(outputs, labels).sum(0)))
@@ -46,7 +46,7 @@ def _accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
     if "logits" in outputs:
         right = _right(outputs, labels).astype(float)
         return np.stack([right, np.ones_like(right)], -1)
-    pairs = [(sum(p == t for p, t in zip(found, tags, strict=False)), len(tags))
+    pairs = [(sum(p == t for p, t in zip(found, tags, strict=True)), len(tags))
              for found, tags in zip(outputs["predictions"], labels, strict=True)]  # fmt: skip
     return np.array(pairs, dtype=float)
 
@@ -83,8 +83,9 @@ def _matthews(sums: np.ndarray) -> np.ndarray:
 
 
 def _moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    # Centred first: sums of squares of far-off values would lose the digits that matter.
-    x, y = x - x.mean(), y - np.mean(y)
+    # Moved near zero, or sums of squares would lose the digits that matter; by the labels' mean alone, so that the
+    # numbers of two models can be exchanged.
+    x, y = x - y.mean(), y - y.mean()
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1)
 
 
@@ -145,8 +146,8 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("accuracy", _accuracy, _ratio, correct=_right),
-        Metric("f1", _confusion, _f1, correct=_right),
-        Metric("matthews", _confusion, _matthews, correct=_right),
+        Metric("f1", _confusion, _f1),
+        Metric("matthews", _confusion, _matthews),
         Metric("pearson", _pearson, _correlation),
         Metric("spearman", _spearman, _correlation),
         Metric("loss", _loss, _ratio, higher_is_better=False),

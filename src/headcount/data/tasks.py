@@ -36,6 +36,8 @@ class Task:
     metric: str
     names: tuple[str, ...] | None = None
     hub: tuple[str, str, str] | None = None
+    named: bool = False
+    """Whether the user gave the names: then they hold even where the model's own say nothing."""
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
@@ -99,7 +101,7 @@ def find_task(
     if label is not None:
         task = replace(task, label=label)
     if names is not None:
-        task = replace(task, names=tuple(names))
+        task = replace(task, names=tuple(names), named=True)
     if metric is not None:
         task = replace(task, metric=metric)
     if not task.texts:

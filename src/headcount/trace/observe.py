@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +81,8 @@ def observe(
             weights[place] = wiring.weights(call).detach()
 
     listens = listener if maps or gradients else None
-    with edited(model, records, "observation", listens) as wiring, torch.set_grad_enabled(gradients):
+    grad = torch.inference_mode(False) if gradients else nullcontext()
+    with edited(model, records, "observation", listens) as wiring, grad, torch.set_grad_enabled(gradients):
         result = model(**inputs)
     seen = Observation(result=result)
     if maps:

@@ -7,8 +7,9 @@ which they were entered, and each one checks that it reached every layer that it
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -61,10 +62,14 @@ class Session:
     def __init__(self, edits: Mapping[Place, Edit], purpose: str, listener: Listener | None = None) -> None:
         self.edits, self.purpose, self.listener = edits, purpose, listener
         self.hits: Counter[Place] = Counter()
+        self.in_pass: set[Place] = set()
+        """The layers reached by the pass over the whole model that is under way."""
+        self.apart: set[Place] = set()
+        """The layers reached by a part of the model called alone, as generation calls an encoder."""
         self.passes = 0
 
-    def check(self, layout: Layout) -> None:
-        missed = [layout.spell_layer(*place) for place in self.edits if not self.hits[place]]
+    def check(self, layout: Layout, reached: Container[Place]) -> None:
+        missed = [layout.spell_layer(*place) for place in self.edits if place not in reached]
         if missed:
             raise NotReached(
                 f"{self.purpose} did not reach {', '.join(missed)}: the forward pass did not go through "
@@ -81,6 +86,7 @@ class Wiring:
         self.remove: dict[object, Callable[[], None]] = {}
         self.calls: dict[Place, AttentionCall] = {}
         self.uses: Counter[nn.Module] = Counter()
+        self.in_pass = False
         self.by_output: dict[nn.Module, dict[int, Attention]] = {}
         for block in anatomy:
             self.by_output.setdefault(block.output, {})[block.use] = block
@@ -100,6 +106,7 @@ class Wiring:
 
     def leave(self, session: Session) -> None:
         self.sessions.remove(session)
+        self.in_pass = False
         needed = self._needed()
         for key in [key for key in self.remove if key not in needed]:
             self.remove.pop(key)()
@@ -174,21 +181,31 @@ class Wiring:
                 )
             outputs = edit(outputs, call)
             session.hits[place] += 1
+            (session.in_pass if self.in_pass else session.apart).add(place)
         return (outputs.flatten(-2), *rest)
 
     def _guard(self, model: PreTrainedModel) -> None:
         """Refuse the keyword that transformers 5 accepts and ignores, and check every session after a pass."""
+        whole = weakref.ref(model)
 
-        def before(_: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+        def before(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
             for name in ("head_mask", "decoder_head_mask", "cross_attn_head_mask"):
                 if kwargs.get(name) is not None:
                     raise InvalidOption(
                         f"got {name}=, which transformers 5 accepts and ignores; use headcount.gated(model, gates)"
                     )
+            if module is whole():
+                self.in_pass = True
+                for session in self.sessions:
+                    session.in_pass.clear()
+                    if kwargs.get("encoder_outputs") is not None:
+                        # The encoder has run before, alone and in this context; otherwise it was not reached.
+                        session.in_pass |= {place for place in session.apart if place[0] == "encoder"}
 
         def after(*_: Any) -> None:
+            self.in_pass = False
             for session in self.sessions:
-                session.check(self.layout)
+                session.check(self.layout, session.in_pass)
 
         def passing(*_: Any) -> None:
             for session in self.sessions:
@@ -227,7 +244,7 @@ def edited(
         wiring.enter(model, session)
         yield wiring
         if session.passes:
-            session.check(wiring.layout)
+            session.check(wiring.layout, session.hits)
     finally:
         wiring.leave(session)
         if not wiring.sessions:
