@@ -14,7 +14,6 @@ import xarray as xr
 
 import headcount as hc
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
-from headcount.models.load import NEW_WEIGHTS
 from tests import planted
 
 TEXTS = planted.texts()
@@ -165,25 +164,6 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
     assert made["texts"].sel(stack="decoder", layer=1, head=2, example=0).item() == expected
 
 
-def test_a_study_holds_the_same_and_goes_on(tokenizer: Any, tmp_path: Path) -> None:
-    model, data, out = planted.classifier(), TEXTS.head(40), tmp_path / "study"
-    plain = sweep(model, tokenizer, data, how="zero")
-    stored = sweep(model, tokenizer, data, how="zero", out=out)
-    for name in plain.data_vars:
-        if plain[name].dtype.kind == "f":
-            np.testing.assert_allclose(plain[name], stored[name], err_msg=str(name))
-    tree = hc.open_study(out)
-    np.testing.assert_allclose(tree["sweep/head-zero"]["score"], plain["score"])
-    assert tree["sweep/head-zero"].attrs["complete"]
-    assert list(stored["text"].values) == list(data["sentence"])
-    sweep(model, tokenizer, data, by="layer", how="zero", out=out)
-    assert set(hc.open_study(out)["sweep"].children) == {"head-zero", "layer-zero"}
-    with pytest.raises(StudyProblem, match="other options .*seed: 0 -> 1"):
-        sweep(model, tokenizer, data, how="zero", out=out, seed=1)
-    sweep(model, tokenizer, data, how="zero", out=out, seed=1, name="again", texts=False)
-    assert "text" not in hc.open_study(out)["sweep/head-zero@again"]
-
-
 def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
     model, data = planted.classifier(), TEXTS.head(40)
     options = {"how": "zero", "out": tmp_path / "study", "batch_tokens": 30}
@@ -232,16 +212,6 @@ def test_what_is_refused(
     with pytest.raises(kind, match=expected) as caught:
         sweep(random_model(), tokenizer, data, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_models_that_cannot_do_the_task(tokenizer: Any) -> None:
-    with pytest.raises(ModelUnavailable, match="BertModel cannot do classification"):
-        sweep(random_model("BertModel"), tokenizer)
-    model = random_model()
-    setattr(model, NEW_WEIGHTS, ["classifier.weight"])
-    with pytest.raises(ModelUnavailable, match="newly initialised"):
-        sweep(model, tokenizer)
-    assert "score" in sweep(model, tokenizer, TEXTS.head(4), untrained=True)
 
 
 def test_long_texts_are_cut_and_counted(tokenizer: Any) -> None:
@@ -321,11 +291,3 @@ def test_one_example_has_no_honest_gain(tokenizer: Any) -> None:
         planted.classifier(), tokenizer, TEXTS.head(1), how="zero", metric=lambda p, t: float(np.mean(p == t))
     )
     assert np.isnan(float(result["honest_gain"]))
-
-
-def test_a_folder_that_is_no_study(tokenizer: Any, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(StudyProblem, match="is not a study"):
-        sweep(planted.classifier(), tokenizer, TEXTS.head(4), out=tmp_path)
-    with pytest.raises(StudyProblem, match="is a file"):
-        sweep(planted.classifier(), tokenizer, TEXTS.head(4), out=tmp_path / "file")

@@ -1,0 +1,147 @@
+"""What a sweep is about: a task, its examples as the model takes them, a metric, and whether the model can do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from transformers import PreTrainedModel
+
+from headcount.ablation.means import mean_outputs
+from headcount.ablation.replacements import check_how
+from headcount.ablation.runner import forward_inputs
+from headcount.core.provenance import fingerprint
+from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.encode import IGNORED, Encodings, encode, longest_input
+from headcount.data.examples import Examples, read_examples
+from headcount.data.metrics import Metric, find_metric
+from headcount.data.tables import read_table
+from headcount.data.tasks import GLUE, Task, find_task
+from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.load import NEW_WEIGHTS
+
+Data = str | Path | pd.DataFrame
+
+
+@dataclass
+class Job:
+    """What is swept: the task, its examples as the model takes them, the metric."""
+
+    model: PreTrainedModel
+    anatomy: Anatomy
+    task: Task
+    examples: Examples
+    encodings: Encodings
+    metric: Metric | Callable[[Any, Any], float]
+
+    @property
+    def metric_name(self) -> str:
+        if isinstance(self.metric, Metric):
+            return self.metric.name
+        code = getattr(self.metric, "__code__", None)
+        mark = "" if code is None else f" ({fingerprint([code.co_code, str(code.co_consts), str(code.co_names)])[:6]})"
+        return getattr(self.metric, "__name__", "custom") + mark
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.metric.higher_is_better if isinstance(self.metric, Metric) else True
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the texts as the tokenizer encodes them, and of the labels."""
+        return fingerprint([self.examples.ids, self.encodings.rows, self.examples.labels])
+
+
+def prepare(
+    model: PreTrainedModel, tokenizer: Any, data: Data, task: str | Task | None, how: str, metric: Any,
+    limit: int | None, seed: int, max_length: int | None, untrained: bool,
+) -> Job:  # fmt: skip
+    check_how(how)
+    anatomy = read_anatomy(model)
+    if isinstance(data, str) and task is None:
+        if data not in GLUE:
+            raise InvalidOption(
+                f"say what {data} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
+            )
+        task = data
+    if task is None:
+        raise InvalidOption("say what the data is with task=")
+    task = find_task(task) if isinstance(task, str) else task
+    table = read_data(data, task)
+    named = getattr(model.config, "id2label", None)
+    examples = read_examples(table, task, named, limit, seed)
+    check_classifier(model, task.kind, untrained)
+    encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
+    if task.kind == "token-classification":
+        # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
+        scored = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
+        examples = replace(examples, labels=scored)
+    found = metric if callable(metric) else find_metric(metric or task.metric, task.kind)
+    return Job(model, anatomy, task, examples, encodings, found)
+
+
+def read_data(data: Data, task: Task) -> pd.DataFrame:
+    if isinstance(data, pd.DataFrame) or Path(data).exists():
+        return read_table(data)
+    if isinstance(data, str) and (data in GLUE or data.startswith("hub:")):
+        from headcount.data.hub import read_hub
+
+        if data.startswith("hub:"):
+            path, _, config = data.removeprefix("hub:").partition(":")
+            return read_hub(path, config or None, "validation")
+        hub = GLUE[data].hub
+        assert hub is not None  # every GLUE task has its place on the hub
+        return read_hub(*hub)
+    return read_table(data)
+
+
+HEADS: dict[str, str | tuple[str, ...]] = {
+    "classification": "ForSequenceClassification", "regression": "ForSequenceClassification",
+    "token-classification": "ForTokenClassification", "multiple-choice": "ForMultipleChoice",
+    "masked-lm": ("ForMaskedLM", "ForPreTraining"), "causal-lm": ("ForCausalLM", "LMHeadModel"),
+    "translation": ("ForConditionalGeneration", "MTModel"),
+}  # fmt: skip
+
+
+def check_classifier(model: PreTrainedModel, kind: str, untrained: bool = False) -> None:
+    """The model must have the head that the task needs, and that head must have been trained."""
+    name = type(model).__name__
+    if not name.endswith(HEADS[kind]):
+        ending = HEADS[kind]
+        wanted = ending if isinstance(ending, str) else " or ".join(ending)
+        raise ModelUnavailable(f"{name} cannot do {kind}: expected a model that ends in {wanted}; fine-tune one first")
+    if kind == "regression" and model.config.num_labels != 1:
+        raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")
+    if (
+        "decoder" in read_anatomy(model).stacks
+        and kind in ("classification", "regression")
+        and model.config.pad_token_id is None
+    ):
+        raise ModelUnavailable(f"the config of {name} has no pad_token_id, which it needs to find a text's end; set it")
+    new = [weight for weight in getattr(model, NEW_WEIGHTS, []) if not weight.endswith("position_ids")]
+    if new and not untrained:
+        raise ModelUnavailable(
+            f"the checkpoint has no trained weights for {', '.join(new[:3])}: they are newly initialised, "
+            "and a score would mean nothing; fine-tune the model first, or say --untrained (untrained=True)"
+        )
+
+
+def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:
+    """The mean head outputs over the reference, which is read like the sweep's own data."""
+    examples = read_examples(read_data(reference, job.task), job.task, getattr(job.model.config, "id2label", None))
+    encodings = encode(examples, tokenizer, job.encodings.limit, seed)
+    order = by_length(encodings.lengths)
+    padding = tokenizer.pad_token_id or 0
+    batches = []
+    for start, stop in plan_batches(encodings.lengths[order], 4096):
+        batch = collate([encodings.rows[row] for row in order[start:stop]], padding, job.model.device)
+        kept = forward_inputs(job.model, batch)
+        if job.task.kind == "translation":
+            kept["labels"] = batch["labels"]
+        batches.append(kept)
+    return mean_outputs(job.model, batches)
