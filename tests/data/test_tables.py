@@ -40,7 +40,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataProblem, match="cannot be read as parquet"):
         read_table(tmp_path / "a.parquet")
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(DataProblem, match="cannot be read"):
+    with pytest.raises(DataProblem, match="empty.csv is empty; expected a table"):
         read_table(tmp_path / "empty.csv")
     with pytest.raises(DataProblem, match="no rows"):
         read_table(TABLE.head(0))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from headcount.errors import UnknownHead
 
-STACKS = ("encoder", "decoder", "cross")
 _SPELLING = re.compile(r"(?:([a-z]+)\.)?L(\d+)(?:H(\d+)(?:-(\d+))?)?")
 
 

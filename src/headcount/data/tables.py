@@ -37,6 +37,8 @@ def find_file(path: Path, split: str) -> Path:
 
 
 def _read(path: Path) -> pd.DataFrame:
+    if not path.stat().st_size:
+        raise DataProblem(f"{path} is empty; expected a table with at least one example")
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)

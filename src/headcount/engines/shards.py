@@ -34,8 +34,7 @@ class Shard:
         return [unit for unit in units if unit % self.count == self.number - 1]
 
 
-def run_units(done: Sequence[bool], shard: Shard, work: Callable[[int], Any], save: Callable[[int, Any], None]) -> bool:
-    """Work on this shard's units that are not done yet, saving each; whether nobody else has any left to do."""
+def run_units(done: Sequence[bool], shard: Shard, work: Callable[[int], Any], save: Callable[[int, Any], None]) -> None:
+    """Work on this shard's units that are not done yet, saving each."""
     for unit in shard.mine(number for number, finished in enumerate(done) if not finished):
         save(unit, work(unit))
-    return shard.count == 1
