@@ -1,11 +1,13 @@
 """Does the pre-trained model learn whether a sentence answers a question? QNLI pairs in, scores and a checkpoint out.
 
-Every seed is trained and scored; the checkpoint kept is the one of the median seed, neither a lucky nor an unlucky one.
+It may see questions made from plain text first (`--first`). Every seed is trained and scored; the checkpoint kept is
+the one of the median seed, neither a lucky nor an unlucky one.
 """
 
 import argparse
 import json
 import multiprocessing
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -23,9 +25,11 @@ WARM_UP = 0.06  # of the steps
 Encoded = list[tuple[list[int], list[int], int]]  # ids, token types, label
 
 
-def read_pairs(path: Path, tokenizer: PreTrainedTokenizerFast, length: int) -> Encoded:
-    """The pairs of a `.parquet` or `.jsonl` file with the columns sentence1, sentence2 and label."""
-    table = pd.read_json(path, lines=True) if path.suffix == ".jsonl" else pd.read_parquet(path)
+def read_pairs(paths: list[Path], tokenizer: PreTrainedTokenizerFast, length: int) -> Encoded:
+    """The pairs of `.parquet` or `.jsonl` files with the columns sentence1, sentence2 and label."""
+    table = pd.concat(
+        [pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_json(path, lines=True) for path in paths]
+    )
     coded = tokenizer(list(table.sentence1), list(table.sentence2), truncation=True, max_length=length)
     return list(zip(coded["input_ids"], coded["token_type_ids"], (int(label) for label in table.label), strict=True))
 
@@ -55,13 +59,42 @@ def accuracy(model: BertForSequenceClassification, pairs: Encoded, device: str) 
     return right / len(pairs)
 
 
+def train(
+    model: BertForSequenceClassification,
+    pairs: Encoded,
+    options: argparse.Namespace,
+    rate: float,
+    epochs: int,
+    size: int,
+) -> Iterator[int]:
+    """Train, with a learning rate that rises and falls once; yields the number of each epoch as it ends."""
+    optimizer = torch.optim.AdamW(parameter_groups(model, options.decay), lr=rate, fused=options.device != "cpu")
+    starts = range(0, len(pairs) - size + 1, size)  # the rest is in another epoch's batches
+    steps = len(starts) * epochs
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(step / (WARM_UP * steps + 1), (1 - step / steps) / (1 - WARM_UP))
+    )
+    for epoch in range(epochs):
+        model.train()
+        order = torch.randperm(len(pairs)).tolist()
+        for start in starts:
+            drawn = [pairs[n] for n in order[start : start + size]]
+            batch = collate(drawn, options.device, options.length if options.compile else 0)
+            model(**batch).loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad(set_to_none=True)
+        yield epoch
+
+
 def finetune(options: argparse.Namespace, seed: int, rate: float) -> dict[str, float]:
     """Train one seed at one rate, save it under the seed's folder, and return its score after every epoch."""
     torch.manual_seed(seed)
     torch.set_float32_matmul_precision("high")
     tokenizer = AutoTokenizer.from_pretrained(options.checkpoint)
     pairs = read_pairs(options.train, tokenizer, options.length)
-    held_out = read_pairs(options.validation, tokenizer, options.length)
+    held_out = read_pairs([options.validation], tokenizer, options.length)
     model = BertForSequenceClassification.from_pretrained(
         options.checkpoint,
         dtype=torch.float32,
@@ -70,35 +103,26 @@ def finetune(options: argparse.Namespace, seed: int, rate: float) -> dict[str, f
         hidden_dropout_prob=options.dropout,
         attention_probs_dropout_prob=options.dropout,
     ).to(options.device)
-    optimizer = torch.optim.AdamW(parameter_groups(model, options.decay), lr=rate, fused=options.device != "cpu")
     if options.compile:  # one shape for all batches, so that a single layer is compiled, once
         for layer in model.bert.encoder.layer:
             layer.compile(dynamic=False)
-    starts = range(0, len(pairs) - options.batch + 1, options.batch)  # the rest is in another epoch's batches
-    steps = len(starts) * options.epochs
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(step / (WARM_UP * steps + 1), (1 - step / steps) / (1 - WARM_UP))
-    )
-    scores = []
-    for epoch in range(options.epochs):
-        model.train()
-        order = torch.randperm(len(pairs)).tolist()
-        for start in starts:
-            drawn = [pairs[n] for n in order[start : start + options.batch]]
-            batch = collate(drawn, options.device, options.length if options.compile else 0)
-            model(**batch).loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            optimizer.zero_grad(set_to_none=True)
-        if epoch == options.epochs - 1:
-            model.half().float()  # score what is saved
-        scores.append(accuracy(model, held_out, options.device))
-        print(f"seed {seed}, rate {rate:g}, epoch {epoch + 1} of {options.epochs}: {scores[-1]:.4f}", flush=True)
+
+    def told(stage: str, epoch: int) -> None:
+        score = accuracy(model, held_out, options.device)
+        print(f"seed {seed}, rate {rate:g}, {stage}, epoch {epoch + 1}: {score:.4f}", flush=True)
+
+    if options.first:
+        made = read_pairs(options.first, tokenizer, options.length)
+        for epoch in train(model, made, options, rate, options.first_epochs, options.first_batch):
+            told("made questions", epoch)
+    for epoch in train(model, pairs, options, rate, options.epochs, options.batch):
+        told("QNLI", epoch)
+    model.half().float()  # score what is saved
+    score = accuracy(model, held_out, options.device)
     folder = run_folder(options, seed, rate)
     model.half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return {"seed": seed, "rate": rate, "accuracy": scores[-1]}
+    AutoTokenizer.from_pretrained(options.checkpoint).save_pretrained(folder)  # the used one cuts at --length
+    return {"seed": seed, "rate": rate, "accuracy": score}
 
 
 def run_folder(options: argparse.Namespace, seed: int, rate: float) -> Path:
@@ -137,7 +161,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("checkpoint", type=Path, help="the folder checkpoint/ that pretrain.py wrote")
-    add("--train", type=Path, required=True, help="QNLI pairs, .parquet or .jsonl")
+    add("--first", type=Path, nargs="*", default=[], help="pairs to train on first, such as questions.py makes")
+    add("--first-epochs", type=int, default=1)
+    add("--first-batch", type=int, default=256)
+    add("--train", type=Path, nargs="+", required=True, help="QNLI pairs, .parquet or .jsonl")
     add("--validation", type=Path, required=True)
     add("--out", type=Path, required=True, help="for checkpoint/, of the median seed, and scores.json")
     add("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])

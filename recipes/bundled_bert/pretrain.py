@@ -56,7 +56,11 @@ def build_model(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast)
         initializer_range=options.spread,
         pad_token_id=tokenizer.pad_token_id,
     )
-    model = BertForPreTraining(config)
+    model = (
+        BertForPreTraining.from_pretrained(options.weights, dtype=torch.float32)
+        if options.weights
+        else BertForPreTraining(config)
+    )
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -247,6 +251,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     add("tokens", nargs="+", type=Path, help="folders with the parts that tokens.py wrote")
     add("--tokenizer", type=Path, required=True, help="the folder that vocabulary.py wrote")
     add("--out", type=Path, required=True, help="for state.pt, to go on from, and checkpoint/")
+    add("--weights", type=Path, help="a checkpoint to begin with, instead of random weights")
     add("--layers", type=int, default=12)
     add("--heads", type=int, default=12)
     add("--hidden", type=int, default=192)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
+    from headcount.zoo.bundled import bundled as bundled
     from headcount.zoo.bundled import bundled_pairs as bundled_pairs
     from headcount.zoo.bundled import bundled_sentences as bundled_sentences
 
@@ -35,6 +36,7 @@ _HOMES = {
     "Layout": "core.heads",
     "Observation": "trace.observe",
     "ablated": "ablation.ablated",
+    "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
     "gated": "trace.gates",

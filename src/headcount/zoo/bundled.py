@@ -1,16 +1,32 @@
-"""Where the bundled texts are, and whether they are what was shipped."""
+"""Where the bundled checkpoints and texts are, and whether they are what was shipped."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
+from headcount.errors import InvalidOption, ModelUnavailable
+
 DATA = Path(__file__).parent / "data"
+MODELS = {
+    "pretrained": "BERT, 12 layers x 12 heads x 192, trained on English text, with its language-model head",
+    "qnli": "the same, fine-tuned: does this sentence answer the question?",
+}
 CHECKSUMS = DATA / "SHA256SUMS"
 
 
+def bundled(name: str = "qnli") -> str:
+    """The folder of a bundled checkpoint (`qnli` or `pretrained`), for `headcount.load`."""
+    if name not in MODELS:
+        raise InvalidOption(f"got the bundled model {name!r}; expected one of {', '.join(MODELS)}")
+    folder = DATA / name
+    if not (folder / "model.safetensors").is_file():
+        raise ModelUnavailable(f"the bundled model {name!r} is not in this installation; install headcount again")
+    return str(folder)
+
+
 def bundled_pairs() -> Path:
-    """Question-sentence pairs with labels, written for this project (jsonl): see `TEXTS.md` beside them."""
+    """Question-sentence pairs with labels, written for this project: see `TEXTS.md` beside them."""
     return DATA / "pairs.jsonl"
 
 
