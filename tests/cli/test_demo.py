@@ -1,15 +1,30 @@
-"""The demo runs offline."""
+"""The demo tells its story offline, with all sockets closed."""
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import headcount as hc
+from headcount.cli import demo as demo_module
 from headcount.cli.main import main
 
 
-def test_the_demo_ablates_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", str(tmp_path)]) == 0
+def test_the_demo_needs_no_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: Any, **__: Any) -> None:
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", closed)
+    monkeypatch.setattr(socket, "getaddrinfo", closed)
+    monkeypatch.setattr(demo_module, "QUICK_PAIRS", 8)
+    assert main(["demo", "--quick", "--out", str(tmp_path / "study")]) == 0
     shown = capsys.readouterr().out
-    assert "bit for bit what it was" in shown
+    assert "What was found on 8 pairs" in shown
+    assert "Baseline accuracy" in shown
+    assert "The layer that is needed most" in shown
+    assert set(hc.open_study(tmp_path / "study")["sweep"].children) == {"head-uniform", "layer-uniform"}

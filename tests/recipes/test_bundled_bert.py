@@ -4,11 +4,13 @@ import contextlib
 import importlib
 import io
 import json
+import random
 from pathlib import Path
 
 import pytest
 import torch
 from recipes.bundled_bert.pairs import Corpus, draw
+from recipes.bundled_bert.questions import ANSWERS, KINDS, NO_ANSWER, find, harder, nearest, pairs_of, thin
 from recipes.bundled_bert.tokens import read_parts
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertForPreTraining
 
@@ -91,9 +93,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = recipe("pretrain", *pretrain, "--steps", 6, "--session", 0.001)
     again = recipe("pretrain", *pretrain, "--steps", 6)
     (folder / "pretrain.log").write_text(first + again, encoding="utf-8")
+    told = ["The old mill was moved to the harbour in 1887.", "The bridge was closed because the piers had cracked."]
+    (folder / "told.txt").write_text(" ".join(told * 3), encoding="utf-8")
+    recipe("questions", folder / "told.txt", "--out", folder / "made.jsonl.xz")
     recipe(
         "finetune", folder / "pretrained" / "checkpoint", "--out", folder / "qnli", "--device", "cpu", "--epochs", 1,
         "--train", folder / "pairs.jsonl", "--validation", folder / "pairs.jsonl", "--seeds", 0, "--batch", 4,
+        "--first", folder / "made.jsonl.xz", "--first-batch", 2,
     )  # fmt: skip
     return folder
 
@@ -144,3 +150,48 @@ def test_a_pair_is_two_segments_with_masked_words(folder: Path) -> None:
             if not random_next:
                 assert " ".join(map(str, a + b)) in text
             assert set(row[end + 1 :]) <= {special["[PAD]"]}
+
+
+TOLD = {
+    "when": "The old mill was moved to the harbour in 1887.",
+    "where": "She opened a school for sailors in Lower Ostby.",
+    "why": "The bridge was closed because the piers had cracked.",
+    "how": "The monks kept bees warm by wrapping the hives in straw.",
+    "how many": "The harbour by the mill held about forty boats.",
+    "who": "The bell of the old church was cast by Anna Lund.",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sentence_tells_its_kind_and_no_other_asks_for_it(kind: str) -> None:
+    part = find(kind, TOLD[kind])
+    assert part is not None
+    made = list(pairs_of([TOLD[kind]], random.Random(0)))
+    assert made[0].label == ANSWERS
+    assert made[0].sentence == TOLD[kind]
+    assert all(part[0].strip() not in pair.sentence for pair in made if pair.made == "cut")
+
+
+def test_made_pairs_ask_for_each_kind_as_often_with_and_without_an_answer() -> None:
+    made = [pair for seed in range(60) for pair in pairs_of(list(TOLD.values()), random.Random(seed))]
+    asked = {label: sum(pair.question.startswith("Why") for pair in made if pair.label == label) for label in (0, 1)}
+    answered = sum(pair.label == ANSWERS for pair in made)
+    assert 0.4 < answered / len(made) < 0.7
+    assert asked[ANSWERS] > 0
+    assert asked[NO_ANSWER] > 0
+
+
+def test_harder_pairs_of_a_question_and_its_answer() -> None:
+    question, sentence = "When was the old mill moved to the harbour?", TOLD["when"]
+    made = {pair.made: pair for seed in range(20) for pair in harder(question, sentence, random.Random(seed))}
+    assert made["cut"].sentence == "The old mill was moved to the harbour."
+    assert made["not told"].question.split()[0] in ("Where", "Why", "How")
+    assert made["not told"].sentence == sentence
+    assert len(thin(question, sentence, random.Random(0)).split()) < len(question.split())
+
+
+def test_the_nearest_sentence_that_is_no_answer() -> None:
+    question = "When was the old mill moved?"
+    texts = ["The old mill was red.", "A boat sank.", TOLD["when"]]
+    (pair,) = nearest([question], texts, {question: {TOLD["when"]}})
+    assert (pair.sentence, pair.label) == ("The old mill was red.", NO_ANSWER)

@@ -1,4 +1,4 @@
-"""The bundled texts are what was shipped, balanced, varied and well formed."""
+"""The bundled files are what was shipped, the texts well formed, the models as good as their card says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+import transformers as tf
 
+import headcount as hc
+from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.zoo import bundled as zoo
 
 PAIRS = [json.loads(line) for line in zoo.bundled_pairs().read_text(encoding="utf-8").splitlines()]
@@ -16,12 +20,14 @@ PAIRS = [json.loads(line) for line in zoo.bundled_pairs().read_text(encoding="ut
 
 def test_files_are_what_was_shipped() -> None:
     assert zoo.check_bundled() == []
+    size = sum(path.stat().st_size for path in zoo.DATA.rglob("*.safetensors"))
+    assert size <= 32 * 2**20
 
 
 def test_changed_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pairs.jsonl").write_text("changed")
     monkeypatch.setattr(zoo, "DATA", tmp_path)
-    assert zoo.check_bundled() == ["pairs.jsonl", "sentences.conllu", "TEXTS.md"]
+    assert zoo.check_bundled()[:2] == ["pairs.jsonl", "sentences.conllu"]
 
 
 def test_pairs_are_balanced_and_varied() -> None:
@@ -75,3 +81,42 @@ def test_sentences_are_well_formed() -> None:
     assert roles["negation"] >= 40
     assert roles["obj"] >= 100
     assert roles["nsubj"] >= 150
+
+
+def test_checkpoints_load_with_plain_from_pretrained() -> None:
+    pretrained = tf.AutoModelForPreTraining.from_pretrained(hc.bundled("pretrained"))
+    assert (pretrained.config.num_hidden_layers, pretrained.config.num_attention_heads) == (12, 12)
+    model = tf.AutoModelForSequenceClassification.from_pretrained(hc.bundled("qnli"))
+    assert model.config.id2label == {0: "entailment", 1: "not_entailment"}
+    tokenizer = tf.AutoTokenizer.from_pretrained(hc.bundled("qnli"))
+    assert tokenizer("Who?", "He.")["token_type_ids"][-1] == 1
+
+
+def test_names_that_do_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidOption, match="pretrained, qnli"):
+        hc.bundled("large")
+    monkeypatch.setattr(zoo, "DATA", tmp_path)
+    with pytest.raises(ModelUnavailable, match="install headcount again"):
+        hc.bundled("qnli")
+
+
+@pytest.fixture(scope="module")
+def accuracy() -> float:
+    model, tokenizer = hc.load(hc.bundled("qnli"))
+    model.float()
+    right = 0
+    with torch.no_grad():
+        for start in range(0, len(PAIRS), 32):
+            part = PAIRS[start : start + 32]
+            batch = tokenizer(
+                [p["question"] for p in part], [p["sentence"] for p in part], padding=True, return_tensors="pt"
+            )
+            found = model(**batch).logits.argmax(-1).tolist()
+            right += sum(model.config.id2label[n] == pair["label"] for n, pair in zip(found, part, strict=True))
+    return right / len(PAIRS)
+
+
+def test_the_accuracy_is_that_of_the_card(accuracy: float) -> None:
+    card = (zoo.DATA.parent / "CARD.md").read_text(encoding="utf-8")
+    assert f"{accuracy:.1%}".replace("%", " %") in card
+    assert accuracy >= 0.7

@@ -11,9 +11,10 @@ import torch
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
 
-CPU_TOKENS = 192
+CPU_TOKENS, GPU_TOKENS = 192, 16384
 """Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
-GPU_TOKENS = 16384
+USUAL_WIDTH = 12
+"""The variants of a batch for which those numbers were measured; with fewer, a batch holds more texts."""
 CPU_MEMORY = 2 * 2**30
 GPU_SHARE = 0.5
 
@@ -52,8 +53,9 @@ def plan_budget(
         memory = int(torch.cuda.mem_get_info(model.device)[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
     each = _bytes_per_token(model, vocabulary)
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
-    wanted = tokens or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)
     width = max(1, min(widest, memory // max(1, longest * (each + kept))))
+    usual = GPU_TOKENS if device == "cuda" else CPU_TOKENS
+    wanted = tokens or max(usual, usual * USUAL_WIDTH // width)
     allowed = memory // (width * each + kept)
     return Budget(max(1, min(wanted, allowed)), int(width))
 

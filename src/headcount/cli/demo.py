@@ -68,11 +68,11 @@ def story(results: dict[str, xr.Dataset], pairs: int) -> list[str]:
     layers = results["layer"]
     worst = int(layers["delta"].values[0].argmin())
     drop = layers.isel(stack=0, layer=worst)
+    change = f"{float(drop['delta']):+.4f} [{float(drop['low']):+.4f}, {float(drop['high']):+.4f}]"
     return [
         "",
         f"What was found on {pairs} pairs (a head is left out by letting it attend everywhere alike):",
         *[f"- {sentence}" for sentence in tell(results["head"])],
-        f"- The layer that is needed most is L{worst}: without its heads the accuracy changes by "
-        f"{float(drop['delta']):+.4f} [{float(drop['low']):+.4f}, {float(drop['high']):+.4f}].",
+        f"- The layer that is needed most is L{worst}: without its heads the accuracy changes by {change}.",
         "",
     ]

@@ -21,21 +21,22 @@ def heads(
 ) -> None:
     """Show the stacks, layers, heads, key/value groups and parameters of a model.
 
-    Example: headcount heads path/to/model --pick "L3H7,L5"
+    Example: headcount heads bundled:qnli --pick "L3H7,L5"
 
     Parameters
     ----------
     model
-        A folder written by save_pretrained, or a name on the Hugging Face hub.
+        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
     from rich.console import Console
 
+    from headcount.cli.options import find_model
     from headcount.core.heads import HeadSet
     from headcount.errors import UnknownHead
     from headcount.models.anatomy import read_anatomy
     from headcount.models.load import load_model
 
-    loaded = load_model(model, trust_remote_code=trust_remote_code)
+    loaded = load_model(find_model(model), trust_remote_code=trust_remote_code)
     anatomy = read_anatomy(loaded)
     console = Console()
     if pick is not None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
 Dtype = Annotated[
-    Literal["float32", "bfloat16", "float16", "auto"], Parameter(help="Number type; auto: the checkpoint's own.")
+    Literal["float32", "bfloat16", "float16", "auto"],
+    Parameter(help="Number type; auto: the checkpoint's own, float32 on a CPU."),
 ]
 Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
 Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
@@ -36,5 +37,32 @@ def load_for_task(
     except (RuntimeError, AssertionError) as error:
         raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
-    loaded, tokenizer = load(model, trust_remote_code=trust_remote_code, head=kind if untrained else None, **options)
+    loaded, tokenizer = load(
+        find_model(model), trust_remote_code=trust_remote_code, head=kind if untrained else None, **options
+    )
+    if dtype == "auto" and place.type == "cpu":
+        loaded.float()  # half precision is for storing there, not for computing
     return loaded.to(place), tokenizer
+
+
+BUNDLED = "bundled:"
+
+
+def find_model(name: str) -> str:
+    """The model that was named: `bundled:qnli` and `bundled:pretrained` come with the package."""
+    from headcount.zoo.bundled import bundled
+
+    return bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
+
+
+def find_data(name: str) -> str:
+    """The data that were named: `bundled:pairs` and `bundled:sentences` come with the package."""
+    from headcount.zoo.bundled import bundled_pairs, bundled_sentences
+
+    if not name.startswith(BUNDLED):
+        return name
+    known = {"pairs": bundled_pairs, "sentences": bundled_sentences}
+    asked = name.removeprefix(BUNDLED)
+    if asked not in known:
+        raise InvalidOption(f"got the data {name!r}; expected bundled:pairs, bundled:sentences or a file")
+    return str(known[asked]())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, load_for_task
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_for_task
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,7 +30,7 @@ def sweep(
         str | None,
         Parameter(
             help="A parquet, csv, tsv or jsonl file, a folder with validation.*, or "
-            "hub:NAME; without it the hub's GLUE."
+            "hub:NAME; without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,
     out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
@@ -74,14 +74,14 @@ def sweep(
 ) -> None:
     """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
 
-    Example: headcount sweep path/to/model --task mrpc --data validation.parquet --out study
+    Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
 
     Killed at any moment, the same command goes on where it stopped.
 
     Parameters
     ----------
     model
-        A folder written by save_pretrained, or a name on the Hugging Face hub.
+        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
     from headcount.ablation.plan import read_sets
     from headcount.ablation.sweep import sweep as run
@@ -91,7 +91,7 @@ def sweep(
     loaded, tokenizer = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code)
     with progress_bar("sweep", shown=not json_ and sys.stderr.isatty()) as progress:
         result = run(
-            loaded, tokenizer, data if data is not None else task, task=found, by=by, how=how, stack=stack,
+            loaded, tokenizer, task if data is None else find_data(data), task=found, by=by, how=how, stack=stack,
             sets=None if sets is None else read_sets(sets), draws=draws, size=size, reference=reference,
             limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,
             memory=memory, batch_tokens=batch_tokens, compiled=compiled, untrained=untrained, beams=beams,
