@@ -12,14 +12,14 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     import xarray as xr
 
-PAIRS, QUICK_PAIRS = 200, 48
+PAIRS, QUICK_PAIRS = 200, 20
 
 
 def demo(
     *,
     out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
     full: Annotated[bool, Parameter(help="All bundled pairs instead of 200.", negative="")] = False,
-    quick: Annotated[bool, Parameter(help="Only 48 pairs: half a minute.", negative="")] = False,
+    quick: Annotated[bool, Parameter(help="Only 20 pairs: half a minute at most.", negative="")] = False,
 ) -> None:
     """Look at every head of a real BERT with 12 layers and 12 heads, without a GPU and without a network.
 

@@ -143,6 +143,33 @@ def interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.n
     return low, high
 
 
+def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean [...] of values [example, ...] and a bootstrap interval over the examples; NaN is left out.
+
+    >>> mean, low, high = mean_interval(np.array([[1.0, np.nan], [3.0, 5.0]]))
+    >>> mean.tolist()
+    [2.0, 5.0]
+    """
+    examples = len(values)
+    flat = values.reshape(examples, -1).astype(np.float32)
+    known = np.isfinite(flat)
+    filled = np.where(known, flat, 0).astype(np.float32)
+    counts = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), draws)
+    weights = counts.astype(np.float32)
+    low, high = np.full(flat.shape[1], np.nan), np.full(flat.shape[1], np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = filled.sum(0, dtype=float) / known.sum(0)
+        for start in range(0, flat.shape[1], 2048):
+            part = slice(start, start + 2048)
+            sums = weights @ filled[:, part]
+            whole = known[:, part].all()
+            samples = sums / (examples if whole else weights @ known[:, part].astype(np.float32))
+            some = known[:, part].any(0)
+            low[part][some], high[part][some] = np.nanquantile(samples[:, some], (0.025, 0.975), axis=0)
+    shape = values.shape[1:]
+    return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
 def false_discovery(p: np.ndarray) -> np.ndarray:
     """Benjamini and Hochberg's q-values of all finite p-values; NaN stays NaN."""
     q = np.full(p.shape, np.nan)

@@ -97,6 +97,15 @@ def uniform_weights(call: AttentionCall) -> Tensor:
     return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
+def allowed_counts(call: AttentionCall) -> Tensor:
+    """How many keys each query may attend to, as floats [B or 1, 1, Q or 1]."""
+    if is_causal(call):
+        return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
+    if call.mask is None and "flash" not in call.implementation:
+        return torch.full((1, 1, 1), float(call.value.shape[2]), device=call.value.device)
+    return _rows(call)[1][..., 0].float()
+
+
 def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Allowed keys and their number [B, 1, Q or 1, K or 1]; one row where it is the same for all queries."""
     # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
@@ -120,11 +129,9 @@ def attention_weights(call: AttentionCall) -> Tensor:
     """The attention map [B, H, Q, K], recomputed as the kernel defines it, in float32 inside the softmax."""
     if call.weights is not None:
         return call.weights
-    if call.query is None or call.key is None:
-        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
-    for name in ("s_aux", "sinks", "block_indices"):
-        if call.options.get(name) is not None:
-            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")
+    check_understood(call)
+    assert call.query is not None
+    assert call.key is not None
     key = call.key[:, list(call.block.groups)]
     scale = call.options.get("scaling")
     scores = call.query @ key.transpose(2, 3) * (call.query.shape[-1] ** -0.5 if scale is None else scale)
@@ -140,3 +147,12 @@ def attention_weights(call: AttentionCall) -> Tensor:
         scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     weights: Tensor = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
     return weights if allowed is None else weights * allowed
+
+
+def check_understood(call: AttentionCall) -> None:
+    """An error where the map cannot be computed from queries and keys."""
+    if call.query is None or call.key is None:
+        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
+    for name in ("s_aux", "sinks", "block_indices"):
+        if call.options.get(name) is not None:
+            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")

@@ -1,0 +1,39 @@
+"""All measures, by name: what can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headcount.errors import InvalidOption
+from headcount.measures.contract import Measure
+from headcount.measures.contribution import Contribution
+from headcount.measures.distances import Distances
+from headcount.measures.entropy import Entropy
+from headcount.measures.features import Features
+from headcount.measures.gradients import Gradients
+from headcount.measures.links import WordLinks
+from headcount.measures.position import Position
+from headcount.measures.repeated import Repeated
+from headcount.measures.sentences import Sentences
+from headcount.measures.special import Special
+from headcount.measures.spread import Spread
+
+MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        Position(), Special(), Entropy(), Spread(), Sentences(), Features(), WordLinks(), Repeated(), Contribution(),
+        Gradients(), Distances(),
+    )
+}  # fmt: skip
+
+
+def choose_measures(only: Iterable[str] | None) -> list[Measure]:
+    """The measures with these names, or all."""
+    if only is None:
+        return list(MEASURES.values())
+    names = [name.strip() for part in only for name in part.split(",") if name.strip()]
+    unknown = [name for name in names if name not in MEASURES]
+    if unknown or not names:
+        got = repr(unknown[0]) if unknown else "none"
+        raise InvalidOption(f"got the measure {got}; expected some of {', '.join(MEASURES)}")
+    return [MEASURES[name] for name in dict.fromkeys(names)]

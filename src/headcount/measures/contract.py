@@ -1,0 +1,94 @@
+"""What a measure is: from one layer's attention in one batch to a value for every text and head.
+
+A measure sees a layer once, gives values [example, head, ...], and the layer is dropped. Texts to which a question does
+not apply get NaN and are left out of the mean. `finish` says what follows from the means alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headcount.data.marks import Marks
+from headcount.trace.view import AttentionView
+
+Values = dict[str, Tensor]
+"""By variable: [example, head, ...], the head in its place among those that the layer has."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the texts and the model allow to be asked."""
+
+    classes: tuple[str, ...]
+    """The classes of tokens that are known."""
+    annotated: bool
+    pairs: bool
+    language: str | None
+    """The language-model loss that the model has."""
+    layers: dict[str, int]
+    """How many layers each stack has."""
+    width: int
+    """The largest number of heads in a layer."""
+
+    @property
+    def special(self) -> bool:
+        return "cls" in self.classes and "sep" in self.classes
+
+
+@dataclass
+class Seen:
+    """One layer in one batch, and what its queries and its keys are."""
+
+    view: AttentionView
+    queries: Marks
+    keys: Marks
+    classes: tuple[str, ...]
+
+    @property
+    def stack(self) -> str:
+        return self.view.block.stack
+
+    def mass(self, name: str) -> Tensor:
+        """Attention of every query to a class of keys [B, H, Q]."""
+        return self.view.mass[..., self.classes.index(name)]
+
+    def mean(self, values: Tensor, over: Tensor | None = None) -> Tensor:
+        """The mean [B, H] of values [B, H, Q] over the real queries, or over those that `over` [B, Q] chooses."""
+        chosen = (self.queries.real if over is None else over)[:, None]
+        return torch.where(chosen > 0, values, 0).sum(-1) / chosen.sum(-1)
+
+
+class Measure:
+    """One question. Subclasses say what they give, what they need, and answer in `see`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """One line for people, with the unit."""
+    paper: ClassVar[str]
+    kind: ClassVar[str] = "layers"
+    """Which pass feeds it: `layers` (all that answer in `see`), `gradients`, or `maps` (all layers of one text)."""
+    needs_map: ClassVar[bool] = True
+
+    def lacking(self, setting: Setting) -> str | None:
+        """Why the question makes no sense here, or None."""
+        return None
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        """The variables and their dimensions after the head."""
+        raise NotImplementedError
+
+    def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
+        """The coordinates of those dimensions."""
+        return {}
+
+    def see(self, seen: Seen) -> Values:
+        raise NotImplementedError
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""
+        return {}

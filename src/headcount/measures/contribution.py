@@ -1,0 +1,74 @@
+"""How much does a head write into the residual stream, and does it look where there is nothing to read?"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+NEAR_ZERO = 0.25
+"""Of the median length of a head's value vectors in the text."""
+
+_products: WeakKeyDictionary[nn.Module, tuple[int, Tensor]] = WeakKeyDictionary()
+
+
+class Contribution(Measure):
+    """Lengths of what a head gives, mean over tokens, and the share of its attention on near-zero values.
+
+    `output_norm`: of the head's output. `written`: of that output through the output projection, which is what enters
+    the residual stream. `share`: the head's part of what the layer's attention writes, in its direction (all heads of a
+    layer sum to 1; a head that works against the others is negative). `near_zero`: attention on tokens whose value vector
+    is shorter than a quarter of the head's median there: high where attention is a way to do nothing.
+    `sep_value`: the length of [SEP]'s value vectors relative to the mean one.
+    """
+
+    name = "contribution"
+    summary = (
+        "length of head outputs and of what they write, share of the layer's output, attention on near-zero values"
+    )
+    paper = "Clark 2019, the no-op hypothesis; Kobayashi 2020, norms"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        names = ["output_norm", "written", "share", "near_zero"] + (["sep_value"] if setting.special else [])
+        return dict.fromkeys(names, ())
+
+    def see(self, seen: Seen) -> Values:
+        outputs = seen.view.outputs
+        assert outputs is not None
+        outputs = outputs.float()
+        heads, size = outputs.shape[2:]
+        gram = _gram(seen.view.block.output).to(outputs.dtype)
+        own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
+        written = torch.einsum("bqhd,hde,bqhe->bhq", outputs, own, outputs).clamp(min=0).sqrt()
+        parts = (outputs * (outputs.flatten(2) @ gram).unflatten(-1, (heads, size))).sum(-1).transpose(1, 2)
+        values = {
+            "output_norm": seen.mean(outputs.norm(dim=-1).transpose(1, 2)),
+            "written": seen.mean(written),
+            "share": seen.mean(parts / parts.sum(1, keepdim=True)),
+        }
+        lengths = seen.view.values.float().norm(dim=-1)
+        real = seen.keys.real[:, None]
+        median = torch.where(real > 0, lengths, float("nan")).nanmedian(-1, keepdim=True).values
+        values["near_zero"] = seen.mean(seen.view.mass_on(lengths < NEAR_ZERO * median))
+        if "cls" in seen.classes and "sep" in seen.classes:
+            separators = seen.keys.classes["sep"][:, None]
+            mean = (lengths * real).sum(-1) / real.sum(-1)
+            values["sep_value"] = (lengths * separators).sum(-1) / separators.sum(-1) / mean
+        return values
+
+
+def _gram(output: nn.Module) -> Tensor:
+    """The output projection's columns times each other: lengths after it can then be had before it."""
+    weight: Tensor = output.weight  # type: ignore[assignment]
+    kept = _products.get(output)
+    if kept is not None and kept[0] == weight._version and kept[1].device == weight.device:
+        return kept[1]
+    matrix = weight.detach().float()
+    matrix = matrix if isinstance(output, Conv1D) else matrix.T
+    product = matrix @ matrix.T
+    _products[output] = weight._version, product
+    return product

@@ -1,0 +1,41 @@
+"""Is a head's attention broad or focused: its entropy, over all tokens and from the first one?"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.trace.allowed import allowed_counts
+
+BROAD = 0.8
+"""Of the entropy of uniform attention; Clark's 3.8 nats of 4.78."""
+
+
+class Entropy(Measure):
+    """The entropy of a head's attention in nats, exact (Clark's code smooths the map a little), mean over tokens.
+
+    `from_first`: of the first token alone ([CLS] where there is one). `uniform`: what attention to all tokens alike
+    would have. Where nothing else is asked, no map is built.
+    """
+
+    name = "entropy"
+    summary = "entropy of the attention in nats, of all tokens and of the first, beside that of uniform attention"
+    paper = "Clark 2019, Fig 4"
+    needs_map = False
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"entropy": (), "from_first": (), "uniform": ()}
+
+    def see(self, seen: Seen) -> Values:
+        entropy = seen.view.entropy()
+        uniform = allowed_counts(seen.view.call).log().expand(len(entropy), 1, entropy.shape[-1])
+        return {
+            "entropy": seen.mean(entropy),
+            "from_first": entropy[..., 0],
+            "uniform": seen.mean(uniform).expand(-1, entropy.shape[1]).to(torch.float32),
+        }
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        share = means["entropy"] / means["uniform"]
+        return {"share_of_uniform": share, "broad": np.where(np.isnan(share), np.nan, share >= BROAD)}

@@ -1,0 +1,92 @@
+"""Would the model's guesses of words change if a head attended more to [SEP], to punctuation, to the rest?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import PreTrainedModel
+
+from headcount.data.encode import IGNORED, MASKED_SHARE, Encoding
+from headcount.data.marks import Marks
+from headcount.measures.contract import Measure, Setting, Values
+from headcount.trace.attention import AttentionCall
+from headcount.trace.gradients import each_map_gradient
+from headcount.trace.wiring import Place
+
+CLASSES = ("sep", "punctuation", "other")
+
+
+class Gradients(Measure):
+    """The mean size of the gradient of the language-model loss in the attention weights to a kind of token.
+
+    Masked words for an encoder (15 %, chosen by seed and row), the next word for a decoder. The loss of a text is the mean
+    over its predicted words, so that no text depends on the others in its batch. Clark's Figure 3, whose code was
+    never released.
+    """
+
+    name = "gradients"
+    summary = "|d loss / d attention| to [SEP], punctuation and other tokens, under the language-model loss"
+    paper = "Clark 2019, Fig 3"
+    kind = "gradients"
+
+    def lacking(self, setting: Setting) -> str | None:
+        return None if setting.language else "the model has no language-model head"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {name: () for name in CLASSES if name in setting.classes}
+
+
+def mask_words(row: Encoding, outside: list[int], tokenizer: Any, seed: int, number: int) -> Encoding:
+    """The row with 15 % of its words masked, at least one, and labels at their places."""
+    free = np.setdiff1d(np.arange(len(row["input_ids"])), outside)
+    chosen = np.random.default_rng([seed, number]).permutation(free)[: max(1, round(MASKED_SHARE * len(free)))]
+    ids, labels = list(row["input_ids"]), [IGNORED] * len(row["input_ids"])
+    for place in chosen:
+        labels[place], ids[place] = ids[place], tokenizer.mask_token_id
+    return {**row, "input_ids": ids, "labels": labels}
+
+
+def run_gradients(
+    model: PreTrainedModel, batch: Mapping[str, Tensor], language: str, source: Marks, target: Marks | None
+) -> dict[Place, Values]:
+    """The measure's values for all layers of one batch."""
+    labels = batch["labels"]
+    inputs = dict(batch) if language == "translation" else {key: batch[key] for key in batch if key != "labels"}
+    found: dict[Place, Values] = {}
+
+    def objective(result: Any) -> Tensor:
+        logits = result.prediction_logits if hasattr(result, "prediction_logits") else result.logits
+        aim = labels
+        if language == "causal":
+            logits, aim = logits[:, :-1], labels[:, 1:]
+        losses = functional.cross_entropy(logits.float().transpose(1, 2), aim, ignore_index=IGNORED, reduction="none")
+        return (losses.sum(1) / (aim != IGNORED).sum(1).clamp(min=1)).sum()
+
+    def look(call: AttentionCall, gradient: Tensor) -> None:
+        stack = call.block.stack
+        queries = source if stack == "encoder" or target is None else target
+        keys = source if stack in ("encoder", "cross") or target is None else target
+        names = [name for name in CLASSES if name in source.classes]
+        kinds = torch.stack([keys.classes.get(name, torch.zeros_like(keys.real)) for name in names], -1)
+        sums = gradient.float().abs() @ kinds[:, None]
+        count = queries.real.sum(-1)[:, None] * kinds.sum(1)
+        means = (sums * queries.real[:, None, :, None]).sum(2) / count[:, None]
+        found[stack, call.block.layer] = {name: means[..., place] for place, name in enumerate(names)}
+
+    each_map_gradient(model, inputs, objective, look)
+    return found
+
+
+def language_of(model: PreTrainedModel) -> str | None:
+    """Which language-model loss the model has: masked, causal, translation, or none."""
+    name = type(model).__name__
+    if name.endswith(("ForMaskedLM", "ForPreTraining")):
+        return "masked"
+    if getattr(model.config, "is_encoder_decoder", False):
+        return "translation" if name.endswith(("ForConditionalGeneration", "MTModel")) else None
+    return "causal" if name.endswith(("ForCausalLM", "LMHeadModel")) else None

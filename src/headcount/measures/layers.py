@@ -1,0 +1,90 @@
+"""One forward pass feeds all measures: each layer is seen when it has run, reduced at once, and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.data.marks import Marks
+from headcount.measures.contract import Measure, Seen, Values
+from headcount.models.anatomy import Anatomy
+from headcount.trace.attention import AttentionCall
+from headcount.trace.view import AttentionView
+from headcount.trace.wiring import OutputEdit, Place, edited
+
+Found = dict[str, dict[Place, Values]]
+"""By measure, by layer."""
+
+
+class _Watch(OutputEdit):
+    """Tells of a layer's head outputs and passes them on."""
+
+    def __init__(self, tell: Callable[[Tensor], None]) -> None:
+        self.tell = tell
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        self.tell(outputs)
+        return outputs
+
+
+def see_layers(
+    model: PreTrainedModel, anatomy: Anatomy, batch: Mapping[str, Any], source: Marks, target: Marks | None,
+    classes: tuple[str, ...], look: Callable[[Seen], None],
+) -> None:  # fmt: skip
+    """Run the batch once and call `look` for every layer with what it did."""
+    stacked = {id(marks): torch.stack([_class(marks, name) for name in classes], -1)
+               for marks in (source, target) if marks is not None}  # fmt: skip
+    calls: dict[Place, AttentionCall] = {}
+    outputs: dict[Place, Tensor] = {}
+
+    def meet(place: Place) -> None:
+        """Most families call their attention first, MPNet its output projection: the later of the two is the time."""
+        if place in calls and place in outputs:
+            call, given = calls.pop(place), outputs.pop(place)
+            # Only contexts around this one can have changed the map.
+            changed = wiring.weights(call) if len(wiring.sessions) > 1 else None
+            stack = place[0]
+            queries = source if stack == "encoder" or target is None else target
+            keys = source if stack in ("encoder", "cross") or target is None else target
+            look(Seen(AttentionView(call, stacked[id(keys)], changed, given), queries, keys, classes))
+
+    def hear(call: AttentionCall) -> None:
+        place = (call.block.stack, call.block.layer)
+        calls[place] = call
+        meet(place)
+
+    def watch(place: Place) -> _Watch:
+        def tell(given: Tensor) -> None:
+            outputs[place] = given
+            meet(place)
+
+        return _Watch(tell)
+
+    edits = {(block.stack, block.layer): watch((block.stack, block.layer)) for block in anatomy}
+    with torch.no_grad(), edited(model, edits, "measurement", hear) as wiring:
+        model(**batch)
+
+
+def _class(marks: Marks, name: str) -> Tensor:
+    return marks.classes.get(name, torch.zeros_like(marks.real))
+
+
+def run_measures(
+    model: PreTrainedModel, anatomy: Anatomy, batch: Mapping[str, Any], source: Marks, target: Marks | None,
+    classes: tuple[str, ...], measures: list[Measure],
+) -> Found:  # fmt: skip
+    """The values of all measures for all layers of one batch."""
+    found: Found = {measure.name: {} for measure in measures}
+    # The map is built before a measure that could do without it: it would be built a second time otherwise.
+    ordered = sorted(measures, key=lambda measure: not measure.needs_map)
+
+    def look(seen: Seen) -> None:
+        for measure in ordered:
+            found[measure.name][seen.stack, seen.view.block.layer] = measure.see(seen)
+
+    see_layers(model, anatomy, batch, source, target, classes, look)
+    return found

@@ -1,0 +1,68 @@
+"""Does a head look at the token before, the token after, the token itself, or at another fixed distance?"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+OFFSETS = list(range(-8, 9))
+POSITIONAL = 0.9
+"""Voita's threshold: the head's largest weight stands at one offset that often."""
+
+
+class Position(Measure):
+    """Attention at every offset from -8 to 8: the mean over the tokens that have a token there.
+
+    `largest_at`: how often the largest weight stands at the offset. Offsets of cross attention mean nothing: NaN.
+    """
+
+    name = "position"
+    summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
+    paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"previous": (), "same": (), "next": (), "attention": ("offset",), "largest_at": ("offset",)}
+
+    def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
+        return {"offset": OFFSETS}
+
+    def see(self, seen: Seen) -> Values:
+        view, real = seen.view, seen.queries.real
+        if seen.stack == "cross":
+            empty = torch.full((*view.total.shape[:2], len(OFFSETS)), float("nan"), device=real.device)
+            return {**dict.fromkeys(("previous", "same", "next"), empty[..., 0]),
+                    "attention": empty, "largest_at": empty}  # fmt: skip
+        width = real.shape[1]
+        place = torch.arange(width, device=real.device)
+        offset_of_largest = view.places - place
+        attention, largest_at = [], []
+        for offset in OFFSETS:
+            start, stop = max(0, -offset), max(0, min(width, width - offset))
+            if start >= stop:
+                missing = torch.full(view.total.shape[:2], float("nan"), device=real.device)
+                attention.append(missing)
+                largest_at.append(missing)
+                continue
+            both = (real[:, start:stop] * real[:, start + offset : stop + offset])[:, None]
+            count = both.sum(-1)
+            attention.append((view.diagonal(offset) * both).sum(-1) / count)
+            largest_at.append(((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count)
+        found = torch.stack(attention, -1)
+        middle = OFFSETS.index(0)
+        return {
+            "previous": found[..., middle - 1], "same": found[..., middle], "next": found[..., middle + 1],
+            "attention": found, "largest_at": torch.stack(largest_at, -1),
+        }  # fmt: skip
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        shares = np.nan_to_num(means["largest_at"], nan=-1.0)
+        best = shares.argmax(-1)
+        share = np.take_along_axis(shares, best[..., None], -1)[..., 0]
+        known = share >= 0
+        return {
+            "best_offset": np.where(known, np.array(OFFSETS)[best], np.nan),
+            "best_share": np.where(known, share, np.nan),
+            "positional": np.where(known, share >= POSITIONAL, np.nan),
+        }

@@ -1,0 +1,42 @@
+"""Do heads tie together the words that stand in both texts of a pair?"""
+
+from __future__ import annotations
+
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+
+class Repeated(Measure):
+    """Attention from a word to the same word in the other text of a pair, mean over the words that have one there.
+
+    `control`: what as many other tokens of the other text get from it. `gain`: the difference.
+    """
+
+    name = "repeated"
+    summary = "attention between words that stand in both texts of a pair, beside other words there"
+    paper = "Kovaleva 2019, discussion (checked by hand there)"
+
+    def lacking(self, setting: Setting) -> str | None:
+        return None if setting.pairs else "the texts are no pairs"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"attention": (), "control": (), "gain": ()}
+
+    def see(self, seen: Seen) -> Values:
+        form, segment = seen.queries.form, seen.queries.segment
+        same = (form[:, :, None] == form[:, None]) & (segment[:, :, None] != segment[:, None]) & (form >= 0)[:, None]
+        example, query, key = same.nonzero(as_tuple=True)
+        batch, heads, width = seen.view.total.shape
+        matched = torch.zeros(batch, width, heads, device=form.device)
+        matched.index_put_((example, query), seen.view.entries(example, query, key).to(matched.dtype), accumulate=True)
+        matched = matched.transpose(1, 2)
+        across = torch.where((segment == 0)[:, None], seen.mass("text 2"), seen.mass("text 1"))
+        sizes = [seen.keys.classes[name].sum(-1, keepdim=True) for name in ("text 1", "text 2")]
+        there = torch.where(segment == 0, sizes[1], sizes[0])
+        count = same.sum(-1)
+        other = (there - count).clamp(min=0)[:, None]
+        control = (across - matched) / other * count[:, None]
+        chosen = ((count > 0) & (other[:, 0] > 0)).to(matched.dtype)
+        attention, control = seen.mean(matched, chosen), seen.mean(control, chosen)
+        return {"attention": attention, "control": control, "gain": attention - control}

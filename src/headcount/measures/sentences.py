@@ -1,0 +1,28 @@
+"""Does a head stay within the sentence it reads, or look across to the other one of a pair?"""
+
+from __future__ import annotations
+
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+
+class Sentences(Measure):
+    """Mean attention of the tokens of a pair to the tokens of their own and of the other text, [CLS] and [SEP] aside."""
+
+    name = "sentences"
+    summary = "attention of a pair's tokens to their own and to the other text"
+    paper = "Kovaleva 2019, the block pattern"
+
+    def lacking(self, setting: Setting) -> str | None:
+        return None if setting.pairs else "the texts are no pairs"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"own": (), "across": ()}
+
+    def see(self, seen: Seen) -> Values:
+        queries = seen.queries.real * (1 - seen.queries.classes["special"])
+        first = (seen.queries.segment == 0)[:, None]
+        own = torch.where(first, seen.mass("text 1"), seen.mass("text 2"))
+        across = torch.where(first, seen.mass("text 2"), seen.mass("text 1"))
+        return {"own": seen.mean(own, queries), "across": seen.mean(across, queries)}

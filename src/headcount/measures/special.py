@@ -1,0 +1,36 @@
+"""How much of a head's attention goes to special tokens, to punctuation, to the first token, to everything else?"""
+
+from __future__ import annotations
+
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+
+class Special(Measure):
+    """Mean attention to [CLS], [SEP], full stop and comma, all other tokens, and the first token (the sink of decoders).
+
+    `sep_from_sep` is attention from [SEP] to [SEP], `sep_from_other` from all other tokens, as in Clark's figure. A
+    model without these tokens has `first`, `punctuation` and `other` alone.
+    """
+
+    name = "special"
+    summary = "attention to [CLS], [SEP], full stop and comma, the first token, all others"
+    paper = "Clark 2019, Fig 2; Kovaleva 2019, Fig 6"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        names = ["first", "punctuation", "other"]
+        if setting.special:
+            names += ["cls", "sep", "sep_from_sep", "sep_from_other"]
+        return dict.fromkeys(names, ())
+
+    def see(self, seen: Seen) -> Values:
+        values = {name: seen.mean(seen.mass(name)) for name in ("first", "punctuation", "other")}
+        if "cls" in seen.classes and "sep" in seen.classes:
+            mass = seen.mass("sep")
+            separators = seen.queries.classes.get("sep", torch.zeros_like(seen.queries.real))
+            values["cls"] = seen.mean(seen.mass("cls"))
+            values["sep"] = seen.mean(mass)
+            values["sep_from_sep"] = seen.mean(mass, separators)
+            values["sep_from_other"] = seen.mean(mass, seen.queries.real - separators)
+        return values

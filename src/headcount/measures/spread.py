@@ -1,0 +1,40 @@
+"""How sure is a head of where it looks, and how far away is that?"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+FOCUSED = 0.5
+
+
+class Spread(Measure):
+    """`confidence`: the mean of the largest weight of each token. `distance`: the mean number of tokens that attention spans.
+
+    Voita leaves the end-of-sentence token out of the confidence; here every token counts. A distance in cross attention
+    means nothing: NaN.
+    """
+
+    name = "spread"
+    summary = "mean largest weight (confidence) and mean distance in tokens; focused heads"
+    paper = "Voita 2019, confidence; Michel 2019, head statistics"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"confidence": (), "distance": ()}
+
+    def see(self, seen: Seen) -> Values:
+        view = seen.view
+        confidence = seen.mean(view.largest)
+        if seen.stack == "cross":
+            return {"confidence": confidence, "distance": torch.full_like(confidence, float("nan"))}
+        queries, keys = view.unnormalised.shape[2:]
+        place = torch.arange(keys, device=confidence.device)
+        far = (place[None, :] - torch.arange(queries, device=confidence.device)[:, None]).abs()
+        distance = torch.einsum("bhqk,qk->bhq", view.unnormalised, far.to(view.unnormalised.dtype)) / view.total
+        return {"confidence": confidence, "distance": seen.mean(distance)}
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        confidence = means["confidence"]
+        return {"focused": np.where(np.isnan(confidence), np.nan, confidence >= FOCUSED)}
