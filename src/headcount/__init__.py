@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from headcount.core.heads import Layout as Layout
     from headcount.core.store import open_study as open_study
     from headcount.errors import HeadcountError as HeadcountError
+    from headcount.measures.compare import compare as compare
+    from headcount.measures.measure import measure as measure
     from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.load import load as load
     from headcount.trace.gates import gated as gated
@@ -40,8 +42,10 @@ _HOMES = {
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
     "gated": "trace.gates",
+    "compare": "measures.compare",
     "load": "models.load",
     "mean_outputs": "ablation.means",
+    "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.store",
     "read_anatomy": "models.anatomy",

@@ -13,8 +13,11 @@ from rich.console import Console
 
 import headcount
 from headcount.cli.agreement import agreement
+from headcount.cli.compare import compare
 from headcount.cli.demo import demo
 from headcount.cli.heads import heads
+from headcount.cli.maps import maps
+from headcount.cli.measure import measure
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.errors import HeadcountError, InvalidOption
@@ -28,7 +31,7 @@ app = App(
     version=headcount.__version__,
     result_action="return_value",
 )
-for verb in (demo, heads, sweep, table, agreement):
+for verb in (demo, heads, sweep, measure, compare, maps, table, agreement):
     app.command(verb)
 
 

@@ -25,6 +25,13 @@ def load_for_task(
     model: str, kind: str, device: str, dtype: str, untrained: bool = False, trust_remote_code: bool = False
 ) -> tuple[PreTrainedModel, Any]:
     """A model and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
+    return load_model_and_tokenizer(model, device, dtype, trust_remote_code, head=kind if untrained else None)
+
+
+def load_model_and_tokenizer(
+    model: str, device: str, dtype: str, trust_remote_code: bool = False, head: str | None = None
+) -> tuple[PreTrainedModel, Any]:
+    """A model on its device and in its number type, and its tokenizer."""
     import torch
 
     from headcount.models.load import load
@@ -37,9 +44,7 @@ def load_for_task(
     except (RuntimeError, AssertionError) as error:
         raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
-    loaded, tokenizer = load(
-        find_model(model), trust_remote_code=trust_remote_code, head=kind if untrained else None, **options
-    )
+    loaded, tokenizer = load(find_model(model), trust_remote_code=trust_remote_code, head=head, **options)
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
     return loaded.to(place), tokenizer

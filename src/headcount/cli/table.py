@@ -68,20 +68,32 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
     from headcount.core.store import open_study
 
     tree = open_study(study)
-    names = [node.path.strip("/") for node in tree.subtree if "score" in node.data_vars]
-    if group is not None:
-        names = [name for name in names if name == group]
+    names = [node.path.strip("/") for node in tree.subtree if node.attrs.get("complete")]
+    names = [name for name in names if not name.startswith("maps/") and group in (None, name, name.split("/")[0])]
     if not names:
         raise StudyProblem(
-            f"{study} has no complete result{'' if group is None else f' {group}'}; run headcount sweep first"
+            f"{study} has no complete result{'' if group is None else f' {group}'}; "
+            "run headcount sweep or headcount measure first"
         )
-    parts = []
-    for name in names:
-        part = as_table(tree[name].to_dataset())
-        part.insert(0, "result", name)
-        parts.append(part)
+    parts = [as_table(tree[name].to_dataset()).assign(result=name) for name in names if name.startswith("sweep/")]
+    for kind in MERGED:
+        found = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
+        if found:
+            parts.append(_side_by_side(found).assign(result=kind))
     whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return whole
+    return whole[["result", *[column for column in whole if column != "result"]]]
+
+
+MERGED = ("measures", "compare")
+"""Results whose numbers stand side by side, one row for each head, with the measure's name before each column."""
+
+
+def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    keys = ["stack", "layer", "head"]
+    parts = [part.set_index(keys).add_prefix(f"{name.split('/', 1)[1]}.") for name, part in tables.items()]
+    return pd.concat(parts, axis=1).reset_index()
 
 
 def strongest(result: xr.Dataset, most: int = 10) -> Table:

@@ -56,7 +56,15 @@ def as_table(dataset: xr.Dataset) -> Any:
         (tuple(array.dims) for name, array in dataset.data_vars.items() if name == "score"),
         HEAD_DIMS,
     )
-    columns = {name: array for name, array in dataset.data_vars.items() if tuple(array.dims) == dims}
+    columns: dict[str, xr.DataArray] = {}
+    for key, array in dataset.data_vars.items():
+        name = str(key)
+        if tuple(array.dims) == dims:
+            columns[name] = array
+        elif array.dims[:-1] == dims and not name.startswith("values_"):
+            # A further dimension, such as offsets: a column for each of its places.
+            last = str(array.dims[-1])
+            columns |= {f"{name}[{place}]": array.sel({last: place}, drop=True) for place in array[last].values}
     table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").reset_index()
     table = table[[*dims, *sorted(columns, key=_column_order)]]
     return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

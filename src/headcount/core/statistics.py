@@ -151,23 +151,38 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
     [2.0, 5.0]
     """
     examples = len(values)
-    flat = values.reshape(examples, -1).astype(np.float32)
+    flat = np.ascontiguousarray(values.reshape(examples, -1).T, dtype=np.float32)
     known = np.isfinite(flat)
-    filled = np.where(known, flat, 0).astype(np.float32)
+    filled = np.where(known, flat, np.float32(0))
     counts = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), draws)
-    weights = counts.astype(np.float32)
-    low, high = np.full(flat.shape[1], np.nan), np.full(flat.shape[1], np.nan)
+    weights = np.ascontiguousarray(counts.T, dtype=np.float32)
+    low, high = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = filled.sum(0, dtype=float) / known.sum(0)
-        for start in range(0, flat.shape[1], 2048):
+        mean = filled.sum(1, dtype=float) / known.sum(1)
+        for start in range(0, len(flat), 2048):
             part = slice(start, start + 2048)
-            sums = weights @ filled[:, part]
-            whole = known[:, part].all()
-            samples = sums / (examples if whole else weights @ known[:, part].astype(np.float32))
-            some = known[:, part].any(0)
-            low[part][some], high[part][some] = np.nanquantile(samples[:, some], (0.025, 0.975), axis=0)
+            samples: np.ndarray = filled[part] @ weights
+            if known[part].all():
+                samples /= examples
+            else:
+                samples /= known[part].astype(np.float32) @ weights
+                # A resample without any example of a row says nothing about it.
+                samples = np.where(np.isnan(samples), mean[part, None], samples)
+            samples.sort(axis=1)  # many times quicker than a quantile of unsorted rows
+            some = known[part].any(1)
+            low[part][some] = _quantile(samples[some], 0.025)
+            high[part][some] = _quantile(samples[some], 0.975)
     shape = values.shape[1:]
     return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
+def _quantile(ordered: np.ndarray, level: float) -> np.ndarray:
+    """The quantile of sorted rows, between neighbours in a line."""
+    place = level * (ordered.shape[1] - 1)
+    below = int(place)
+    above = min(below + 1, ordered.shape[1] - 1)
+    found: np.ndarray = ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (place - below)
+    return found
 
 
 def false_discovery(p: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,23 +54,36 @@ class Marks:
     """By name; `... control` holds the same offsets at all other words of the text."""
 
 
-def find_facts(row: dict[str, Any], tokenizer: Any, words: Sequence[Any], sentence: Annotated | None = None) -> Facts:
+@dataclass(frozen=True)
+class Kinds:
+    """Which ids of a vocabulary are special tokens and punctuation."""
+
+    special: frozenset[int]
+    marks: frozenset[int]
+    cls: int | None
+    sep: int | None
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> Kinds:
+        pieces = tokenizer.get_vocab().items()
+        marks = frozenset(number for piece, number in pieces if piece.lstrip("Ġ▁").removeprefix("##") in PUNCTUATION)
+        return cls(frozenset(tokenizer.all_special_ids), marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
+
+
+def find_facts(row: dict[str, Any], kinds: Kinds, words: Sequence[Any], sentence: Annotated | None = None) -> Facts:
     """The facts of one encoding; `words` gives the word number of each token (None for special ones).
 
     The words of a pair are told apart by their segments.
     """
     ids: list[int] = list(row["input_ids"])
-    pieces = tokenizer.convert_ids_to_tokens(ids)
     segment = list(row.get("token_type_ids") or [0] * len(ids))
-    special = set(tokenizer.all_special_ids)
-    bare = [piece.lstrip("Ġ▁").removeprefix("##") for piece in pieces]
-    marks = [place for place, piece in enumerate(bare) if piece in PUNCTUATION]
+    marks = [place for place, number in enumerate(ids) if number in kinds.marks]
     classes = {"punctuation": marks, "first": [0] if ids else []}
-    if tokenizer.cls_token_id is not None:
-        classes["cls"] = [place for place, number in enumerate(ids) if number == tokenizer.cls_token_id]
-    if tokenizer.sep_token_id is not None:
-        classes["sep"] = [place for place, number in enumerate(ids) if number == tokenizer.sep_token_id]
-    outside = {place for place, number in enumerate(ids) if number in special}
+    if kinds.cls is not None:
+        classes["cls"] = [place for place, number in enumerate(ids) if number == kinds.cls]
+    if kinds.sep is not None:
+        classes["sep"] = [place for place, number in enumerate(ids) if number == kinds.sep]
+    outside = {place for place, number in enumerate(ids) if number in kinds.special}
     classes["special"] = sorted(outside)
     taken = outside | set(marks)
     classes["other"] = [place for place in range(len(ids)) if place not in taken]
@@ -105,61 +119,76 @@ def _word_places(words: Sequence[Any], outside: set[int]) -> dict[int, list[int]
     return at
 
 
-def mark(facts: Sequence[Facts], device: Any = "cpu") -> Marks:
-    """The facts of some texts as tensors of a batch, padded on the right."""
-    width = max(one.length for one in facts)
-    size = (len(facts), width)
-    real, segment, form = torch.zeros(size), torch.full(size, -1), torch.full(size, -1)
+def mark(facts: Sequence[Facts], device: Any = "cpu", links: bool = True) -> Marks:
+    """The facts of some texts as tensors of a batch, padded on the right; `links` can be left out."""
+    size = (len(facts), max(one.length for one in facts))
+    real = np.zeros(size, dtype=np.float32)
+    segment, form = np.full(size, -1), np.full(size, -1)
     names = list(dict.fromkeys(name for one in facts for name in one.classes))
-    classes = torch.zeros(len(names), *size)
+    classes = np.zeros((len(names), *size), dtype=np.float32)
     for number, one in enumerate(facts):
         real[number, : one.length] = 1
-        segment[number, : one.length] = torch.tensor(one.segment)
-        form[number, : one.length] = torch.tensor(one.form)
+        segment[number, : one.length] = one.segment
+        form[number, : one.length] = one.form
         for place, name in enumerate(names):
-            classes[place, number, one.classes.get(name, [])] = 1
-    links = {}
-    for name in dict.fromkeys(name for one in facts for name in one.links):
-        links[name] = _links([one.links.get(name, []) for one in facts], device)
-        links[f"{name} control"] = _controls(facts, name, device)
-    return Marks(
-        real.to(device), segment.to(device), form.to(device),
-        {name: classes[place].to(device) for place, name in enumerate(names)}, links,
-    )  # fmt: skip
+            found = one.classes.get(name)
+            if found:
+                classes[place, number, found] = 1
+    tensors = torch.from_numpy(classes).to(device)
+    linked: dict[str, Links] = {}
+    for name in dict.fromkeys(name for one in facts for name in one.links) if links else ():
+        linked[name] = _links([one.links.get(name, []) for one in facts], device)
+        linked[f"{name} control"] = _controls(facts, name, device)
+    real_, segment_, form_ = (torch.from_numpy(array).to(device) for array in (real, segment, form))
+    return Marks(real_, segment_, form_, dict(zip(names, tensors, strict=True)), linked)
+
+
+Entries = list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+"""Examples, sources, targets and weights, part by part."""
 
 
 def _links(by_example: list[list[tuple[list[int], list[int]]]], device: Any) -> Links:
     """From a word: the mean over its pieces; to a word: the sum over its pieces."""
-    entries = [
-        (example, source, target, 1 / (len(sources) * len(pairs)))
-        for example, pairs in enumerate(by_example)
-        for sources, targets in pairs
-        for source in sources
-        for target in targets
-    ]
+    entries: Entries = []
+    for example, pairs in enumerate(by_example):
+        for sources, targets in pairs:
+            source, target = np.repeat(sources, len(targets)), np.tile(targets, len(sources))
+            entries.append(_part(example, source, target, 1 / (len(sources) * len(pairs))))
     return _as_links(entries, device)
 
 
 def _controls(facts: Sequence[Facts], name: str, device: Any) -> Links:
     """For every link the same offset from all other words of its text that have a word there."""
-    entries = []
+    entries: Entries = []
     for example, one in enumerate(facts):
         pairs = one.links.get(name, [])
-        words = set(range(one.length)) - set(one.classes["special"])
-        linked = {source for sources, _ in pairs for source in sources}
+        if not pairs:
+            continue
+        word = np.ones(one.length, dtype=bool)
+        word[one.classes["special"]] = False
+        free = word.copy()
+        free[[source for sources, _ in pairs for source in sources]] = False
+        starts = np.flatnonzero(free)
         found = []
         for sources, targets in pairs:
-            offset = targets[0] - sources[0]
-            found.append([place for place in words - linked if place + offset in words])
-        usable = [(places, pair) for places, pair in zip(found, pairs, strict=True) if places]
-        for places, (sources, targets) in usable:
-            offset = targets[0] - sources[0]
-            share = 1 / (len(places) * len(usable))
-            entries += [(example, place, place + offset, share) for place in places]
+            ends = starts + (targets[0] - sources[0])
+            inside = (ends >= 0) & (ends < one.length)
+            inside[inside] = word[ends[inside]]
+            if inside.any():
+                found.append((starts[inside], ends[inside]))
+        entries += [_part(example, start, end, 1 / (len(start) * len(found))) for start, end in found]
     return _as_links(entries, device)
 
 
-def _as_links(entries: list[tuple[int, int, int, float]], device: Any) -> Links:
-    columns = list(zip(*entries, strict=True)) if entries else [(), (), (), ()]
-    example, source, target = (torch.tensor(column, dtype=torch.long, device=device) for column in columns[:3])
-    return Links(example, source, target, torch.tensor(columns[3], dtype=torch.float32, device=device))
+def _part(
+    example: int, source: np.ndarray, target: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return np.full(len(source), example), source, target, np.full(len(source), weight, dtype=np.float32)
+
+
+def _as_links(entries: Entries, device: Any) -> Links:
+    if not entries:
+        nothing = torch.zeros(0, dtype=torch.long, device=device)
+        return Links(nothing, nothing, nothing, torch.zeros(0, device=device))
+    columns = [torch.from_numpy(np.concatenate(column)).to(device) for column in zip(*entries, strict=True)]
+    return Links(*columns)

@@ -21,15 +21,13 @@ class Contribution(Measure):
 
     `output_norm`: of the head's output. `written`: of that output through the output projection, which is what enters
     the residual stream. `share`: the head's part of what the layer's attention writes, in its direction (all heads of a
-    layer sum to 1; a head that works against the others is negative). `near_zero`: attention on tokens whose value vector
-    is shorter than a quarter of the head's median there: high where attention is a way to do nothing.
+    layer sum to 1; a head that works against the others is negative). `near_zero`: attention on tokens whose value
+    vector is shorter than a quarter of the head's median there: high where attention is a way to do nothing.
     `sep_value`: the length of [SEP]'s value vectors relative to the mean one.
     """
 
     name = "contribution"
-    summary = (
-        "length of head outputs and of what they write, share of the layer's output, attention on near-zero values"
-    )
+    summary = "length of head outputs and of what they write, attention on near-zero values"
     paper = "Clark 2019, the no-op hypothesis; Kobayashi 2020, norms"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:

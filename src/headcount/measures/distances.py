@@ -1,4 +1,4 @@
-"""Which heads are alike: the distance between the attention of every two heads, their map in the plane, their clusters."""
+"""Which heads are alike: the distance between every two of them, their places in the plane, their clusters."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PERMUTATIONS = 1000
 class Distances(Measure):
     """The Jensen-Shannon divergence in nats (0 to log 2) between two heads of a stack, mean over tokens and texts.
 
-    Exact; Clark's code mixes 0.1 % of uniform attention into the maps first, and sums over tokens. `x`, `y`: the heads in
-    the plane (metric multidimensional scaling). `cluster`: average linkage, as many clusters as have the largest
+    Exact; Clark's code mixes 0.1 % of uniform attention into the maps first, and sums over tokens. `x`, `y`: the heads
+    in the plane (metric multidimensional scaling). `cluster`: average linkage, as many clusters as have the largest
     silhouette. `within_layers`, `between_layers`: mean distances; `p`: how often layers dealt at random to the heads
     would be as close together.
     """
@@ -41,8 +41,9 @@ class Distances(Measure):
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         distance = means["distance"]
         shape = distance.shape[:3]
-        found = {name: np.full(shape, np.nan) for name in ("x", "y", "cluster")}
-        found |= {name: np.full(shape[0], np.nan) for name in ("within_layers", "between_layers", "p")}
+        found: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in ("x", "y", "cluster")}
+        for name in ("within_layers", "between_layers", "p"):
+            found[name] = np.full(shape[:1], np.nan)
         for stack in range(shape[0]):
             flat = distance[stack].reshape(shape[1] * shape[2], -1)
             present = np.flatnonzero(np.isfinite(np.diagonal(flat)))
@@ -81,8 +82,8 @@ def _arrange(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     # scikit-learn 1.8 renamed the option.
     given = "metric" if "metric_mds" in signature(MDS).parameters else "dissimilarity"
-    options = {given: "precomputed", "n_init": 4, "init": "random", "random_state": 0, "normalized_stress": False}
-    plane = MDS(2, **options).fit_transform(square)
+    options = {given: "precomputed", "n_init": 1, "init": "random", "random_state": 0, "normalized_stress": False}
+    plane = MDS(2, **options).fit_transform(square, init=_first_plane(square))
     best, labels = -2.0, np.zeros(len(square), dtype=int)
     for count in range(2, min(12, len(square) - 1) + 1):
         found = AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(square)
@@ -90,6 +91,15 @@ def _arrange(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if score > best:
             best, labels = score, found
     return plane[:, 0], plane[:, 1], labels
+
+
+def _first_plane(square: np.ndarray) -> np.ndarray:
+    """Classical scaling: the two strongest directions of the doubly centred squares. A start that needs no luck."""
+    squares = square**2
+    centred = -(squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean()) / 2
+    values, vectors = np.linalg.eigh(centred)
+    start: np.ndarray = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-12))
+    return start
 
 
 def _layers_alike(square: np.ndarray, layers: np.ndarray) -> dict[str, float]:

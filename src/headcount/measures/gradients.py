@@ -24,8 +24,8 @@ CLASSES = ("sep", "punctuation", "other")
 class Gradients(Measure):
     """The mean size of the gradient of the language-model loss in the attention weights to a kind of token.
 
-    Masked words for an encoder (15 %, chosen by seed and row), the next word for a decoder. The loss of a text is the mean
-    over its predicted words, so that no text depends on the others in its batch. Clark's Figure 3, whose code was
+    Masked words for an encoder (15 %, chosen by seed and row), the next word for a decoder. The loss of a text is the
+    mean over its predicted words, so that no text depends on the others in its batch. Clark's Figure 3, whose code was
     never released.
     """
 
@@ -64,8 +64,10 @@ def run_gradients(
         aim = labels
         if language == "causal":
             logits, aim = logits[:, :-1], labels[:, 1:]
-        losses = functional.cross_entropy(logits.float().transpose(1, 2), aim, ignore_index=IGNORED, reduction="none")
-        return (losses.sum(1) / (aim != IGNORED).sum(1).clamp(min=1)).sum()
+        scored = aim != IGNORED  # the others would cost a row of the vocabulary each
+        losses = functional.cross_entropy(logits[scored].float(), aim[scored], reduction="none")
+        share = 1 / scored.sum(1).clamp(min=1)
+        return (losses * share[scored.nonzero()[:, 0]]).sum()
 
     def look(call: AttentionCall, gradient: Tensor) -> None:
         stack = call.block.stack

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, read_annotated
 from headcount.data.encode import Encoding, longest_input
-from headcount.data.marks import Facts, find_facts
+from headcount.data.marks import Facts, Kinds, find_facts
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
 
@@ -84,9 +84,8 @@ def _text_columns(table: pd.DataFrame, columns: tuple[str, ...] | None) -> tuple
     if columns is not None:
         missing = [name for name in columns if name not in table.columns]
         if missing or not 1 <= len(columns) <= 2:
-            raise DataProblem(
-                f"got the text columns {', '.join(columns)}; expected one or two of {', '.join(map(str, table.columns))}"
-            )
+            known = ", ".join(map(str, table.columns))
+            raise DataProblem(f"got the text columns {', '.join(columns)}; expected one or two of {known}")
         return columns
     found = next((names for names in COLUMNS if set(names) <= set(table.columns)), None)
     if found is None:
@@ -118,61 +117,70 @@ def _plain(
         raise DataProblem(
             f"got pairs of texts, but {type(model).__name__} has no segments to tell them apart; give one text column"
         )
-    rows, facts, cut = [], [], 0
-    for row, text in zip(ids, texts, strict=True):
-        made, was_cut = _encode(tokenizer, text, longest)
-        facts.append(_facts(made, tokenizer, f"row {row}", text))
-        rows.append({key: list(made[key]) for key in made})
-        cut += was_cut
+    columns = [list(column) for column in zip(*texts, strict=True)]
+    names = [f"row {row}" for row in ids]
+    rows, facts, cut = _encode(tokenizer, columns, names, longest)
     lengths = np.array([one.length for one in facts])
     return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], False, pairs, cut, longest)
 
 
-def _encode(tokenizer: Any, text: tuple[str, ...], longest: int, **options: Any) -> tuple[Any, bool]:
-    made = tokenizer(*text, verbose=False, **options)
-    if len(made["input_ids"]) <= longest:
-        return made, False
-    return tokenizer(*text, truncation=True, max_length=longest, **options), True
-
-
-def _facts(made: Any, tokenizer: Any, where: str, text: Any, sentence: Annotated | None = None) -> Facts:
-    row = {key: made[key] for key in made}
-    facts = find_facts(row, tokenizer, made.word_ids(), sentence)
-    if len(facts.classes["special"]) == facts.length:
-        raise DataProblem(f"{where}: nothing but special tokens in {text!r}; expected some text")
-    return facts
+def _encode(
+    tokenizer: Any, columns: list[Any], names: list[str], longest: int, sentences: list[Annotated] | None = None,
+    **options: Any,
+) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
+    """Encodings and facts of all texts, and how many were longer than the model takes."""
+    whole = tokenizer(*columns, verbose=False, **options)
+    long = {number for number, ids in enumerate(whole["input_ids"]) if len(ids) > longest}
+    made = tokenizer(*columns, truncation=True, max_length=longest, **options) if long else whole
+    kinds, rows, facts = Kinds.of(tokenizer), [], []
+    for number, name in enumerate(names):
+        row = {key: list(made[key][number]) for key in made}
+        words = made.word_ids(number)
+        sentence = None if sentences is None else sentences[number]
+        if sentence is not None and number not in long:
+            lost = sorted(set(range(len(sentence.words))) - set(words))
+            if lost:
+                raise DataProblem(f"{name}: the tokenizer makes no token of the word {sentence.words[lost[0]]!r}")
+        found = find_facts(row, kinds, words, sentence)
+        if len(found.classes["special"]) == found.length:
+            text = " ".join(sentence.words) if sentence is not None else " | ".join(str(col[number]) for col in columns)
+            raise DataProblem(f"{name}: nothing but special tokens in {text!r}; expected some text")
+        rows.append(row)
+        facts.append(found)
+    return rows, facts, len(long)
 
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
     ids = _some(len(sentences), limit, seed)
-    rows, facts, texts, cut = [], [], [], 0
-    for number in ids:
-        sentence = sentences[number]
-        words = list(sentence.words)
-        made, was_cut = _encode(tokenizer, (words,), longest, is_split_into_words=True)  # type: ignore[arg-type]
-        seen = {word for word in made.word_ids() if word is not None}
-        lost = [word for place, word in enumerate(words) if place not in seen]
-        if lost and not was_cut:
-            raise DataProblem(f"sentence {sentence.name}: the tokenizer makes no token of the word {lost[0]!r}")
-        facts.append(_facts(made, tokenizer, f"sentence {sentence.name}", words, sentence))
-        rows.append({key: list(made[key]) for key in made})
-        texts.append(" ".join(words))
-        cut += was_cut
+    chosen = [sentences[number] for number in ids]
+    words = [list(sentence.words) for sentence in chosen]
+    names = [f"sentence {sentence.name}" for sentence in chosen]
+    rows, facts, cut = _encode(tokenizer, [words], names, longest, chosen, is_split_into_words=True)
     lengths = np.array([one.length for one in facts])
-    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest)
+    return Inputs(rows, facts, None, lengths, ids, [" ".join(one) for one in words], True, False, cut, longest)
 
 
 def _translations(texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int) -> Inputs:
     if len(texts[0]) != 2:
         raise DataProblem("an encoder-decoder needs two text columns, source and target; got one")
-    rows, facts, targets, cut = [], [], [], 0
-    for row, (source, target) in zip(ids, texts, strict=True):
-        made, was_cut = _encode(tokenizer, (source,), longest)
-        aim = tokenizer(text_target=target, truncation=True, max_length=longest)
-        facts.append(_facts(made, tokenizer, f"row {row}", source))
-        targets.append(_facts(aim, tokenizer, f"row {row}", target))
-        rows.append({key: list(made[key]) for key in made} | {"labels": list(aim["input_ids"])})
-        cut += was_cut
+    names = [f"row {row}" for row in ids]
+    sources, aims = (list(column) for column in zip(*texts, strict=True))
+    rows, facts, cut = _encode(tokenizer, [sources], names, longest)
+    wanted, targets, cut_too = _encode(_Targets(tokenizer), [aims], names, longest)
+    rows = [row | {"labels": aim["input_ids"]} for row, aim in zip(rows, wanted, strict=True)]
     lengths = np.array([max(a.length, b.length) for a, b in zip(facts, targets, strict=True)])
     joined = [f"{source} | {target}" for source, target in texts]
-    return Inputs(rows, facts, targets, lengths, ids, joined, False, False, cut, longest)
+    return Inputs(rows, facts, targets, lengths, ids, joined, False, False, cut + cut_too, longest)
+
+
+class _Targets:
+    """A tokenizer that reads its texts as targets of a translation."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def __call__(self, texts: list[str], **options: Any) -> Any:
+        return self.tokenizer(text_target=texts, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)

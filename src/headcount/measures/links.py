@@ -18,7 +18,7 @@ class WordLinks(Measure):
     """The mean attention from one word of a link to the other: mean over the first word's pieces, sum over the other's.
 
     `control` is the attention of all other words of the text at the same offset: a head that looks one token back
-    follows every link to a neighbour. `gain` is the difference. (The paper takes the maximum over pairs zipped in order.)
+    follows every link to a neighbour. `gain` is the difference. (The paper takes the largest weight of a text instead.)
     """
 
     name = "links"

@@ -8,7 +8,7 @@ from headcount.measures.contract import Measure, Seen, Setting, Values
 
 
 class Sentences(Measure):
-    """Mean attention of the tokens of a pair to the tokens of their own and of the other text, [CLS] and [SEP] aside."""
+    """Mean attention of a pair's tokens to those of their own and of the other text, [CLS] and [SEP] aside."""
 
     name = "sentences"
     summary = "attention of a pair's tokens to their own and to the other text"

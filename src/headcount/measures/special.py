@@ -8,7 +8,7 @@ from headcount.measures.contract import Measure, Seen, Setting, Values
 
 
 class Special(Measure):
-    """Mean attention to [CLS], [SEP], full stop and comma, all other tokens, and the first token (the sink of decoders).
+    """Mean attention to [CLS], [SEP], full stop and comma, all others, and the first token (the sink of decoders).
 
     `sep_from_sep` is attention from [SEP] to [SEP], `sep_from_other` from all other tokens, as in Clark's figure. A
     model without these tokens has `first`, `punctuation` and `other` alone.

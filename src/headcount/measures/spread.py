@@ -11,7 +11,7 @@ FOCUSED = 0.5
 
 
 class Spread(Measure):
-    """`confidence`: the mean of the largest weight of each token. `distance`: the mean number of tokens that attention spans.
+    """`confidence`: the mean of each token's largest weight. `distance`: the mean number of tokens attention spans.
 
     Voita leaves the end-of-sentence token out of the confidence; here every token counts. A distance in cross attention
     means nothing: NaN.

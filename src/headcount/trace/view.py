@@ -140,13 +140,15 @@ class AttentionView:
                 return found
         if not self._linear:
             # With w the unnormalised row and z its sum: H = log z + sum(-w log w) / z.
-            return self.total.log() + torch.special.entr(self.unnormalised).sum(-1) / self.total
+            entropies: Tensor = torch.special.entr(self.unnormalised).sum(-1)
+            return self.total.log() + entropies / self.total
         query = self.call.query
         assert query is not None
         keys = self._products[..., -1 - query.shape[-1] : -1]
-        mean = (query.float() * keys).sum(-1) * _scale(self.call) / self.total
+        mean: Tensor = (query.float() * keys).sum(-1) * _scale(self.call) / self.total
         # Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean.
-        return (self.total.log() + self._largest_score() - mean).clamp(min=0)
+        entropy: Tensor = self.total.log() + self._largest_score() - mean
+        return entropy.clamp(min=0)
 
     def _largest_score(self) -> Tensor:
         query, key = self.call.query, _keys(self.call)
@@ -161,7 +163,7 @@ class AttentionView:
 
 
 def entropy_without_map(call: AttentionCall) -> Tensor | None:
-    """The entropy of each row [B, H, Q] from one more call of the kernel, or None where the kernel gives no logsumexp."""
+    """The entropy of each row [B, H, Q] by one more call of the kernel; None where it gives no logsumexp."""
     query, key = call.query, _keys(call)
     if query is None or query.device.type != "cpu" or query.dtype not in (torch.float32, torch.float64):
         return None
@@ -170,6 +172,8 @@ def entropy_without_map(call: AttentionCall) -> Tensor | None:
         return None  # a row that may attend to nothing has no entropy here
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
+    mean: Tensor
+    total: Tensor
     mean, total = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         query, key, key, 0.0, is_causal(call), attn_mask=mask, scale=_scale(call)
     )

@@ -1,0 +1,139 @@
+"""What measuring costs: all measures against one eager pass, entropy alone against one sdpa pass, memory, and a GPU run.
+
+    python benchmarks/measures.py                    # CPU: 12x12x384, 64 texts of 128 tokens, float32
+    python benchmarks/measures.py --device cuda      # GPU: BERT-base, 1,000 texts of 128 tokens, all measures
+
+The texts are random words of the bundled vocabulary with random annotations, so that every measure has work to do.
+All numbers come from one run, each the best of `--repeats`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+import headcount as hc
+from headcount.data.batches import collate
+from headcount.measures.catalogue import MEASURES
+from headcount.measures.layers import run_measures
+from headcount.measures.measure import measure
+from headcount.measures.passes import Task, prepare
+
+
+def random_sentences(tokenizer: Any, count: int, words: int, seed: int = 0) -> pd.DataFrame:
+    """Annotated sentences of whole words, each one token, with a verb, subjects, nouns and pronouns at random places."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [word for word in tokenizer.get_vocab() if word.isalpha() and len(word) > 2]
+    tags = ["NOUN", "VERB", "PRON", "ADJ", "ADP"]
+    rows = []
+    for number in range(count):
+        tokens = [str(word) for word in rng.choice(vocabulary, words)]
+        upos = [str(tag) for tag in rng.choice(tags, words)]
+        heads = [0] + [int(rng.integers(1, place + 1)) for place in range(1, words)]
+        relations = ["root"] + [
+            str(one) for one in rng.choice(["nsubj", "obj", "amod", "case"], words - 1, p=[0.08, 0.06, 0.43, 0.43])
+        ]
+        rows.append({"sent_id": str(number), "tokens": tokens, "upos": upos, "heads": heads, "deprels": relations})
+    return pd.DataFrame(rows)
+
+
+def best(work: Callable[[], Any], repeats: int) -> float:
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def on_cpu(task: Task, options: argparse.Namespace) -> dict[str, float]:
+    """Seconds of the passes over all texts, in batches of `--batch`."""
+    numbers = np.arange(len(task.inputs.ids))
+    parts = [numbers[start : start + options.batch] for start in range(0, len(numbers), options.batch)]
+    model = task.model
+
+    def plain(kernel: str) -> None:
+        model.set_attn_implementation(kernel)
+        with torch.no_grad():
+            for part in parts:
+                rows = [task.inputs.rows[number] for number in part]
+                model(**collate(rows, 0), output_attentions=kernel == "eager")
+
+    def measured(names: list[str]) -> None:
+        model.set_attn_implementation("sdpa")
+        for part in parts:
+            batch, source, target = task.batch(part)
+            wanted = [MEASURES[name] for name in names]
+            run_measures(model, task.anatomy, batch, source, target, task.setting.classes, wanted)
+
+    every = [one.name for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
+    eager, sdpa = best(lambda: plain("eager"), options.repeats), best(lambda: plain("sdpa"), options.repeats)
+    whole, entropy = (
+        best(lambda: measured(every), options.repeats),
+        best(lambda: measured(["entropy"]), options.repeats),
+    )
+    found = {"eager_s": eager, "sdpa_s": sdpa, "all_s": whole, "entropy_s": entropy}
+    return found | {"all_to_eager": whole / eager, "entropy_to_sdpa": entropy / sdpa}
+
+
+def on_gpu(model: Any, tokenizer: Any, texts: pd.DataFrame, options: argparse.Namespace) -> dict[str, float]:
+    """Seconds of the whole call with everything in it, and of the kinds of passes apart."""
+    found: dict[str, float] = {}
+    layers = [
+        one.name for one in MEASURES.values() if one.kind == "layers" and one.name not in ("sentences", "repeated")
+    ]
+    measure(model, tokenizer, texts.head(128), distance_examples=2)
+    for name, only in {"all": None, "layers": layers, "gradients": ["gradients"], "distances": ["distances"]}.items():
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        measure(model, tokenizer, texts, only=only)
+        found[f"{name}_s"] = time.perf_counter() - start
+    start = time.perf_counter()
+    prepare(model, tokenizer, texts)
+    found["reading_s"] = time.perf_counter() - start
+    torch.cuda.reset_peak_memory_stats()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--texts", type=int, default=0)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(hc.bundled("pretrained"))
+    gpu = options.device == "cuda"
+    hidden = 768 if gpu else 384
+    config = BertConfig(vocab_size=len(tokenizer), hidden_size=hidden, intermediate_size=4 * hidden)
+    model = BertForMaskedLM(config).eval().to(options.device)
+    texts = random_sentences(tokenizer, options.texts or (1000 if gpu else 64), 126)
+    found: dict[str, Any] = {"machine": torch.cuda.get_device_name() if gpu else "cpu", "torch": torch.__version__,
+                             "threads": torch.get_num_threads(), "texts": len(texts), "tokens": 128}  # fmt: skip
+    if gpu:
+        found |= on_gpu(model.to(torch.bfloat16), tokenizer, texts, options)
+    else:
+        found |= on_cpu(prepare(model, tokenizer, texts), options)
+    found["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(found, indent=1))
+    if options.out:
+        options.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""`headcount compare`: what has changed in every head between two models."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Seed, Trust, find_data, load_model_and_tokenizer
+
+
+def compare(
+    model: str,
+    other: str,
+    /,
+    *,
+    data: Annotated[str, Parameter(help="Texts, as measure takes them, or bundled:pairs.")],
+    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
+    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
+    text: Annotated[
+        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
+    ] = None,
+    limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
+    seed: Seed = 0,
+    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    trust_remote_code: Trust = False,
+) -> None:
+    """Compare every head of two models on the same texts: how alike its maps and outputs are, and what it looks at now.
+
+    Example: headcount compare bundled:pretrained bundled:qnli --data bundled:pairs --limit 40 --out study
+
+    Parameters
+    ----------
+    model
+        The model before, such as the pre-trained one.
+    other
+        The model after, such as the fine-tuned one.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from headcount.cli.sweep import progress_bar
+    from headcount.measures.compare import compare as run
+    from headcount.measures.story import changed_rows, changes
+
+    console = Console(highlight=False)
+    before, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    after, _ = load_model_and_tokenizer(other, device, dtype, trust_remote_code)
+    with progress_bar("compare", shown=sys.stderr.isatty()) as progress:
+        found = run(
+            before, after, tokenizer, find_data(data), text=text, limit=limit, seed=seed, max_length=max_length,
+            out=out, name=name, batch_tokens=batch_tokens, progress=progress,
+        )  # fmt: skip
+    table = Table("measure", "heads up", "down", "largest rise", "largest fall")
+    for row in changed_rows(found):
+        table.add_row(*row)
+    console.print(table)
+    console.print("Up and down: heads whose 95 % interval leaves no change out.")
+    for line in changes(found):
+        console.print(line)
+    if out is not None:
+        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")

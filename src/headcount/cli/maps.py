@@ -1,0 +1,68 @@
+"""`headcount maps`: the attention maps of one text, into a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Trust, load_for_task
+
+if TYPE_CHECKING:
+    from headcount.measures.maps import StoredMaps
+
+
+def maps(
+    model: str,
+    /,
+    *,
+    text: Annotated[str, Parameter(help="The text.")],
+    pair: Annotated[
+        str | None, Parameter(help="The second segment, or the target text of an encoder-decoder, which needs one.")
+    ] = None,
+    out: Annotated[Path, Parameter(help="The study folder that the maps go to.")],
+    name: Annotated[str | None, Parameter(help="A name for the maps; without it, one made of the text.")] = None,
+    max_length: Annotated[int | None, Parameter(help="Cut the text to so many tokens.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    trust_remote_code: Trust = False,
+) -> None:
+    """Keep what every head looks at in one text: its attention maps, a byte for each weight.
+
+    Example: headcount maps bundled:qnli --text "Who wrote it?" --pair "Anna Lund wrote it." --out study
+
+    The study gets the group maps/NAME with maps_STACK [layer, head, query, key]; headcount.measures.maps.unpack
+    turns the bytes into weights. The same command again does nothing.
+
+    Parameters
+    ----------
+    model
+        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    import torch
+
+    from headcount.measures.maps import plan_maps, store_maps
+
+    # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
+    # find another model in the study.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        loaded, tokenizer = load_for_task(model, "", device, dtype, trust_remote_code=trust_remote_code)
+    plan = plan_maps(loaded, tokenizer, text, pair, max_length)
+    stored = store_maps(loaded, plan, out, name)
+    cut = stored.maps.attrs["tokens_cut"]
+    if cut:
+        limit = stored.maps.attrs["max_length"]
+        print(f"The text was longer than {limit} tokens and was cut: {cut:,} tokens were left out.")
+    print(tell(stored, out))
+
+
+def tell(stored: StoredMaps, out: Path) -> str:
+    """One line: what is in the study, how large it is, and how to read it."""
+    heads = sum(int(array.sum()) for name, array in stored.maps.items() if str(name).startswith("present_"))
+    lengths = map(str, stored.maps.attrs["identity"]["lengths"])
+    size = f"{stored.size / 1e6:.1f} MB" if stored.size >= 10**5 else f"{-(-stored.size // 1000)} kB"
+    what = f"the maps of {heads} heads over {' and '.join(lengths)} tokens, {size}"
+    before = f"Saved {stored.group} in {out}" if stored.new else f"{out} has {stored.group} already, nothing was done"
+    return f'{before}: {what}. Read it with headcount.open_study("{out}")["{stored.group}"].'

@@ -1,0 +1,118 @@
+"""`headcount measure`: what every head looks at."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer
+from headcount.errors import InvalidOption
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def measure(
+    model: str | None = None,
+    /,
+    *,
+    data: Annotated[
+        str | None,
+        Parameter(
+            help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, "
+            "bundled:pairs or bundled:sentences."
+        ),
+    ] = None,
+    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
+    only: Annotated[str | None, Parameter(help="Some measures, such as entropy,position; all by default.")] = None,
+    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
+    text: Annotated[
+        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
+    ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    distance_examples: Annotated[int, Parameter(help="Texts for the distances between heads.")] = 50,
+    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
+    json_: Annotated[bool, Parameter(name="--json", help="Print the results as JSON.", negative="")] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Measure what every head looks at: position, special tokens, entropy, words, links between words, and more.
+
+    Example: headcount measure bundled:pretrained --data bundled:sentences --limit 40 --out study
+
+    One pass over the texts feeds all measures; no attention map is kept. Killed at any moment, the same command goes
+    on where it stopped.
+
+    Parameters
+    ----------
+    model
+        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:pretrained.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if list_:
+        console.print(explain())
+        return
+    if model is None or data is None:
+        missing = "a model" if model is None else "--data"
+        raise InvalidOption(f"{missing} is missing; expected headcount measure MODEL --data FILE --out STUDY")
+    from headcount.cli.sweep import progress_bar
+    from headcount.measures.measure import measure as run
+
+    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    with progress_bar("measure", shown=not json_ and sys.stderr.isatty()) as progress:
+        found = run(
+            loaded, tokenizer, find_data(data), only=None if only is None else [only], text=text, limit=limit,
+            seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
+            distance_examples=distance_examples, progress=progress,
+        )  # fmt: skip
+    if json_:
+        print(json.dumps(as_json(found)))
+        return
+    for line in tell(found):
+        console.print(line)
+    if out is not None:
+        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")
+
+
+def explain() -> Any:
+    """A table of all measures."""
+    from rich.table import Table
+
+    from headcount.measures.catalogue import MEASURES
+
+    table = Table("measure", "what it says", "paper")
+    for one in MEASURES.values():
+        table.add_row(one.name, one.summary, one.paper)
+    return table
+
+
+def as_json(found: xr.DataTree) -> dict[str, Any]:
+    """The numbers of each head by measure, for scripts."""
+    from headcount.core.results import as_table
+
+    rows = {name: json.loads(as_table(node.to_dataset()).to_json(orient="records"))
+            for name, node in found.children.items()}  # fmt: skip
+    return {"attributes": found.attrs, "measures": rows}
+
+
+def tell(found: xr.DataTree) -> list[Any]:
+    """The heads that stand out, as a table, and what was left out."""
+    from rich.table import Table
+
+    from headcount.measures.story import left_out, standing_out
+
+    table = Table("the head that ...", "is", "value [95 % interval]", "median head")
+    table.columns[3].justify = "right"
+    for row in standing_out(found):
+        table.add_row(*row)
+    return [table, *left_out(found)]

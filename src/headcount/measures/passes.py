@@ -1,0 +1,169 @@
+"""How texts become results: prepared once, run in units and batches of like length, each value put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.core.provenance import versions
+from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.encode import Encoding
+from headcount.data.marks import Marks, mark
+from headcount.engines.shards import Shard, run_units
+from headcount.errors import InvalidOption
+from headcount.measures.contract import Measure, Setting, Values
+from headcount.measures.gradients import language_of
+from headcount.measures.inputs import Data, Inputs, read_inputs
+from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.fingerprint import model_fingerprint
+from headcount.trace.wiring import Place
+
+Progress = Callable[[float, float], None]
+"""Called with the work that is done and all of it."""
+Run = Callable[[list[Measure], np.ndarray], dict[str, dict[Place, Values]]]
+"""From some measures and the numbers of a batch's texts to the values of each layer, by measure."""
+UNIT, GPU_UNIT = 64, 512
+"""Texts of a unit of work: what a kill can lose."""
+CPU_TOKENS, GPU_TOKENS = 1024, 32768
+"""Padded tokens of a batch."""
+
+
+@dataclass
+class Task:
+    """What is measured on what."""
+
+    model: PreTrainedModel
+    tokenizer: Any
+    anatomy: Anatomy
+    inputs: Inputs
+    setting: Setting
+    tokens: int
+    seed: int
+    out: str | Path | None
+    name: str | None
+    progress: Progress | None
+
+    def batch(
+        self, numbers: np.ndarray, rows: list[Encoding] | None = None, links: bool = True
+    ) -> tuple[dict[str, Tensor], Marks, Any]:
+        """The tensors of some texts, and the marks of their source and target tokens."""
+        device = self.model.device
+        rows = [self.inputs.rows[number] for number in numbers] if rows is None else rows
+        tensors = collate(rows, self.tokenizer.pad_token_id or 0, device)
+        source = mark([self.inputs.facts[number] for number in numbers], device, links)
+        targets = self.inputs.targets
+        return tensors, source, None if targets is None else mark([targets[number] for number in numbers], device)
+
+
+def prepare(
+    model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | None = None,
+    limit: int | None = None, seed: int = 0, max_length: int | None = None, batch_tokens: int | None = None,
+    out: str | Path | None = None, name: str | None = None, progress: Progress | None = None,
+) -> Task:  # fmt: skip
+    """The texts as the model takes them, and what can be asked of them."""
+    for option, number in {"limit": limit, "batch_tokens": batch_tokens, "max_length": max_length}.items():
+        if number is not None and number < 1:
+            raise InvalidOption(f"got {option}={number}; expected at least 1")
+    anatomy = read_anatomy(model)
+    inputs = read_inputs(data, model, tokenizer, text, limit, seed, max_length)
+    layout = anatomy.layout
+    language = language_of(model)
+    if language == "masked" and tokenizer.mask_token_id is None:
+        language = None
+    setting = Setting(
+        inputs.classes, inputs.annotated, inputs.pairs, language,
+        {stack: layout.layers(stack) for stack in layout.stacks}, max(layout.width(stack) for stack in layout.stacks),
+    )  # fmt: skip
+    tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    return Task(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
+
+
+def collect(
+    task: Task, measures: list[Measure], rows: np.ndarray, run: Run, group: str = "measures",
+    one_by_one: bool = False, further: dict[str, Any] | None = None,
+) -> dict[str, xr.Dataset]:  # fmt: skip
+    """The results of the measures that one kind of pass feeds; `further` is part of what they are known by."""
+    order = rows[by_length(task.inputs.lengths[rows])]
+    ids = task.inputs.ids[order]
+    size = GPU_UNIT if task.model.device.type == "cuda" else UNIT
+    units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
+    attributes = {
+        "group": group, "model": str(getattr(task.model.config, "_name_or_path", "") or type(task.model).__name__),
+        "model_class": type(task.model).__name__, "device": task.model.device.type, "cut": task.inputs.cut,
+        "versions": versions(), **(further or {}),
+    }  # fmt: skip
+    results: dict[str, MemoryResult | FolderResult] = {}
+    for one in measures:
+        said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper}
+        if task.out is None:
+            results[one.name] = MemoryResult(one, task.setting, task.anatomy.layout, ids, said, units)
+        else:
+            known = _identity(task, one, ids) | (further or {})
+            results[one.name] = FolderResult(
+                task.out, task.name, known, one, task.setting, task.anatomy.layout, ids, said, units
+            )
+    done = {name: result.done() for name, result in results.items()}
+    finished = [all(flags[unit] for flags in done.values()) for unit in range(len(units))]
+    reached = sum(stop - start for (start, stop), over in zip(units, finished, strict=True) if over)
+
+    def tell(more: int) -> None:
+        nonlocal reached
+        reached += more
+        if task.progress is not None:
+            task.progress(reached, len(order))
+
+    def work(unit: int) -> None:
+        missing = [one for one in measures if not done[one.name][unit]]
+        values = _run_unit(task, missing, order[slice(*units[unit])], run, 1 if one_by_one else task.tokens)
+        for one in missing:
+            results[one.name].save(unit, values[one.name])
+        tell(units[unit][1] - units[unit][0])
+
+    tell(0)
+    run_units(finished, Shard(), work, lambda *_: None)
+    return {name: result.finish(task.seed) for name, result in results.items()}
+
+
+def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:
+    """What must be the same for a result to be gone on with."""
+    return {
+        "measure": one.name, "model": model_fingerprint(task.model), "data": task.inputs.fingerprint,
+        "examples": len(ids), "seed": task.seed, "max_length": task.inputs.limit,
+        "dtype": str(task.model.dtype).removeprefix("torch."), "coords": one.coords(task.setting),
+    }  # fmt: skip
+
+
+def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, tokens: int) -> dict[str, Arrays]:
+    """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
+    parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
+    for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
+        found = run(measures, rows[start:stop])
+        for one in measures:
+            parts[one.name].append(_place(task, one, found[one.name], stop - start))
+    return {name: {key: np.concatenate([part[key] for part in found]) for key in found[0]}
+            for name, found in parts.items()}  # fmt: skip
+
+
+def _place(task: Task, one: Measure, found: dict[Place, Values], examples: int) -> Arrays:
+    """[example, stack, layer, head, ...] from the values of each layer; NaN where a model has no such head."""
+    coords = one.coords(task.setting)
+    stacks = list(task.anatomy.stacks)
+    lead = (examples, len(stacks), max(task.setting.layers.values()), task.setting.width)
+    arrays = {}
+    for name, extra in one.variables(task.setting).items():
+        full = np.full((*lead, *(len(coords[dim]) for dim in extra)), np.nan, dtype=np.float32)
+        for (stack, layer), values in found.items():
+            heads = list(task.anatomy.attention(stack, layer).heads)
+            inner = tuple(slice(size) for size in values[name].shape[2:])
+            where: Any = (slice(None), stacks.index(stack), layer, heads, *inner)
+            full[where] = values[name].detach().float().cpu().numpy()
+        arrays[name] = full
+    return arrays

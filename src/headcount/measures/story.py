@@ -1,0 +1,114 @@
+"""Which heads stand out by a measure: the strongest of each kind, with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.results import HEAD_DIMS
+
+LINES: list[tuple[str, str, dict[str, Any], str]] = [
+    ("position", "previous", {}, "looks at the previous token"),
+    ("position", "next", {}, "looks at the next token"),
+    ("position", "same", {}, "looks at the token itself"),
+    ("special", "cls", {}, "looks at [CLS]"),
+    ("special", "sep", {}, "looks at [SEP]"),
+    ("special", "punctuation", {}, "looks at full stops and commas"),
+    ("special", "first", {}, "looks at the first token"),
+    ("entropy", "entropy", {}, "is broadest (entropy in nats)"),
+    ("spread", "confidence", {}, "is surest (largest weight)"),
+    ("spread", "distance", {}, "looks farthest (tokens)"),
+    ("sentences", "across", {}, "looks across to the other text"),
+    ("repeated", "gain", {}, "ties repeated words (over other words)"),
+    ("links", "gain", {"link": "verb to subject"}, "verb to subject (over its offset)"),
+    ("links", "gain", {"link": "pronoun to noun"}, "pronoun to noun (over its offset)"),
+    ("contribution", "share", {}, "writes most (share of its layer)"),
+    ("contribution", "near_zero", {}, "looks at nothing (near-zero values)"),
+    ("gradients", "sep", {}, "loss hangs on attention to [SEP]"),
+]
+"""Measure, variable, choice along further dimensions, and what the largest value says of a head."""
+
+
+def strongest(dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False) -> tuple[str, str]:
+    """The head with the largest value, spelled, and the value with its interval."""
+    arrays = [dataset[name].sel(choice) if choice else dataset[name]
+              for name in (variable, f"{variable}_low", f"{variable}_high")]  # fmt: skip
+    values = arrays[0].transpose(*HEAD_DIMS).values
+    filled = np.where(np.isnan(values), -np.inf, -values if smallest else values)
+    place = np.unravel_index(int(filled.argmax()), filled.shape)
+    stack = "" if len(dataset["stack"]) == 1 else f"{dataset['stack'].values[place[0]]}."
+    value, low, high = (float(array.transpose(*HEAD_DIMS).values[place]) for array in arrays)
+    return f"{stack}L{place[1]}H{place[2]}", f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def standing_out(found: xr.DataTree) -> list[tuple[str, str, str, str]]:
+    """Rows: what is asked, the head that does it most, how much, and what the median head does."""
+    rows = []
+    for measure, variable, choice, said in LINES:
+        node = found.children.get(measure)
+        if node is None or variable not in node.data_vars:
+            continue
+        dataset = node.to_dataset()
+        values = (dataset[variable].sel(choice) if choice else dataset[variable]).values
+        if not np.isnan(values).all():
+            rows.append((said, *strongest(dataset, variable, choice), f"{np.nanmedian(values):.3f}"))
+    return rows
+
+
+def changes(found: xr.DataTree) -> list[str]:
+    """Sentences on which layers and heads changed most between two models."""
+    cosine = found["cosine"].to_dataset()
+    lines = []
+    for stack in cosine["stack"].values:
+        one = cosine.sel(stack=[stack])
+        by_layer = one["maps"].mean("head").values[0]
+        order = np.argsort(np.where(np.isnan(by_layer), np.inf, by_layer))
+        means = ", ".join(f"L{layer} {by_layer[layer]:.3f}" for layer in order[:3])
+        head, value = strongest(one, "maps", {}, smallest=True)
+        median = float(one["maps"].median())
+        lines.append(f"The maps changed most in the layers {means} (mean cosine, {stack}; 1 is unchanged).")
+        lines.append(f"The head whose maps changed most is {head}: {value}; the median head: {median:.3f}.")
+    return lines
+
+
+def changed_rows(found: xr.DataTree) -> list[tuple[str, ...]]:
+    """Rows: a measure, how many heads went up and down (their interval leaves 0 out), the largest rise and fall."""
+    rows = []
+    for measure, variable, choice, _ in LINES:
+        node = found.children.get(measure)
+        if node is None or variable not in node.data_vars:
+            continue
+        dataset = node.to_dataset().sel(choice) if choice else node.to_dataset()
+        up = int((dataset[f"{variable}_low"].values > 0).sum())
+        down = int((dataset[f"{variable}_high"].values < 0).sum())
+        ends = [_short(dataset, variable, smallest) for smallest in (False, True)]
+        rows.append((f"{measure}: {' '.join([variable, *choice.values()])}", str(up), str(down), *ends))
+    return rows
+
+
+def _short(dataset: xr.Dataset, variable: str, smallest: bool) -> str:
+    head, value = strongest(dataset, variable, {}, smallest)
+    return f"{head} {float(value.split(' ')[0]):+.3f}"
+
+
+def left_out(found: xr.DataTree) -> list[str]:
+    """Sentences on what was not measured, on cut texts, and on layers that are alike."""
+    lines = []
+    attributes = found.attrs
+    if attributes.get("cut"):
+        lines.append(f"{attributes['cut']} texts were longer than the model takes and were cut.")
+    distances = found.children.get("distances")
+    if distances is not None:
+        dataset = distances.to_dataset()
+        for stack in dataset["stack"].values:
+            one = dataset.sel(stack=stack)
+            if np.isfinite(float(one["p"])):
+                lines.append(
+                    f"Heads of one layer are {float(one['within_layers']):.3f} nats apart, heads of different layers "
+                    f"{float(one['between_layers']):.3f} ({stack}, p = {float(one['p']):.2g})."
+                )
+    for name, reason in attributes.get("left_out", {}).items():
+        lines.append(f"{name} was left out: {reason}.")
+    return lines

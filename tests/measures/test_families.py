@@ -1,0 +1,188 @@
+"""Every family, kernel and stack: what a padded batch says of a text is what the text's own maps say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers.pytorch_utils import Conv1D
+
+import headcount as hc
+from headcount.data.marks import Facts, mark
+from headcount.measures.catalogue import choose_measures
+from headcount.measures.layers import run_measures
+from headcount.models.anatomy import read_anatomy
+from tests.contracts.zoo import CASES, LAYERS, Case, inputs, tiny
+from tests.measures import naive
+
+CLASSES = ("first", "punctuation", "other", "special")
+STOPS = (2, 5)
+WORDED = [case for case in CASES if case.kind != "vision"]
+EVERY = [pytest.param(case, kernel, id=f"{case.name}-{kernel}") for case in WORDED for kernel in case.kernels]
+
+
+def facts(length: int) -> Facts:
+    stops = [place for place in STOPS if place < length]
+    rest = [place for place in range(length) if place not in stops]
+    classes = {"first": [0], "punctuation": stops, "other": rest, "special": []}
+    return Facts(length, [0] * length, [-1] * length, classes)
+
+
+def allowed(case: Case, stack: str, layer: int, queries: int, keys: int) -> list[int]:
+    """How many keys each query may attend to, from what the family is known to do."""
+    if stack == "decoder":
+        window = case.options.get("sliding_window", queries)
+        return [min(query + 1, window) for query in range(queries)]
+    if case.name == "modernbert" and layer % case.options["global_attn_every_n_layers"]:
+        side = case.options["local_attention"] // 2
+        return [sum(abs(query - key) <= side for key in range(keys)) for query in range(queries)]
+    return [keys] * queries
+
+
+class Batch:
+    """A padded batch, and each of its rows alone."""
+
+    def __init__(self, case: Case, kernel: str) -> None:
+        self.case, self.model = case, tiny(case.name, kernel)
+        self.batch = inputs(case, "right")
+        self.lengths = self.batch["attention_mask"].sum(1).tolist()
+        self.anatomy = read_anatomy(self.model)
+        assert len(set(self.lengths)) == 3
+
+    def found(self, *names: str) -> Any:
+        target = None
+        if self.case.kind == "pair":
+            target = mark([facts(self.batch["decoder_input_ids"].shape[1])] * len(self.lengths))
+        return run_measures(
+            self.model, self.anatomy, self.batch, mark([facts(length) for length in self.lengths]), target, CLASSES,
+            choose_measures(names),
+        )  # fmt: skip
+
+    def alone(self, row: int) -> dict[str, torch.Tensor]:
+        length = self.lengths[row]
+        return {key: value[row : row + 1] if key.startswith("decoder") else value[row : row + 1, :length]
+                for key, value in self.batch.items()}  # fmt: skip
+
+    def rows(self) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
+        """Row, stack, maps [layer, head, query, key] and outputs [layer, head, query, size]."""
+        for row in range(len(self.lengths)):
+            seen = hc.observe(self.model, self.alone(row))
+            assert tuple(seen.maps) == self.case.stacks
+            for stack, maps in seen.maps.items():
+                yield row, stack, maps[:, :, 0].double().numpy(), seen.outputs[stack][:, :, 0].double().numpy()
+
+    def compare(self, found: Any, row: int, stack: str, expected: naive.Values, chosen: Any = ...) -> None:
+        for variable, values in expected.items():
+            given = np.stack([found[stack, layer][variable][row].numpy() for layer in range(LAYERS)])
+            assert given.shape == values.shape
+            np.testing.assert_allclose(
+                given[chosen], values[chosen], rtol=1e-4, atol=1e-4, err_msg=f"{stack} {variable}"
+            )
+
+
+@pytest.mark.parametrize("names", [("entropy",), ("entropy", "spread")], ids=["alone", "with a map"])
+@pytest.mark.parametrize(("case", "kernel"), EVERY)
+def test_entropy(case: Case, kernel: str, names: tuple[str, ...]) -> None:
+    batch = Batch(case, kernel)
+    found = batch.found(*names)["entropy"]
+    for row, stack, maps, _ in batch.rows():
+        layers = [
+            naive.entropy(maps[layer : layer + 1], allowed(case, stack, layer, *maps.shape[2:]))
+            for layer in range(LAYERS)
+        ]
+        expected = {name: np.concatenate([one[name] for one in layers]) for name in layers[0]}
+        batch.compare(found, row, stack, expected)
+        assert (expected["entropy"] < expected["uniform"]).all()
+        assert (expected["uniform"] - expected["entropy"]).max() > 0.2, "close to uniform: the test would prove little"
+
+
+@pytest.mark.parametrize(("case", "kernel"), EVERY)
+def test_position(case: Case, kernel: str) -> None:
+    batch = Batch(case, kernel)
+    found = batch.found("position")["position"]
+    for row, stack, maps, _ in batch.rows():
+        if stack == "cross":
+            assert all(torch.isnan(values).all() for layer in range(LAYERS) for values in found[stack, layer].values())
+            continue
+        expected = naive.position(maps)
+        largest = expected.pop("largest_at")
+        batch.compare(found, row, stack, expected)
+        clear = naive.clear(maps)
+        assert clear.any()
+        batch.compare(found, row, stack, {"largest_at": largest}, clear)
+
+
+@pytest.mark.parametrize(("case", "kernel"), EVERY)
+def test_spread(case: Case, kernel: str) -> None:
+    batch = Batch(case, kernel)
+    found = batch.found("spread")["spread"]
+    for row, stack, maps, _ in batch.rows():
+        expected = naive.spread(maps)
+        if stack == "cross":
+            expected["distance"] = np.full_like(expected["distance"], np.nan)
+        batch.compare(found, row, stack, expected)
+
+
+@pytest.mark.parametrize(("case", "kernel"), EVERY)
+def test_special(case: Case, kernel: str) -> None:
+    batch = Batch(case, kernel)
+    found = batch.found("special")["special"]
+    for row, stack, maps, _ in batch.rows():
+        queries, keys = maps.shape[2:]
+        stops = [place for place in STOPS if place < keys]
+        kinds = {"first": [0], "punctuation": stops, "other": [place for place in range(keys) if place not in stops]}
+        rows = {name: [naive.mass(maps, query, places) for query in range(queries)] for name, places in kinds.items()}
+        batch.compare(found, row, stack, {name: naive.mean(values, maps) for name, values in rows.items()})
+        assert set(found[stack, 0]) == set(kinds)
+
+
+def projections(batch: Batch, stack: str) -> list[np.ndarray]:
+    """The output projections [width, heads * size]; Conv1D holds its weight the other way round."""
+    outputs: list[Any] = [block.output for block in batch.anatomy.stacks[stack]]
+    weights = [output.weight.T if isinstance(output, Conv1D) else output.weight for output in outputs]
+    return [weight.detach().double().numpy() for weight in weights]
+
+
+def read_values(batch: Batch, row: int) -> dict[str, np.ndarray] | None:
+    """What the value projections give [layer, head, key, size]; None where one projection makes all three."""
+    modules: list[Any] = [block.projection("value")[0] for block in batch.anatomy]
+    if any(block.plan.fused for block in batch.anatomy):
+        return None
+    given: dict[Any, list[torch.Tensor]] = {module: [] for module in modules}
+    handles = [module.register_forward_hook(lambda one, _, output: given[one].append(output[0])) for module in given]
+    with torch.no_grad():
+        batch.model(**batch.alone(row))
+    for handle in handles:
+        handle.remove()
+    found: dict[str, list[np.ndarray]] = {stack: [] for stack in batch.anatomy.stacks}
+    for block, module in zip(batch.anatomy, modules, strict=True):
+        values = given[module].pop(0).double().numpy()  # [key, groups * size]
+        groups = values.reshape(len(values), -1, block.head_size).transpose(1, 0, 2)
+        readers = len(block.heads) // len(groups)
+        found[block.stack].append(np.stack([groups[head // readers] for head in block.heads]))
+    return {stack: np.stack(layers) for stack, layers in found.items()}
+
+
+@pytest.mark.parametrize(("case", "kernel"), EVERY)
+def test_contribution(case: Case, kernel: str) -> None:
+    batch = Batch(case, kernel)
+    found = batch.found("contribution")["contribution"]
+    for row, stack, maps, outputs in batch.rows():
+        expected = naive.written(outputs, projections(batch, stack))
+        values = read_values(batch, row)
+        if values is not None:
+            expected["near_zero"] = naive.near_zero(maps, values[stack])
+        batch.compare(found, row, stack, expected)
+
+
+def test_some_values_are_near_zero() -> None:
+    """Where there are none the test above proves nothing of them."""
+    some = []
+    for name in ("bert", "llama", "bart"):
+        batch = Batch(next(case for case in CASES if case.name == name), "sdpa")
+        found = batch.found("contribution")["contribution"]
+        some.append(max(float(values["near_zero"].max()) for values in found.values()))
+    assert max(some) > 0.01

@@ -1,0 +1,174 @@
+"""Gradients of attention maps against `observe`, autograd through an eager model, and finite differences."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers.models.bert import modeling_bert
+
+import headcount as hc
+from headcount.trace.attention import AttentionCall
+from headcount.trace.gradients import each_map_gradient
+from tests.contracts.zoo import BY_NAME, inputs, tiny
+from tests.measures.tiny import assert_untouched, first_output
+
+FAMILIES = ("bert", "albert", "modernbert", "mpnet", "deberta-v2", "gpt2", "llama", "t5", "bart")
+
+
+def objective(result: Any) -> Tensor:
+    found: Tensor = result.last_hidden_state[:, -2:].pow(3).sum()
+    return found
+
+
+def found_by_layer(model: Any, batch: dict[str, Tensor], aim: Any = objective) -> dict[tuple[str, int], Tensor]:
+    found: dict[tuple[str, int], Tensor] = {}
+
+    def look(call: AttentionCall, gradient: Tensor) -> None:
+        place = (call.block.stack, call.block.layer)
+        assert place not in found
+        found[place] = gradient
+
+    each_map_gradient(model, batch, aim, look)
+    return found
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_same_as_observe(name: str) -> None:
+    case = BY_NAME[name]
+    model, batch = tiny(name, case.kernels[0]), inputs(case, "right")
+    seen = hc.observe(model, batch, gradients=True, objective=objective).map_gradients
+    found = found_by_layer(model, batch)
+    assert len(found) == sum(len(gradients) for gradients in seen.values())
+    for (stack, layer), gradient in found.items():
+        expected = seen[stack][layer].transpose(0, 1)
+        torch.testing.assert_close(gradient, expected, atol=1e-5, rtol=1e-4)
+        assert not gradient.requires_grad
+    assert max(float(gradient.abs().max()) for gradient in found.values()) > 1e-3
+
+
+@pytest.mark.parametrize(("name", "atol"), [("bert", 1e-9), ("bart", 1e-9), ("llama", 1e-4)])
+def test_the_same_as_autograd_through_the_weights_of_an_eager_model(name: str, atol: float) -> None:
+    """Llama's softmax is one of float32 whatever the model is."""
+    case = BY_NAME[name]
+    batch = inputs(case, "right")
+    eager = tiny(name, "eager").double()
+    result = eager(**batch, output_attentions=True)
+    if case.kind == "pair":
+        weights = {(stack, layer): one for stack in case.stacks
+                   for layer, one in enumerate(result[f"{stack}_attentions"])}  # fmt: skip
+    else:
+        weights = {(case.stacks[0], layer): one for layer, one in enumerate(result.attentions)}
+    expected = dict(zip(weights, torch.autograd.grad(objective(result), list(weights.values())), strict=True))
+    for kernel in ("sdpa", "eager"):
+        found = found_by_layer(tiny(name, kernel).double(), batch)
+        assert found.keys() == expected.keys()
+        for place, gradient in found.items():
+            assert gradient.dtype == torch.float64
+            torch.testing.assert_close(gradient, expected[place], atol=atol, rtol=1e-4)
+
+
+def test_the_same_as_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One weight of a map is moved inside the attention function of an eager BERT in float64."""
+    model, batch = tiny("bert", "eager").double(), inputs(BY_NAME["bert"], "right")
+    found = found_by_layer(model, batch)
+    plain = modeling_bert.eager_attention_forward
+    moved: dict[str, Any] = {}
+
+    def attention(module: Any, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
+        output, weights = plain(module, query, key, value, *args, **kwargs)
+        if module is moved["module"]:
+            change = torch.zeros_like(weights)
+            change[moved["entry"]] = moved["step"]
+            output = torch.matmul(weights + change, value).transpose(1, 2)
+        return output, weights
+
+    def loss(step: float) -> float:
+        moved["step"] = step
+        with torch.no_grad():
+            return float(objective(model(**batch)))
+
+    monkeypatch.setattr(modeling_bert, "eager_attention_forward", attention)
+    generator = torch.Generator().manual_seed(0)
+    for layer in range(3):
+        moved["module"] = model.encoder.layer[layer].attention.self
+        for _ in range(6):
+            example, head, query, key = (int(torch.randint(0, size, (), generator=generator)) for size in (3, 4, 3, 5))
+            moved["entry"] = (example, head, query, key)
+            expected = (loss(1e-5) - loss(-1e-5)) / 2e-5
+            gradient = found["encoder", layer][example, head, query, key]
+            assert float(gradient) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_a_frozen_model_and_inference_mode() -> None:
+    batch = inputs(BY_NAME["bert"])
+    free = found_by_layer(tiny("bert"), batch)
+    frozen = found_by_layer(tiny("bert").requires_grad_(False), batch)
+    with torch.no_grad():
+        without = found_by_layer(tiny("bert"), batch)
+    model = tiny("bert")
+    with torch.inference_mode():
+        inference = found_by_layer(model, batch)
+    for place, gradient in free.items():
+        for other in (frozen, without, inference):
+            torch.testing.assert_close(other[place], gradient)
+
+
+def test_what_the_loss_does_not_see_has_no_gradient() -> None:
+    """The first example alone, after the first layer."""
+    batch: Any = inputs(BY_NAME["bert"]) | {"output_hidden_states": True}
+    found = found_by_layer(tiny("bert"), batch, lambda result: result.hidden_states[1][0].pow(3).sum())
+    assert found["encoder", 0][0].abs().max() > 1e-3
+    assert found["encoder", 0][1:].abs().max() == 0
+    for layer in (1, 2):
+        assert found["encoder", layer].shape == (3, 4, 9, 9)
+        assert found["encoder", layer].abs().max() == 0
+
+
+def test_one_gradient_at_a_time() -> None:
+    kept: list[weakref.ref[Tensor]] = []
+
+    def look(call: AttentionCall, gradient: Tensor) -> None:
+        assert not any(one() is not None for one in kept)
+        kept.append(weakref.ref(gradient))
+
+    gc.disable()
+    try:
+        each_map_gradient(tiny("bert"), inputs(BY_NAME["bert"]), objective, look)
+    finally:
+        gc.enable()
+    assert len(kept) == 3
+
+
+class Mistake(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["bert", "mpnet"])
+@pytest.mark.parametrize("where", ["nowhere", "objective", "look", "model"])
+def test_nothing_stays_behind(name: str, where: str) -> None:
+    case = BY_NAME[name]
+    model, batch = tiny(name, case.kernels[0]), inputs(case, "right")
+    before = first_output(model, batch)
+
+    def fail(at: str) -> None:
+        if at == where:
+            raise Mistake
+
+    def aim(result: Any) -> Tensor:
+        fail("objective")
+        return objective(result)
+
+    handle = model.encoder.layer[1].register_forward_hook(lambda *_: fail("model"))
+    try:
+        each_map_gradient(model, batch, aim, lambda call, gradient: fail("look"))
+    except Mistake:
+        assert where != "nowhere"
+    else:
+        assert where == "nowhere"
+    handle.remove()
+    assert_untouched(model, batch, before)
