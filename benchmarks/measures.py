@@ -1,4 +1,4 @@
-"""What measuring costs: all measures against one eager pass, entropy alone against one sdpa pass, memory, and a GPU run.
+"""What measuring costs: all measures against one eager pass, entropy alone against one sdpa pass, and a GPU run.
 
     python benchmarks/measures.py                    # CPU: 12x12x384, 64 texts of 128 tokens, float32
     python benchmarks/measures.py --device cuda      # GPU: BERT-base, 1,000 texts of 128 tokens, all measures
@@ -31,7 +31,7 @@ from headcount.measures.passes import Task, prepare
 
 
 def random_sentences(tokenizer: Any, count: int, words: int, seed: int = 0) -> pd.DataFrame:
-    """Annotated sentences of whole words, each one token, with a verb, subjects, nouns and pronouns at random places."""
+    """Annotated sentences of words that are one token each, with tags and relations at random."""
     rng = np.random.default_rng(seed)
     vocabulary = [word for word in tokenizer.get_vocab() if word.isalpha() and len(word) > 2]
     tags = ["NOUN", "VERB", "PRON", "ADJ", "ADP"]

@@ -235,7 +235,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_size_of_twelve_times_twelve_heads_over_512_tokens(tmp_path: Path, causal: bool) -> None:
-    """The bundled architecture, enlarged: 37.7 MB of bytes are less than 20 on the disk; what a causal map lacks is free."""
+    """The bundled architecture, enlarged: 37.7 MB of bytes take less than 20 on disk, the future next to nothing."""
     tokenizer = tf.AutoTokenizer.from_pretrained(hc.bundled(), model_max_length=512)
     config = tf.AutoConfig.from_pretrained(
         hc.bundled(), max_position_embeddings=512, is_decoder=causal, dtype="float32"

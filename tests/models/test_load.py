@@ -100,3 +100,12 @@ def test_no_foreign_code_runs(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "evil.py").write_text("raise SystemExit('foreign code ran')")
     assert type(hc.load(tmp_path)[0]) is tf.BertForSequenceClassification
+
+
+def test_weights_that_a_checkpoint_lacks_are_drawn_alike_every_time(tmp_path: Path) -> None:
+    bare = tf.BertModel(tf.BertConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=2, vocab_size=20))
+    bare.save_pretrained(tmp_path)
+    before = torch.random.get_rng_state()
+    one, other = (load_model(tmp_path, head="classification") for _ in range(2))
+    assert torch.equal(one.classifier.weight, other.classifier.weight)
+    assert torch.equal(before, torch.random.get_rng_state())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +13,16 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     import xarray as xr
 
-PAIRS, QUICK_PAIRS = 200, 20
+PAIRS, QUICK_PAIRS = 200, 16
+DISTANCES, QUICK_DISTANCES = 20, 4
+"""Texts for the distances between heads."""
 
 
 def demo(
     *,
     out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
     full: Annotated[bool, Parameter(help="All bundled pairs instead of 200.", negative="")] = False,
-    quick: Annotated[bool, Parameter(help="Only 20 pairs: half a minute at most.", negative="")] = False,
+    quick: Annotated[bool, Parameter(help="Only 16 pairs: half a minute at most.", negative="")] = False,
 ) -> None:
     """Look at every head of a real BERT with 12 layers and 12 heads, without a GPU and without a network.
 
@@ -31,23 +34,46 @@ def demo(
 
     from headcount.ablation.sweep import sweep
     from headcount.cli.heads import heads_table
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.options import load_model_and_tokenizer
+    from headcount.measures.compare import compare
+    from headcount.measures.maps import take_maps
+    from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
-    from headcount.models.load import load
-    from headcount.zoo.bundled import bundled
+    from headcount.zoo.bundled import bundled_sentences
 
     start = time.perf_counter()
     console = Console(highlight=False)
-    model, tokenizer = load(bundled("qnli"))
-    model.float()  # the weights are shipped in half precision; a CPU computes in float32
+    model, tokenizer = load_model_and_tokenizer("bundled:qnli", "cpu", "auto")
+    before, _ = load_model_and_tokenizer("bundled:pretrained", "cpu", "auto")
     console.print("A BERT that says whether a sentence answers a question, and its heads:")
     console.print(heads_table(read_anatomy(model)))
     pairs = first_pairs(None if full else QUICK_PAIRS if quick else PAIRS)
-    results: dict[str, xr.Dataset] = {}
-    for by in ("layer", "head"):
-        with progress_bar(f"without each {by}", shown=sys.stderr.isatty()) as progress:
-            results[by] = sweep(model, tokenizer, pairs, task="qnli", by=by, out=out, progress=progress)
-    for line in story(results, len(pairs)):
+    limit, distances = (QUICK_PAIRS, QUICK_DISTANCES) if quick else (None, DISTANCES)
+
+    def step(what: str, work: Callable[[Any], Any]) -> Any:
+        from headcount.cli.sweep import progress_bar
+
+        with progress_bar(what, shown=sys.stderr.isatty()) as progress:
+            return work(progress)
+
+    def without(by: str) -> Any:
+        return step(
+            f"without each {by}",
+            lambda tick: sweep(model, tokenizer, pairs, task="qnli", by=by, out=out, progress=tick),
+        )
+
+    by_layer, by_head = without("layer"), without("head")
+    text = ("question", "sentence")
+    seen = step("what heads look at", lambda tick: measure(
+        model, tokenizer, pairs, text=text, distance_examples=distances, out=out, progress=tick))  # fmt: skip
+    words = step("words and links", lambda tick: measure(
+        before, tokenizer, bundled_sentences(), only=["features", "links"], limit=limit, out=out, name="pretrained",
+        progress=tick))  # fmt: skip
+    changed = step("before and after fine-tuning", lambda tick: compare(
+        before, model, tokenizer, pairs, text=text, out=out, progress=tick))  # fmt: skip
+    for row in range(2):
+        take_maps(model, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out)
+    for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
     console.print(f"The study is in {out} ({time.perf_counter() - start:.0f} s). Next: headcount table {out} --to csv")
 
@@ -61,18 +87,36 @@ def first_pairs(count: int | None) -> Any:
     return table if count is None else table.head(count)
 
 
-def story(results: dict[str, xr.Dataset], pairs: int) -> list[str]:
+def story(
+    by_layer: xr.Dataset, by_head: xr.Dataset, seen: xr.DataTree, words: xr.DataTree, changed: xr.DataTree, pairs: int
+) -> list[str]:
     """What was found, in plain sentences with the figures."""
     from headcount.ablation.summary import tell
+    from headcount.measures.story import changes, left_out, strongest
 
-    layers = results["layer"]
-    worst = int(layers["delta"].values[0].argmin())
-    drop = layers.isel(stack=0, layer=worst)
+    worst = int(by_layer["delta"].values[0].argmin())
+    drop = by_layer.isel(stack=0, layer=worst)
     change = f"{float(drop['delta']):+.4f} [{float(drop['low']):+.4f}, {float(drop['high']):+.4f}]"
+
+    def most(tree: xr.DataTree, measure: str, variable: str, **choice: str) -> str:
+        return " ".join(strongest(tree[measure].to_dataset(), variable, choice))
+
+    previous, following = most(seen, "position", "previous"), most(seen, "position", "next")
+    subject = most(words, "links", "gain", link="verb to subject")
     return [
         "",
-        f"What was found on {pairs} pairs (a head is left out by letting it attend everywhere alike):",
-        *[f"- {sentence}" for sentence in tell(results["head"])],
+        f"Without a head (it then attends everywhere alike), on {pairs} pairs:",
+        *[f"- {sentence}" for sentence in tell(by_head)],
         f"- The layer that is needed most is L{worst}: without its heads the accuracy changes by {change}.",
+        "",
+        "What heads look at (share of their attention, mean over the texts, 95 % interval):",
+        f"- most at the previous token {previous}, at the next {following},",
+        f"  at [SEP] {most(seen, 'special', 'sep')}, at [CLS] {most(seen, 'special', 'cls')};",
+        f"- from a word to the same word in the other text {most(seen, 'repeated', 'attention')};",
+        f"- more from verb to subject than that far away elsewhere (before fine-tuning) {subject}.",
+        *[f"- {line}" for line in left_out(seen) if "left out" not in line],
+        "",
+        "What fine-tuning changed:",
+        *[f"- {line}" for line in changes(changed)],
         "",
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Trust, load_for_task
+from headcount.cli.options import Device, Dtype, Trust, load_model_and_tokenizer
 
 if TYPE_CHECKING:
     from headcount.measures.maps import StoredMaps
@@ -40,15 +40,9 @@ def maps(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
-    import torch
-
     from headcount.measures.maps import plan_maps, store_maps
 
-    # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
-    # find another model in the study.
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        loaded, tokenizer = load_for_task(model, "", device, dtype, trust_remote_code=trust_remote_code)
+    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     plan = plan_maps(loaded, tokenizer, text, pair, max_length)
     stored = store_maps(loaded, plan, out, name)
     cut = stored.maps.attrs["tokens_cut"]

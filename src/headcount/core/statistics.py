@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -154,8 +155,7 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
     flat = np.ascontiguousarray(values.reshape(examples, -1).T, dtype=np.float32)
     known = np.isfinite(flat)
     filled = np.where(known, flat, np.float32(0))
-    counts = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), draws)
-    weights = np.ascontiguousarray(counts.T, dtype=np.float32)
+    weights = _resamples(examples, draws, seed)
     low, high = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = filled.sum(1, dtype=float) / known.sum(1)
@@ -174,6 +174,13 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
             high[part][some] = _quantile(samples[some], 0.975)
     shape = values.shape[1:]
     return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
+@lru_cache(maxsize=4)
+def _resamples(examples: int, draws: int, seed: int) -> np.ndarray:
+    """How often each example is in each resample [example, draw]; many variables share one set of examples."""
+    counts = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), draws)
+    return np.ascontiguousarray(counts.T, dtype=np.float32)
 
 
 def _quantile(ordered: np.ndarray, level: float) -> np.ndarray:

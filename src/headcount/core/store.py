@@ -44,7 +44,7 @@ class Group:
 
     def __init__(self, study: Study, name: str, identity: dict[str, Any]) -> None:
         self.study, self.name = study, name
-        with _clear_errors(study.path):
+        with clear_errors(study.path):
             self.zarr = zarr.open_group(study.path / name, mode="r+", zarr_format=3)
             found = dict(self.zarr.attrs.get("identity", {}))
         if found != identity:
@@ -60,12 +60,12 @@ class Group:
 
     def done(self) -> list[bool]:
         """Which units of work are there."""
-        with _clear_errors(self.study.path):
+        with clear_errors(self.study.path):
             return [bool(flag) for flag in self.zarr[DONE][:]]
 
     def write_unit(self, unit: int, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Write the examples `start` to `stop` of some arrays, then mark the unit as done."""
-        with _clear_errors(self.study.path):
+        with clear_errors(self.study.path):
             for name, values in arrays.items():
                 target = self.zarr[name]
                 axis = target.metadata.dimension_names.index("example")
@@ -73,13 +73,13 @@ class Group:
             self.zarr[DONE][unit] = True
 
     def read(self) -> xr.Dataset:
-        with _clear_errors(self.study.path):
+        with clear_errors(self.study.path):
             dataset: xr.Dataset = xr.open_zarr(self.study.path / self.name, consolidated=False, zarr_format=3).load()
             return dataset
 
     def finish(self, summary: Mapping[str, tuple[tuple[str, ...], np.ndarray]], attributes: Mapping[str, Any]) -> None:
         """Write what was computed from all units, then mark the group as complete."""
-        with _clear_errors(self.study.path):
+        with clear_errors(self.study.path):
             for name, (dims, values) in summary.items():
                 _put(self.zarr, name, dims, np.asarray(values), overwrite=True)
             self.zarr.attrs.update(dict(attributes))
@@ -96,7 +96,7 @@ class Study:
         if self.path.is_dir() and any(self.path.iterdir()):
             check_study(self.path)
             return
-        with _clear_errors(self.path):
+        with clear_errors(self.path):
             zarr.open_group(self.path, mode="a", zarr_format=3, attributes={MARK: VERSION})
 
     def has(self, name: str) -> bool:
@@ -115,7 +115,7 @@ class Study:
         if not re.fullmatch(r"[\w.@-]+(/[\w.@-]+)*", name) or ".." in name:
             raise StudyProblem(f"got {name!r} for the name of a result; expected letters, digits, '.', '-' and '_'")
         if not self.has(name):
-            with _clear_errors(self.path):
+            with clear_errors(self.path):
                 self._lay_out(name, identity, attributes, arrays, fixed, units)
         return Group(self, name, identity)
 
@@ -161,7 +161,7 @@ def check_study(path: Path) -> None:
         raise StudyProblem(
             f"{path} is not a study: it has no zarr.json; give a folder that a headcount verb has written"
         )
-    with _clear_errors(path):
+    with clear_errors(path):
         mark = zarr.open_group(path, mode="r", zarr_format=3).attrs.get(MARK)
     if mark is None:
         raise StudyProblem(f"{path} is a zarr folder, but not a study; give a folder that a headcount verb has written")
@@ -175,7 +175,7 @@ def open_study(path: str | Path) -> xr.DataTree:
     """A study as an xarray.DataTree: `open_study("runs/mrpc")["sweep/head-uniform"]["score"]`."""
     path = Path(path)
     check_study(path)
-    with _clear_errors(path):
+    with clear_errors(path):
         return xr.open_datatree(path, engine="zarr", consolidated=False)
 
 
@@ -199,7 +199,7 @@ def _put(group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray
 
 
 @contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
+def clear_errors(path: Path) -> Iterator[None]:
     """A full disk and a damaged folder as one clear line each."""
     try:
         yield

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import huggingface_hub
+import torch
 import transformers
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
@@ -63,7 +64,10 @@ def load_model(
         kind = getattr(transformers, TASK_CLASSES[head]) if head else _model_class(config, trust_remote_code)
         if kind.__name__.startswith("Auto"):
             options["trust_remote_code"] = trust_remote_code
-        with _no_progress_bar():
+        # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
+        # find another model in its study.
+        with _no_progress_bar(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
             model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
