@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
+    from headcount.training.finetune import finetune as finetune
     from headcount.zoo.bundled import bundled as bundled
     from headcount.zoo.bundled import bundled_pairs as bundled_pairs
     from headcount.zoo.bundled import bundled_sentences as bundled_sentences
@@ -41,6 +42,7 @@ _HOMES = {
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
+    "finetune": "training.finetune",
     "gated": "trace.gates",
     "compare": "measures.compare",
     "load": "models.load",

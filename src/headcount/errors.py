@@ -33,3 +33,7 @@ class DataProblem(HeadcountError):
 
 class StudyProblem(HeadcountError):
     """A study folder cannot be read, written or added to: choose another one or the same options."""
+
+
+class TrainingDiverged(HeadcountError):
+    """A training whose loss is no longer a number: lower the learning rate."""

@@ -118,3 +118,69 @@ def test_rank_correlation_is_scipys() -> None:
     found, low, high = hs.rank_correlation(np.append(x, np.nan), np.append(y, 1.0))
     assert found == pytest.approx(stats.spearmanr(x, y).statistic)
     assert low < found < high
+
+
+def test_mean_interval_is_scipys_percentile_bootstrap() -> None:
+    values = np.random.default_rng(7).exponential(1, (30, 4, 2))
+    mean, low, high = hs.mean_interval(values, draws=20_000)
+    np.testing.assert_allclose(mean, values.mean(0), rtol=1e-6)
+    theirs = stats.bootstrap((values,), np.mean, axis=0, method="percentile", n_resamples=20_000, rng=8)
+    # The bounds are 2.5 % quantiles of 20,000 means: known to about two hundredths of their spread.
+    error = values.std(0) / np.sqrt(30)
+    assert (np.abs(low - theirs.confidence_interval.low) < 0.1 * error).all()
+    assert (np.abs(high - theirs.confidence_interval.high) < 0.1 * error).all()
+    assert low.shape == high.shape == mean.shape == (4, 2)
+
+
+def test_mean_interval_leaves_nan_out() -> None:
+    generator = np.random.default_rng(9)
+    values = generator.normal(2, 1, (40, 3))
+    values[generator.random((40, 3)) < 0.3] = np.nan
+    mean, low, high = hs.mean_interval(values, draws=20_000)
+    np.testing.assert_allclose(mean, np.nanmean(values, 0), rtol=1e-6)
+    for column in range(3):
+        known = values[np.isfinite(values[:, column]), column]
+        theirs = stats.bootstrap((known,), np.mean, method="percentile", n_resamples=20_000, rng=10)
+        error = known.std() / np.sqrt(len(known))
+        assert low[column] == pytest.approx(theirs.confidence_interval.low, abs=0.15 * error)
+        assert high[column] == pytest.approx(theirs.confidence_interval.high, abs=0.15 * error)
+
+
+@pytest.mark.filterwarnings("error")
+def test_mean_interval_of_nothing_is_nan() -> None:
+    values = np.array([[1.0, np.nan, np.nan], [2.0, np.nan, 5.0], [4.0, np.nan, np.nan]], dtype=np.float32)
+    mean, low, high = hs.mean_interval(values)
+    assert np.isnan([mean[1], low[1], high[1]]).all()
+    assert mean[0] == pytest.approx(7 / 3)
+    assert (mean[2], low[2], high[2]) == (5, 5, 5)  # one text answers: no resample says anything else
+    for shape in ((3, 2), (1, 4), (3, 2, 0)):
+        assert all(np.isnan(found).all() for found in hs.mean_interval(np.full(shape, np.nan)))
+
+
+def test_mean_interval_of_one_example_is_a_point() -> None:
+    mean, low, high = hs.mean_interval(np.array([[0.1, 7.0, np.nan]]))
+    np.testing.assert_allclose(mean, [0.1, 7.0, np.nan], rtol=1e-6)
+    np.testing.assert_allclose(low, mean, rtol=1e-6)
+    np.testing.assert_allclose(high, mean, rtol=1e-6)
+
+
+def test_mean_interval_of_many_columns_is_that_of_each() -> None:
+    """They are taken in parts of 2048 columns."""
+    values = np.random.default_rng(11).normal(0, 1, (12, 2048 + 3))
+    values[5, 100] = values[:, 2049] = np.nan
+    mean, low, high = hs.mean_interval(values, draws=200, seed=3)
+    for column in (0, 100, 2047, 2048, 2049, 2050):
+        alone = hs.mean_interval(values[:, [column]], draws=200, seed=3)
+        np.testing.assert_allclose([mean[column], low[column], high[column]], np.stack(alone)[:, 0], rtol=1e-5)
+    known = np.isfinite(mean)
+    assert known.sum() == 2050
+    assert (low[known] < mean[known]).all()
+    assert (mean[known] < high[known]).all()
+    assert not np.array_equal(low, hs.mean_interval(values, draws=200, seed=4)[1], equal_nan=True)
+    np.testing.assert_array_equal(low, hs.mean_interval(values, draws=200, seed=3)[1])
+
+
+def test_mean_intervals_cover_a_known_mean() -> None:
+    values = np.random.default_rng(12).normal(3, 2, (60, 1000))
+    _, low, high = hs.mean_interval(values)
+    assert 0.91 < ((low <= 3) & (high >= 3)).mean() < 0.97

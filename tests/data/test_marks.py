@@ -249,3 +249,12 @@ def test_a_batch_is_its_texts_padded_on_the_right(tokenizer: Any, sentences: lis
         f"{name}{control}" for control in ("", " control")
         for name in ("verb to subject", "subject to verb", "noun to pronoun", "pronoun to noun")
     }  # fmt: skip
+
+
+def test_links_can_be_left_out(tokenizer: Any, sentences: list[Annotated]) -> None:
+    several = [annotated(tokenizer, sentence)[0] for sentence in sentences[:3]]
+    with_links, without = mark(several), mark(several, links=False)
+    assert with_links.links
+    assert not without.links
+    assert torch.equal(with_links.form, without.form)
+    assert all(torch.equal(with_links.classes[name], without.classes[name]) for name in with_links.classes)

@@ -43,14 +43,16 @@ def allowed(case: Case, stack: str, layer: int, queries: int, keys: int) -> list
 
 
 class Batch:
-    """A padded batch, and each of its rows alone."""
+    """A batch, and each of its rows alone; without padding it has no mask either."""
 
-    def __init__(self, case: Case, kernel: str) -> None:
+    def __init__(self, case: Case, kernel: str, padding: str = "right") -> None:
         self.case, self.model = case, tiny(case.name, kernel)
-        self.batch = inputs(case, "right")
+        self.batch = inputs(case, padding)
         self.lengths = self.batch["attention_mask"].sum(1).tolist()
         self.anatomy = read_anatomy(self.model)
-        assert len(set(self.lengths)) == 3
+        assert len(set(self.lengths)) == (3 if padding == "right" else 1)
+        if padding == "none":
+            del self.batch["attention_mask"]
 
     def found(self, *names: str) -> Any:
         target = None
@@ -84,9 +86,10 @@ class Batch:
 
 
 @pytest.mark.parametrize("names", [("entropy",), ("entropy", "spread")], ids=["alone", "with a map"])
+@pytest.mark.parametrize("padding", ["right", "none"])
 @pytest.mark.parametrize(("case", "kernel"), EVERY)
-def test_entropy(case: Case, kernel: str, names: tuple[str, ...]) -> None:
-    batch = Batch(case, kernel)
+def test_entropy(case: Case, kernel: str, padding: str, names: tuple[str, ...]) -> None:
+    batch = Batch(case, kernel, padding)
     found = batch.found(*names)["entropy"]
     for row, stack, maps, _ in batch.rows():
         layers = [

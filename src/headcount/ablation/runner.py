@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
-from headcount.ablation.outputs import reduce_result
 from headcount.ablation.plan import Choices, SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
+from headcount.data.outputs import reduce_result
 from headcount.errors import HeadcountError
 from headcount.models.anatomy import Anatomy
 from headcount.trace.replay import Replay

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 
 from headcount.ablation.job import Job
-from headcount.ablation.outputs import DTYPES, LANGUAGE
 from headcount.ablation.plan import Choices, SweepPlan
 from headcount.ablation.runner import Arrays
 from headcount.ablation.summary import Summary, summarise
 from headcount.data.metrics import GENERATED, Metric
+from headcount.data.outputs import DTYPES, LANGUAGE
 
 
 class Sink(Protocol):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headcount.ablation.outputs import trim_tags
 from headcount.ablation.plan import Choices
 from headcount.core.statistics import (
     Calls,
@@ -22,6 +21,7 @@ from headcount.core.statistics import (
     permutation_test,
 )
 from headcount.data.metrics import GENERATED, Metric, predictions
+from headcount.data.outputs import trim_tags
 
 Summary = dict[str, tuple[tuple[str, ...], Any]]
 

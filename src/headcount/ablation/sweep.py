@@ -13,13 +13,13 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
 from headcount.ablation.job import Data, prepare, reference_means
-from headcount.ablation.outputs import LANGUAGE
 from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
 from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length
 from headcount.data.metrics import GENERATED, Metric
+from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption

@@ -15,6 +15,7 @@ import headcount
 from headcount.cli.agreement import agreement
 from headcount.cli.compare import compare
 from headcount.cli.demo import demo
+from headcount.cli.finetune import finetune
 from headcount.cli.heads import heads
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
@@ -31,7 +32,7 @@ app = App(
     version=headcount.__version__,
     result_action="return_value",
 )
-for verb in (demo, heads, sweep, measure, compare, maps, table, agreement):
+for verb in (demo, heads, sweep, measure, compare, maps, finetune, table, agreement):
     app.command(verb)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,14 +53,17 @@ def load(
 
 
 def load_model(
-    name_or_path: str | Path, *, trust_remote_code: bool = False, head: str | None = None, **options: Any
-) -> PreTrainedModel:
-    """The model alone; see `load`."""
+    name_or_path: str | Path, *, trust_remote_code: bool = False, head: str | None = None,
+    changes: Mapping[str, Any] | None = None, **options: Any,
+) -> PreTrainedModel:  # fmt: skip
+    """The model alone; see `load`. `changes` are entries of its config that are to be others."""
     name = str(name_or_path)
     _check_folder(name)
     try:
         options.setdefault("local_files_only", _no_connection(name))
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
+        for key, value in (changes or {}).items():
+            setattr(config, key, value)
         kind = getattr(transformers, TASK_CLASSES[head]) if head else _model_class(config, trust_remote_code)
         if kind.__name__.startswith("Auto"):
             options["trust_remote_code"] = trust_remote_code

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers.modeling_outputs import MaskedLMOutput
 
-from headcount.ablation.outputs import reduce_result, trim_tags
+from headcount.data.outputs import reduce_result, trim_tags
 
 
 def test_losses_are_sums_over_labelled_tokens() -> None:

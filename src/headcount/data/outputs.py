@@ -1,4 +1,4 @@
-"""What a sweep keeps of a model's result, for each kind of task: small arrays with a row for each example."""
+"""What is kept of a model's result, for each kind of task: small arrays with a row for each example."""
 
 from __future__ import annotations
 

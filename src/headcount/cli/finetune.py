@@ -1,0 +1,90 @@
+"""`headcount finetune`: a model on tasks, from several initialisations, with several seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Trust, find_model
+
+
+def finetune(
+    model: str,
+    /,
+    *,
+    tasks: Annotated[str, Parameter(help="GLUE tasks or kinds of task, such as mrpc,rte.")],
+    out: Annotated[Path, Parameter(help="A folder for all runs: OUT/TASK/INIT/seed-N.")],
+    data: Annotated[
+        str | None, Parameter(help="A folder with train.* and validation.*, or with a folder a task; else the hub.")
+    ] = None,
+    init: Annotated[str, Parameter(help="Some of none,random,pretrained.")] = "pretrained",
+    seeds: Annotated[int, Parameter(help="So many runs of each.")] = 1,
+    epochs: Annotated[float, Parameter(help="Times over the training examples.")] = 3,
+    batch: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
+    rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
+    warm_up: Annotated[float, Parameter(help="Share of the steps before the highest rate.")] = 0.1,
+    max_length: Annotated[int, Parameter(help="Cut texts to so many tokens.")] = 128,
+    accumulate: Annotated[int, Parameter(help="Batches of a step.")] = 1,
+    precision: Annotated[
+        Literal["float32", "bfloat16", "float16"], Parameter(help="Number type of the passes.")
+    ] = "float32",
+    checkpoints: Annotated[int, Parameter(help="So many models along the way.")] = 0,
+    spacing: Annotated[Literal["even", "log"], Parameter(help="How they are spaced.")] = "even",
+    keep_embeddings: Annotated[
+        bool, Parameter(help="Random weights, but the pre-trained embeddings.", negative="")
+    ] = False,
+    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
+    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    limit: Annotated[int | None, Parameter(help="Only N random training examples.")] = None,
+    jobs: Annotated[int, Parameter(help="Runs side by side.")] = 1,
+    report_to: Annotated[str | None, Parameter(help="Trackers of transformers' Trainer, such as wandb.")] = None,
+    device: Device = "auto",
+    trust_remote_code: Trust = False,
+) -> None:
+    """Fine-tune a model on tasks, from its own or from random weights, and show the scores as a table.
+
+    Example: headcount finetune bundled:pretrained --tasks qnli --data my-pairs --init none,pretrained --out runs
+
+    Killed at any moment, the same command goes on where it stopped.
+
+    Parameters
+    ----------
+    model
+        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:pretrained.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from headcount.cli.sweep import progress_bar
+    from headcount.data.tasks import find_task
+    from headcount.training.finetune import finetune as run
+    from headcount.training.finetune import summarise
+    from headcount.training.trainer import Settings
+
+    settings = Settings(
+        batch=batch, epochs=epochs, rate=rate, warm_up=warm_up, max_length=max_length, accumulate=accumulate,
+        precision=precision, checkpoints=checkpoints, spacing=spacing,
+        report_to=tuple(report_to.split(",")) if report_to else (),
+    )  # fmt: skip
+    chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
+    with progress_bar("fine-tune", shown=sys.stderr.isatty()) as progress:
+        table = run(
+            find_model(model), chosen, data, out, inits=[one.strip() for one in init.split(",")], seeds=seeds,
+            settings=settings, keep_embeddings=keep_embeddings, limit=limit, jobs=jobs,
+            device=None if device == "auto" else device, trust_remote_code=trust_remote_code, progress=progress,
+        )  # fmt: skip
+    shown = Table("task", "init", "metric", "median", "mean", "spread", "runs", "failed")
+    for column in shown.columns[3:]:
+        column.justify = "right"
+    for row in summarise(table).to_dict("records"):
+        spread = f"{row['min']:.4f} to {row['max']:.4f}"
+        shown.add_row(row["task"], row["init"], row["metric"], f"{row['median']:.4f}", f"{row['mean']:.4f}", spread,
+                      str(row["count"]), str(int(row["failed"])))  # fmt: skip
+    console = Console(highlight=False)
+    console.print(shown)
+    console.print(
+        f"Runs and models are in {out} (runs.csv). Next: headcount sweep {table['model'].iloc[-1]} --task ..."
+    )

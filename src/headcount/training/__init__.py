@@ -1,0 +1,1 @@
+"""Fine-tuning and initialisation: where the patterns of heads come from."""

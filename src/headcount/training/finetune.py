@@ -1,0 +1,119 @@
+"""One model pre-trained, fine-tuned, and fine-tuned from random weights, over tasks and seeds: Kovaleva's Table 1."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headcount.data.tasks import Task, find_task
+from headcount.errors import HeadcountError, InvalidOption, StudyProblem
+from headcount.training.models import INITS
+from headcount.training.run import Run, device_name, perform
+from headcount.training.splits import read_splits
+from headcount.training.trainer import Settings
+
+Progress = Callable[[float, float], None]
+"""Called with the runs that are done and all of them."""
+
+
+def finetune(
+    model: str | Path,
+    tasks: Iterable[str | Task] | str,
+    data: str | Path | None,
+    out: str | Path,
+    *,
+    inits: Iterable[str] = ("pretrained",),
+    seeds: int | Iterable[int] = 1,
+    settings: Settings | None = None,
+    keep_embeddings: bool = False,
+    limit: int | None = None,
+    jobs: int = 1,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Train and score every task from every initialisation with every seed: one row for each run.
+
+    `model`: a folder or a hub name. `data`: a folder with `train.*` and `validation.*`, or with a folder for each task;
+    None for the hub's GLUE. `inits`: `none` (only scored), `random` (N(0, 0.02)), `pretrained`. `seeds`: how many, or
+    which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`, `result.json`); the same call goes
+    on where it stopped. `jobs`: runs side by side, on one device. A run whose training score is no better than
+    guessing the largest class is marked `failed`; one whose loss is no longer a number raises.
+    """
+    settings = settings or Settings()
+    settings.check()
+    chosen = [tasks] if isinstance(tasks, str | Task) else list(tasks)
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    wanted = list(inits)
+    if not chosen or not numbers or not wanted or jobs < 1:
+        raise InvalidOption("nothing to train: expected at least one task, one initialisation, one seed and one job")
+    unknown = [init for init in wanted if init not in INITS]
+    if unknown:
+        raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
+    runs = []
+    for one in chosen:
+        task = find_task(one) if isinstance(one, str) else one
+        splits = read_splits(task, data, limit)
+        for init in wanted:
+            for seed in numbers:
+                folder = Path(out) / task.name / init / f"seed-{seed}"
+                runs.append(Run(str(model), splits, init, seed, folder, settings, keep_embeddings,
+                                device or device_name(), trust_remote_code))  # fmt: skip
+    try:
+        results = _perform_all(runs, jobs, progress)
+    except OSError as error:
+        raise StudyProblem(f"cannot write {out}: {error.strerror or error}; free some room and run it again") from error
+    table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
+    table.to_csv(Path(out) / "runs.csv", index=False)
+    return table
+
+
+def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
+    done = 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(runs))
+
+    if jobs == 1:
+        results = []
+        for run in runs:
+            results.append(perform(run))
+            tick()
+        return results
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(perform, run): number for number, run in enumerate(runs)}
+        found: dict[int, dict[str, Any]] = {}
+        for future in as_completed(waiting):
+            try:
+                found[waiting[future]] = future.result()
+            except HeadcountError:
+                pool.shutdown(cancel_futures=True)
+                raise
+            tick()
+    return [found[number] for number in range(len(runs))]
+
+
+def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:
+    metric = next(iter(result["scores"]))
+    return {
+        "task": run.splits.task.name, "init": run.init, "seed": run.seed, "metric": metric,
+        "score": result["scores"][metric], **{f"score_{name}": value for name, value in result["scores"].items()},
+        "training_score": result["training_scores"][metric], "failed": result["failed"], "steps": result["steps"],
+        "seconds": result["seconds"], "model": str(run.folder / "model") if run.init != "none" else run.model,
+    }  # fmt: skip
+
+
+def summarise(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean, median and spread of the seeds of each task and initialisation, and how many failed."""
+    groups = table.groupby(["task", "init", "metric"], sort=False)["score"]
+    summary = groups.agg(["mean", "median", "min", "max", "std", "count"]).reset_index()
+    failed = table.groupby(["task", "init"], sort=False)["failed"].sum().reset_index()
+    return summary.merge(failed, on=["task", "init"])

@@ -1,0 +1,69 @@
+"""The model that a run begins with: pre-trained, with random weights, or with random weights but its own embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoConfig, PreTrainedModel
+
+from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.models.load import TASK_CLASSES, load_model, load_tokenizer
+from headcount.training.splits import Splits
+
+INITS = ("none", "random", "pretrained")
+SPREAD = 0.02
+"""Standard deviation of random weights, BERT's own."""
+
+
+def build_model(
+    name: str | Path, splits: Splits, init: str, seed: int, keep_embeddings: bool = False,
+    trust_remote_code: bool = False,
+) -> tuple[PreTrainedModel, Any]:  # fmt: skip
+    """A model with the head that the task needs, its classes named, and its tokenizer.
+
+    `none` and `pretrained` are the same model: only the second is trained. `random`: all weights anew, N(0, 0.02),
+    from the config; with `keep_embeddings` the embeddings are the pre-trained ones. New weights depend on the seed.
+    """
+    if init not in INITS:
+        raise InvalidOption(f"got the initialisation {init!r}; expected some of {', '.join(INITS)}")
+    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
+    kind = splits.task.kind
+    options: dict[str, Any] = {}
+    if kind == "regression":
+        options = {"num_labels": 1, "problem_type": "regression"}
+    elif splits.names:
+        options = {"id2label": dict(enumerate(splits.names)), "label2id": {n: i for i, n in enumerate(splits.names)}}
+    torch.manual_seed(seed)
+    if init != "random":
+        return _pretrained(name, kind, options, seed, trust_remote_code), tokenizer
+    config = AutoConfig.from_pretrained(str(name), trust_remote_code=trust_remote_code)
+    for key, value in (options | {"initializer_range": SPREAD}).items():
+        setattr(config, key, value)
+    model = getattr(transformers, TASK_CLASSES[kind]).from_config(config, dtype=torch.float32)
+    if keep_embeddings:
+        own = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
+        model.get_input_embeddings().load_state_dict(own.get_input_embeddings().state_dict())
+    return model, tokenizer
+
+
+def _pretrained(name: str | Path, kind: str, options: dict[str, Any], seed: int, trust: bool) -> PreTrainedModel:
+    model = load_model(
+        name, head=kind, trust_remote_code=trust, dtype=torch.float32, ignore_mismatched_sizes=True, changes=options
+    )
+    # Loading draws missing weights alike every time; here each seed has its own.
+    head = [module for key, module in model.named_children() if key != model.base_model_prefix]
+    drawn = [part for module in head for part in module.modules() if isinstance(part, torch.nn.Linear)]
+    if kind not in ("masked-lm", "causal-lm", "translation"):
+        if not drawn:
+            raise ModelUnavailable(f"{type(model).__name__} has no head to train on top of {model.base_model_prefix}")
+        generator = torch.Generator().manual_seed(seed)
+        spread = getattr(model.config, "initializer_range", SPREAD)
+        with torch.no_grad():
+            for part in drawn:
+                part.weight.copy_(torch.randn(part.weight.shape, generator=generator) * spread)
+                if part.bias is not None:
+                    part.bias.zero_()
+    return model

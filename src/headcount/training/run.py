@@ -1,0 +1,168 @@
+"""One run: a task, an initialisation and a seed, from the model to its scores, gone on with after a kill."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from headcount.core.provenance import differences, versions
+from headcount.data.encode import Encodings, encode, longest_input
+from headcount.data.examples import Examples, read_examples
+from headcount.errors import StudyProblem
+from headcount.training.models import build_model
+from headcount.training.scores import score
+from headcount.training.splits import Splits
+from headcount.training.trainer import LightCheckpoints, Settings, checkpoint_steps, make_trainer, save_whole
+
+MOST_TRAINING = 2000
+"""Training examples that the training score is taken over."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run trains and where it goes."""
+
+    model: str
+    splits: Splits
+    init: str
+    seed: int
+    folder: Path
+    settings: Settings
+    keep_embeddings: bool = False
+    device: str = "cpu"
+    trust_remote_code: bool = False
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a run to be gone on with."""
+        return {
+            "model": self.model, "task": self.splits.task.name, "init": self.init, "seed": self.seed,
+            "examples": len(self.splits.train), "keep_embeddings": self.keep_embeddings,
+            **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_every")},
+        }  # fmt: skip
+
+
+def perform(run: Run) -> dict[str, Any]:
+    """Train and score, or read the scores of a run that is done; the model is in `folder/model`."""
+    done = _finished(run)
+    if done is not None:
+        return done
+    start = time.monotonic()
+    model, tokenizer = build_model(
+        run.model, run.splits, run.init, run.seed, run.keep_embeddings, run.trust_remote_code
+    )
+    model.to(run.device)
+    longest = longest_input(model, tokenizer, run.settings.max_length)
+    train, validation = (_encoded(run, model, tokenizer, table, longest) for table in
+                         (run.splits.train, run.splits.validation))  # fmt: skip
+    steps = 0
+    if run.init != "none":
+        steps = _train(run, model, tokenizer, train[1])
+    part = _first(train, MOST_TRAINING)
+    found: dict[str, Any] = {
+        "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
+        "scores": score(model, tokenizer, *validation), "training_scores": score(model, tokenizer, *part),
+        "cut": train[1].cut + validation[1].cut, "versions": versions(), "device": run.device,
+    }  # fmt: skip
+    found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
+    if not all(math.isfinite(value) for value in found["scores"].values()):
+        found["failed"] = True
+    if run.init != "none":
+        shutil.rmtree(run.folder / "model", ignore_errors=True)
+        save_whole(model, tokenizer, run.folder / "model")
+    shutil.rmtree(run.folder / "state", ignore_errors=True)
+    _write(run.folder / "result.json", found)
+    return found
+
+
+def _finished(run: Run) -> dict[str, Any] | None:
+    """The result that is there; one made with other options is refused, an unfinished run's options are kept."""
+    run.folder.mkdir(parents=True, exist_ok=True)
+    known = run.folder / "options.json"
+    if known.is_file():
+        before = json.loads(known.read_text(encoding="utf-8"))
+        now = json.loads(json.dumps(run.identity))
+        if before != now:
+            raise StudyProblem(
+                f"{run.folder} holds a run with other options ({'; '.join(differences(before, now))}); "
+                "give another --out, or the same options to go on"
+            )
+    else:
+        _write(known, run.identity)
+    result = run.folder / "result.json"
+    if not result.is_file():
+        return None
+    found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    return found
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    new.replace(path)
+
+
+def _encoded(run: Run, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
+    examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None))
+    encodings = encode(examples, tokenizer, longest, run.seed)
+    return examples, encodings
+
+
+def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Encodings]:
+    examples, encodings = split
+    labels = None if examples.labels is None else examples.labels[:most]
+    few = Examples(examples.task, examples.ids[:most], examples.texts[:most], labels, examples.notes)
+    return few, Encodings(encodings.rows[:most], encodings.lengths[:most], encodings.cut, encodings.limit)
+
+
+def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
+    """Train to the end, from the last whole state if there is one; the number of steps."""
+    state = run.folder / "state"
+    trainer = make_trainer(model, tokenizer, _known(model, encodings), state, run.settings, run.seed)
+    each = math.ceil(len(encodings.rows) / (run.settings.batch * run.settings.accumulate))
+    total = math.ceil(each * run.settings.epochs)
+    wanted = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
+    trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", wanted, tokenizer))
+    if wanted and not (run.folder / "checkpoints" / "step-000000").exists():
+        save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
+    whole = sorted((one for one in state.glob("checkpoint-*") if (one / "trainer_state.json").is_file()),
+                   key=lambda one: int(one.name.split("-")[1]))  # fmt: skip
+    trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
+    return int(trainer.state.global_step)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _known(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
+    """The rows with what the model takes: a tokenizer may make more than its model knows."""
+    import inspect
+
+    known = inspect.signature(model.forward).parameters
+    return [{key: value for key, value in row.items() if key in known} for row in encodings.rows]
+
+
+def _failed(run: Run, scores: dict[str, float], examples: Examples) -> bool:
+    """Whether the training came to nothing: its score is no better than the largest class's share."""
+    if run.splits.task.kind != "classification":
+        return False
+    labels = np.asarray(examples.labels)
+    share = np.bincount(labels).max() / len(labels)
+    right = scores.get("accuracy")
+    if right is None:
+        return next(iter(scores.values())) <= 0
+    return bool(right <= share)
+
+
+def device_name() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"

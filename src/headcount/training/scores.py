@@ -1,0 +1,55 @@
+"""How good a model is on some examples: its outputs, in batches of like length, and the task's metrics."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.encode import Encodings
+from headcount.data.examples import Examples
+from headcount.data.metrics import GENERATED, find_metric
+from headcount.data.outputs import reduce_result, trim_tags
+
+FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
+"""What the papers give beside a task's own metric."""
+
+
+def score(model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings: Encodings) -> dict[str, float]:
+    """The task's metric, by name, and those that the papers give beside it. Translations are scored by their loss."""
+    task = examples.task
+    names = ["loss"] if task.metric in GENERATED else [task.metric, *FURTHER.get(task.name, ())]
+    outputs = predict(model, tokenizer, task.kind, encodings)
+    return {name: find_metric(name, task.kind).score(outputs, examples.labels) for name in names}
+
+
+def predict(model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, tokens: int = 8192) -> Any:
+    """The outputs of the model for all examples, in their order."""
+    order = by_length(encodings.lengths)
+    width = max((sum(tag >= 0 for tag in row["labels"]) for row in encodings.rows), default=0) \
+        if kind == "token-classification" else 0  # fmt: skip
+    parts: dict[str, list[np.ndarray]] = {}
+    known = inspect.signature(model.forward).parameters
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        for start, stop in plan_batches(encodings.lengths[order], tokens):
+            batch = collate(
+                [encodings.rows[row] for row in order[start:stop]], tokenizer.pad_token_id or 0, model.device
+            )
+            inputs = {key: value for key, value in batch.items() if key in known}
+            if kind not in ("translation",):
+                inputs.pop("labels", None)
+            found = reduce_result(kind, model(**inputs), batch["labels"], width)
+            for key, tensor in found.items():
+                parts.setdefault(key, []).append(tensor.float().cpu().numpy())
+    model.train(training)
+    back = np.argsort(order)
+    outputs: dict[str, Any] = {key: np.concatenate(arrays)[back] for key, arrays in parts.items()}
+    if kind == "token-classification":
+        outputs["predictions"] = trim_tags(outputs["predictions"])
+    return outputs

@@ -1,0 +1,98 @@
+"""The training and validation examples of a task, from a folder or the hub, checked against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headcount.data.tables import SUFFIXES, read_table
+from headcount.data.tasks import GLUE, Task
+from headcount.errors import DataProblem
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Both tables of a task, and the names of its classes in the order of their numbers (none for a regression)."""
+
+    task: Task
+    train: pd.DataFrame
+    validation: pd.DataFrame
+    names: tuple[str, ...]
+
+
+def read_splits(task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0) -> Splits:
+    """The splits of a task in `root`, the folder of the task itself or one with a folder for each task."""
+    train, validation = _from_hub(task) if root is None else _from_folder(task, Path(root))
+    if limit is not None and limit < len(train):
+        rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
+        train = train.iloc[rows].reset_index(drop=True)
+    names = _class_names(task, train, validation)
+    if task.kind in ("classification", "token-classification") and task.names is None:
+        task = replace(task, names=names, named=True)
+    return Splits(task, train, validation, names)
+
+
+def _plain(name: str) -> str:
+    """
+    >>> _plain("STS-B"), _plain("sst2") == _plain("SST-2")
+    ('stsb', True)
+    """
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    if not root.is_dir():
+        raise DataProblem(f"there is no folder {root}; expected one with train.* and validation.*, or a folder a task")
+    inside = [one for one in sorted(root.iterdir()) if one.is_dir() and _plain(one.name) == _plain(task.name)]
+    folder = inside[0] if inside else root
+    return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation"))
+
+
+def _split_file(folder: Path, split: str) -> Path:
+    """`train.parquet`, or the only file whose name begins so, such as `train_subset.parquet`."""
+    files = [one for one in sorted(folder.iterdir()) if one.suffix in SUFFIXES]
+    exact = [one for one in files if one.stem == split]
+    alike = exact or [one for one in files if one.stem.startswith(f"{split}_")]
+    if not alike:
+        held = ", ".join(one.name for one in files) or "no table"
+        raise DataProblem(f"the folder {folder} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
+    return alike[0]
+
+
+def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:
+    from headcount.data.hub import read_hub
+
+    if task.name not in GLUE or task.hub is None:
+        raise DataProblem(f"{task.name} is not on the hub by that name; give its folder with --data")
+    path, config, split = task.hub
+    return read_hub(path, config, "train"), read_hub(path, config, split)
+
+
+def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> tuple[str, ...]:
+    """The names of the classes; labels that differ between the splits, or are all alike, are errors."""
+    if task.kind not in ("classification", "token-classification") or task.label is None:
+        return ()
+    found = []
+    for split, table in (("train", train), ("validation", validation)):
+        if task.label not in table.columns:
+            raise DataProblem(f"{split}: no label column {task.label!r}; it has {', '.join(map(str, table.columns))}")
+        found.append(_values(table[task.label]))
+    ours, theirs = found
+    if not theirs <= ours:
+        odd = sorted(map(str, theirs - ours))
+        raise DataProblem(f"validation has the labels {', '.join(odd)}, which train has not; expected the same labels")
+    if len(ours) < 2:
+        raise DataProblem(f"train has one class only ({next(iter(ours))!r}); expected at least two")
+    if task.names is not None:
+        return task.names
+    return tuple(str(value) for value in sorted(ours, key=lambda value: (isinstance(value, str), value)))
+
+
+def _values(column: pd.Series) -> set[Any]:
+    if len(column) and isinstance(column.iloc[0], list | np.ndarray):
+        column = pd.Series([tag for tags in column for tag in tags])
+    return {value.item() if isinstance(value, np.generic) else value for value in column.unique()}

@@ -1,0 +1,118 @@
+"""transformers' Trainer for a run of ours: batches as the other rooms make them, light checkpoints, a stop at NaN."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
+
+from headcount.data.batches import collate
+from headcount.data.encode import Encoding
+from headcount.errors import InvalidOption, TrainingDiverged
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is trained; the defaults are the papers' (BERT's own fine-tuning)."""
+
+    batch: int = 32
+    epochs: float = 3
+    rate: float = 2e-5
+    warm_up: float = 0.1
+    decay: float = 0.0
+    max_length: int = 128
+    accumulate: int = 1
+    precision: str = "float32"
+    checkpoints: int = 0
+    spacing: str = "even"
+    save_every: int = 500
+    report_to: tuple[str, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further TrainingArguments, by name."""
+
+    def check(self) -> None:
+        for name, least in {"batch": 1, "accumulate": 1, "save_every": 1, "checkpoints": 0}.items():
+            if getattr(self, name) < least:
+                raise InvalidOption(f"got {name}={getattr(self, name)}; expected at least {least}")
+        for name in ("epochs", "rate"):
+            if not getattr(self, name) > 0:
+                raise InvalidOption(f"got {name}={getattr(self, name)}; expected more than 0")
+        if self.spacing not in ("even", "log"):
+            raise InvalidOption(f"got spacing={self.spacing!r}; expected even or log")
+        if self.precision not in ("float32", "bfloat16", "float16"):
+            raise InvalidOption(f"got precision={self.precision!r}; expected float32, bfloat16 or float16")
+
+
+def checkpoint_steps(count: int, total: int, spacing: str) -> list[int]:
+    """`count` steps of a training of `total`, the last one included, evenly or logarithmically spaced.
+
+    >>> checkpoint_steps(4, 100, "even"), checkpoint_steps(4, 1000, "log")
+    ([25, 50, 75, 100], [1, 10, 100, 1000])
+    """
+    if not count:
+        return []
+    steps = np.geomspace(1, total, count) if spacing == "log" and count > 1 else np.linspace(0, total, count + 1)[1:]
+    return sorted({max(1, round(step)) for step in steps})
+
+
+class RunTrainer(Trainer):  # type: ignore[misc]
+    """Stops at once where the loss is not a number: what was saved before stays."""
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        loss: Tensor = super().training_step(*args, **kwargs)
+        if not bool(torch.isfinite(loss)):
+            raise TrainingDiverged(
+                f"the loss is {float(loss)} at step {self.state.global_step + 1}: lower the learning rate, "
+                f"now {self.args.learning_rate:g}; the last good checkpoint is kept"
+            )
+        return loss
+
+
+class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
+    """Saves the model alone, with its tokenizer, at chosen steps: `step-000123`, each one a model for every verb."""
+
+    def __init__(self, folder: Path, steps: Sequence[int], tokenizer: Any) -> None:
+        self.folder, self.steps, self.tokenizer = folder, set(steps), tokenizer
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        place = self.folder / f"step-{state.global_step:06d}"
+        if state.global_step in self.steps and not place.exists():
+            save_whole(model, self.tokenizer, place)
+
+
+def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
+    """A model and its tokenizer in a folder that is either absent or whole."""
+    new = place.with_name(f".{place.name}-new")
+    shutil.rmtree(new, ignore_errors=True)
+    model.save_pretrained(new)
+    tokenizer.save_pretrained(new)
+    new.replace(place)
+
+
+def make_trainer(
+    model: PreTrainedModel, tokenizer: Any, rows: list[Encoding], folder: Path, settings: Settings, seed: int
+) -> RunTrainer:
+    """A Trainer that is ready to go; texts of like length share a batch, padded to its longest."""
+    padding = tokenizer.pad_token_id or 0
+
+    def together(chosen: Sequence[Encoding]) -> dict[str, Tensor]:
+        batch = collate(chosen, padding)
+        return {key: tensor.float() if tensor.dtype == torch.float64 else tensor for key, tensor in batch.items()}
+
+    arguments = TrainingArguments(
+        output_dir=str(folder), per_device_train_batch_size=settings.batch, num_train_epochs=settings.epochs,
+        learning_rate=settings.rate, warmup_steps=settings.warm_up, weight_decay=settings.decay,
+        gradient_accumulation_steps=settings.accumulate, seed=seed, data_seed=seed, save_strategy="steps",
+        save_steps=settings.save_every, save_total_limit=1, logging_steps=50, report_to=list(settings.report_to),
+        remove_unused_columns=False, disable_tqdm=True, bf16=settings.precision == "bfloat16",
+        fp16=settings.precision == "float16", train_sampling_strategy="group_by_length",
+        dataloader_pin_memory=torch.cuda.is_available(), use_cpu=model.device.type == "cpu", **settings.more,
+    )  # fmt: skip
+    return RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
