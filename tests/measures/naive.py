@@ -117,7 +117,8 @@ def position(maps: np.ndarray) -> Values:
     for offset in OFFSETS:
         queries = [query for query in range(length) if 0 <= query + offset < length]
         attention.append(mean([maps[:, :, query, query + offset] for query in queries], maps))
-        largest.append(mean([maps[:, :, query].argmax(-1) == query + offset for query in queries], maps))
+        often = queries if 2 * len(queries) >= length else []  # few tokens say nothing of a habit
+        largest.append(mean([maps[:, :, query].argmax(-1) == query + offset for query in often], maps))
     found = {"attention": np.stack(attention, -1), "largest_at": np.stack(largest, -1)}
     for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
         found[name] = attention[OFFSETS.index(offset)]
@@ -237,10 +238,12 @@ def links(text: Text) -> Values:
         along, elsewhere = [], []
         for sources, targets in placed:
             along.append(mean([mass(text.maps, query, targets) for query in sources], text.maps))
-            offset = targets[0] - sources[0]
-            others = [place for place in text.inside if place not in linked and place + offset in text.inside]
+            offsets = [target - sources[0] for target in targets]
+            others = [place for place in text.inside
+                      if place not in linked and all(place + offset in text.inside for offset in offsets)]  # fmt: skip
             if others:
-                elsewhere.append(mean([text.maps[:, :, place, place + offset] for place in others], text.maps))
+                rows = [mass(text.maps, place, [place + offset for offset in offsets]) for place in others]
+                elsewhere.append(mean(rows, text.maps))
         attention.append(mean(along, text.maps))
         control.append(mean(elsewhere, text.maps))
     found = {"attention": np.stack(attention, -1), "control": np.stack(control, -1)}

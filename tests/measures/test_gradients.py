@@ -135,9 +135,6 @@ def translated(planted_model: Any) -> Any:
 
 @pytest.mark.parametrize("stack", ["encoder", "cross", "decoder"])
 def test_of_a_translation(stack: str, translated: Any, request: pytest.FixtureRequest) -> None:
-    if stack == "decoder":
-        reason = "the decoder's tokens are marked by its labels, which are one place further"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     model, tokenizer, found = translated
     for row, (source, target) in enumerate(PAIRS):
         ids, aim = (tokenizer(text)["input_ids"] for text in (source, target))
@@ -155,7 +152,6 @@ def test_a_model_without_a_language_model_head_has_none(planted_texts: Texts) ->
         measure(model, planted_texts.tokenizer, planted_texts.data, only="gradients")
 
 
-@pytest.mark.xfail(strict=True, reason="a discriminator is taken for a masked language model")
 def test_a_discriminator_has_none(planted_texts: Texts) -> None:
     found = measure(small("ElectraForPreTraining", "electra"), planted_texts.tokenizer, planted_texts.data)
     assert "gradients" in found.attrs["left_out"]

@@ -223,7 +223,6 @@ def test_a_target_that_is_too_long_is_cut_and_counted(bart: Any) -> None:
     assert inputs.cut == 1
 
 
-@pytest.mark.xfail(strict=True, reason="with max_length=1 nothing is cut, and the text is longer than asked for")
 def test_a_length_with_no_room_for_words_is_refused(bert: Any) -> None:
     """[CLS] and [SEP] take two: a tokenizer that is asked for less cuts nothing at all."""
     for length in (1, 2):
@@ -240,7 +239,6 @@ def test_an_annotated_sentence_that_is_too_long_keeps_the_links_that_fit(bert: A
     assert max(place for link in inputs.facts[0].links["verb to subject"] for part in link for place in part) == 62
 
 
-@pytest.mark.xfail(strict=True, reason="transformers 5 glues words together without add_prefix_space")
 def test_words_of_a_byte_level_tokenizer_keep_the_spaces_between_them() -> None:
     """GPT-2 and RoBERTa write the space into the token: words in a row are not one long word."""
     inner = tk.Tokenizer(tk.models.BPE())
@@ -263,7 +261,6 @@ def test_the_fingerprint_is_that_of_what_is_measured(bert: Any) -> None:
     assert read(bert, table, max_length=6).fingerprint != known
 
 
-@pytest.mark.xfail(strict=True, reason="the fingerprint knows nothing of the annotations")
 def test_other_annotations_are_other_data(bert: Any) -> None:
     """The same words with a mended tree: numbers of the old one are not those of the new one."""
     mended = TABLE.assign(deprels=[["det", "obj", "root", "nsubj", "punct"], ["nsubj", "root"]])
@@ -271,7 +268,6 @@ def test_other_annotations_are_other_data(bert: Any) -> None:
     assert read(bert, TABLE).fingerprint != read(bert, mended).fingerprint
 
 
-@pytest.mark.xfail(strict=True, reason="[UNK] is taken for a special token")
 def test_an_unknown_word_is_some_text(bert: Any) -> None:
     inputs = read(bert, pd.DataFrame({"text": ["Zebra"]}))
     assert tokens(bert, inputs) == [["[CLS]", "[UNK]", "[SEP]"]]
@@ -302,7 +298,6 @@ def test_pairs_where_the_model_has_no_segments(bert: Any, name: str) -> None:
     refused(DataProblem, "no segments", "one text column", pair=(model, bert[1]), data=data)
 
 
-@pytest.mark.xfail(strict=True, reason="all tokens are in text 1 then, and every head stays in its own text")
 def test_pairs_where_the_tokenizer_tells_no_segments(bert: Any) -> None:
     """Whether it is refused or the segments are asked for: no token of the second text belongs to the first."""
     try:

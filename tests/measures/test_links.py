@@ -69,7 +69,6 @@ def test_uniform_heads_gain_nothing(found: xr.Dataset, texts_of_neighbours: Text
                 assert at(values.values_gain, place) == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="a link sums over the pieces of its target, its control takes one piece")
 def test_uniform_heads_gain_nothing_where_the_target_has_two_pieces(planted_model: Any) -> None:
     trees = [sentence("Dogs:NOUN:2:nsubj ran:VERB:0:root near:ADP:5:case the:DET:5:det river:NOUN:2:obl")]
     found = measure(*planted_model, table(trees), only="links")["links"]

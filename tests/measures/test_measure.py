@@ -287,7 +287,6 @@ def test_other_options_are_refused(bert: Any, tmp_path: Path, other: dict[str, A
     same(named, measure(*bert, **{key: value for key, value in call.items() if key != "out"}))
 
 
-@pytest.mark.xfail(strict=True, reason="the groups of measures before the refused one are laid out already")
 def test_a_refused_call_leaves_the_study_as_it_was(bert: Any, tmp_path: Path) -> None:
     measure(*bert, TEXTS, only="spread", out=tmp_path / "study")
     with pytest.raises(StudyProblem, match="spread"):
@@ -304,7 +303,6 @@ def test_another_model_is_refused(bert: Any, tmp_path: Path) -> None:
         measure(other, bert[1], TEXTS, only="spread", out=tmp_path / "study")
 
 
-@pytest.mark.xfail(strict=True, reason="neither the ablation nor the annotations are part of what a result is known by")
 @pytest.mark.parametrize("what", ["an ablated model", "other annotations"])
 def test_numbers_of_something_else_are_not_read_back(bert: Any, tmp_path: Path, what: str) -> None:
     """In a study, numbers of an ablated model, or of trees mended since, are not those that are asked for."""
@@ -364,9 +362,6 @@ def test_without_a_language_model_head_there_are_no_gradients(bert: Any) -> None
     assert found.attrs["left_out"]["gradients"] == "the model has no language-model head"
 
 
-@pytest.mark.xfail(
-    strict=True, raises=(IndexError, RuntimeError), reason="its logits [B, Q] are taken for those of words"
-)
 def test_a_discriminator_is_no_language_model(bert: Any) -> None:
     """ELECTRA's ForPreTraining guesses which tokens were replaced: it has no words to lose."""
     config = tf.ElectraConfig(
@@ -434,9 +429,6 @@ def test_a_text_of_one_token() -> None:
     assert np.isfinite(mixed["gradients"]["other"]).all()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="divisions by zero warn, entropy / 0 is infinite and broad, no loss has gradient 0"
-)
 @pytest.mark.parametrize("name", ["entropy", "distances", "gradients"])
 def test_only_texts_of_one_token(name: str) -> None:
     found = measure(*causal(), pd.DataFrame({"text": ["dog", "cat"]}), only=name)[name]
@@ -468,7 +460,6 @@ def test_heads_that_are_absent_are_nan() -> None:
     assert np.isnan(found["spread"]["distance"].sel(stack="cross")).all()
 
 
-@pytest.mark.xfail(strict=True, reason="the marks are those of the labels, the decoder reads them moved on by one")
 def test_what_a_decoder_looks_at_is_what_it_reads() -> None:
     """It reads the start token and the target without its last token: full stops are one place further on."""
     model, tokenizer = translator()
@@ -530,12 +521,7 @@ def test_nothing_stays_behind(bert: Any, only: str) -> None:
     assert_untouched(model, batch, before)
 
 
-NO_TAPE = pytest.mark.xfail(strict=True, raises=RuntimeError, reason="the batch is made of inference tensors")
-
-
-@pytest.mark.parametrize(
-    "name", ["position", "entropy", "contribution", "distances", pytest.param("gradients", marks=NO_TAPE)]
-)
+@pytest.mark.parametrize("name", ["position", "entropy", "contribution", "distances", "gradients"])
 def test_inside_inference_mode(bert: Any, whole: xr.DataTree, name: str) -> None:
     with torch.inference_mode():
         found = measure(*bert, TEXTS, only=name)[name]
@@ -543,9 +529,6 @@ def test_inside_inference_mode(bert: Any, whole: xr.DataTree, name: str) -> None
     np.testing.assert_allclose(found[variable], whole[name][variable], atol=1e-5)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the kept product of a projection goes by the weight's version, which .data leaves"
-)
 def test_weights_that_were_changed_through_data_count() -> None:
     model, tokenizer = masked()
     before = measure(model, tokenizer, TEXTS, only="contribution")["contribution"]["written"].values

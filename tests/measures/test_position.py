@@ -63,7 +63,6 @@ def test_a_uniform_head_gives_each_offset_one_share(planted_texts: Texts) -> Non
         assert np.isnan(given[~known]).all()
 
 
-@pytest.mark.xfail(strict=True, reason="an offset that one token has counts as much as one that all tokens have")
 def test_no_head_is_positional_because_texts_are_short(planted_model: Any) -> None:
     """A head that looks at [CLS] from everywhere, and one that looks nowhere, have no offset."""
     found = measure(*planted_model, pd.DataFrame({"text": ["He ran to her."] * 3}), only="position")["position"]

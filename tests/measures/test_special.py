@@ -67,13 +67,11 @@ def test_uniform_heads_give_each_kind_its_share_of_the_tokens(planted_pairs: Tex
                 assert given == pytest.approx(count / len(tokens), abs=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="[UNK] counts as a special token, so that words not in the vocabulary are none")
 def test_a_word_that_the_vocabulary_lacks_is_a_word(planted_model: Any) -> None:
     found = measure(*planted_model, pd.DataFrame({"text": ["the zebra ran"]}), only="special")["special"]
     assert at(found.other, ROLES["uniform"]) == pytest.approx(3 / 5)
 
 
-@pytest.mark.xfail(strict=True, reason="[UNK] counts as a special token, so that this text is said to have no words")
 def test_a_text_of_words_that_the_vocabulary_lacks(planted_model: Any) -> None:
     found = measure(*planted_model, pd.DataFrame({"text": ["Zebras zigzag"]}), only="special")["special"]
     assert at(found.other, ROLES["uniform"]) == pytest.approx(2 / 4)
@@ -117,7 +115,6 @@ def test_translations_in_the_cross_attention(translated: Any) -> None:
             np.testing.assert_allclose(given, values, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.xfail(strict=True, reason="the decoder's tokens are marked by its labels, which are one place further")
 def test_translations_in_the_decoder(translated: Any) -> None:
     found, tokenizer, seen = translated
     for row, (_, read, maps) in enumerate(seen):

@@ -210,7 +210,6 @@ def test_a_bias_in_the_mask() -> None:
     close(AttentionView(call).map, softmax_map(call, bias=bias))
 
 
-@pytest.mark.xfail(strict=True, reason="the mask's numbers are in the largest score, but not in the mean one")
 @pytest.mark.parametrize("built", [False, True])
 def test_the_entropy_under_a_bias_in_the_mask(built: bool) -> None:
     bias = torch.randn(2, 4, 6, 6, generator=torch.Generator().manual_seed(7))
@@ -220,7 +219,6 @@ def test_the_entropy_under_a_bias_in_the_mask(built: bool) -> None:
     close(view.entropy(), entropy_of(softmax_map(call, bias=bias)))
 
 
-@pytest.mark.xfail(strict=True, reason="all its scores are alike, so that its row is uniform")
 @pytest.mark.parametrize("number", [True, False], ids=["float", "bool"])
 def test_a_query_that_may_attend_to_nothing_has_a_row_of_zeros(number: bool) -> None:
     allowed = torch.ones(2, 1, 6, 6, dtype=torch.bool)
@@ -233,10 +231,7 @@ def test_a_query_that_may_attend_to_nothing_has_a_row_of_zeros(number: bool) -> 
     close(view.received(torch.ones(2, 6)), expected.sum(-2))
 
 
-NO_FLEX = pytest.mark.xfail(strict=True, reason="entropy_without_map takes a block mask for no mask")
-
-
-@pytest.mark.parametrize("built", [pytest.param(False, marks=NO_FLEX), True])
+@pytest.mark.parametrize("built", [False, True])
 def test_the_entropy_under_a_flex_mask(built: bool) -> None:
     from torch.nn.attention.flex_attention import create_block_mask
 

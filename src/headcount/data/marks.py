@@ -67,7 +67,10 @@ class Kinds:
     def of(cls, tokenizer: Any) -> Kinds:
         pieces = tokenizer.get_vocab().items()
         marks = frozenset(number for piece, number in pieces if piece.lstrip("Ġ▁").removeprefix("##") in PUNCTUATION)
-        return cls(frozenset(tokenizer.all_special_ids), marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
+        # Unknown and masked words are words.
+        words = {tokenizer.unk_token_id, tokenizer.mask_token_id}
+        special = frozenset(tokenizer.all_special_ids) - words
+        return cls(special, marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
 
 
 def find_facts(row: dict[str, Any], kinds: Kinds, words: Sequence[Any], sentence: Annotated | None = None) -> Facts:
@@ -171,12 +174,15 @@ def _controls(facts: Sequence[Facts], name: str, device: Any) -> Links:
         starts = np.flatnonzero(free)
         found = []
         for sources, targets in pairs:
-            ends = starts + (targets[0] - sources[0])
+            ends = starts[:, None] + (np.array(targets) - sources[0])
             inside = (ends >= 0) & (ends < one.length)
             inside[inside] = word[ends[inside]]
-            if inside.any():
-                found.append((starts[inside], ends[inside]))
-        entries += [_part(example, start, end, 1 / (len(start) * len(found))) for start, end in found]
+            whole = inside.all(1)  # as many tokens as the link's own end has pieces
+            if whole.any():
+                found.append((starts[whole], ends[whole]))
+        for start, end in found:
+            weight = 1 / (len(start) * len(found))
+            entries.append(_part(example, np.repeat(start, end.shape[1]), end.ravel(), weight))
     return _as_links(entries, device)
 
 

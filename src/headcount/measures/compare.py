@@ -60,7 +60,7 @@ def compare(
     tokenizer: Any,
     data: Data,
     *,
-    text: tuple[str, ...] | None = None,
+    text: tuple[str, ...] | str | None = None,
     limit: int | None = MOST,
     seed: int = 0,
     max_length: int | None = None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
@@ -12,8 +10,6 @@ from headcount.measures.contract import Measure, Seen, Setting, Values
 
 NEAR_ZERO = 0.25
 """Of the median length of a head's value vectors in the text."""
-
-_products: WeakKeyDictionary[nn.Module, tuple[int, Tensor]] = WeakKeyDictionary()
 
 
 class Contribution(Measure):
@@ -62,11 +58,6 @@ class Contribution(Measure):
 def _gram(output: nn.Module) -> Tensor:
     """The output projection's columns times each other: lengths after it can then be had before it."""
     weight: Tensor = output.weight  # type: ignore[assignment]
-    kept = _products.get(output)
-    if kept is not None and kept[0] == weight._version and kept[1].device == weight.device:
-        return kept[1]
     matrix = weight.detach().float()
     matrix = matrix if isinstance(output, Conv1D) else matrix.T
-    product = matrix @ matrix.T
-    _products[output] = weight._version, product
-    return product
+    return matrix @ matrix.T

@@ -47,9 +47,9 @@ class Distances(Measure):
         for stack in range(shape[0]):
             flat = distance[stack].reshape(shape[1] * shape[2], -1)
             present = np.flatnonzero(np.isfinite(np.diagonal(flat)))
-            if len(present) < 3:
-                continue
             square = flat[np.ix_(present, present)]
+            if len(present) < 3 or square.max() < 1e-6:  # texts of one token: all heads are alike
+                continue
             place = np.unravel_index(present, shape[1:])
             for name, values in zip(("x", "y", "cluster"), _arrange(square), strict=True):
                 found[name][stack][place] = values

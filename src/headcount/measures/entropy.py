@@ -37,5 +37,6 @@ class Entropy(Measure):
         }
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        share = means["entropy"] / means["uniform"]
+        uniform = means["uniform"]  # 0 for texts of one token
+        share = np.divide(means["entropy"], uniform, out=np.full_like(uniform, np.nan), where=uniform > 0)
         return {"share_of_uniform": share, "broad": np.where(np.isnan(share), np.nan, share >= BROAD)}

@@ -58,6 +58,7 @@ def run_gradients(
     labels = batch["labels"]
     inputs = dict(batch) if language == "translation" else {key: batch[key] for key in batch if key != "labels"}
     found: dict[Place, Values] = {}
+    predicted = ((labels[:, 1:] if language == "causal" else labels) != IGNORED).any(1)
 
     def objective(result: Any) -> Tensor:
         logits = result.prediction_logits if hasattr(result, "prediction_logits") else result.logits
@@ -78,6 +79,7 @@ def run_gradients(
         sums = gradient.float().abs() @ kinds[:, None]
         count = queries.real.sum(-1)[:, None] * kinds.sum(1)
         means = (sums * queries.real[:, None, :, None]).sum(2) / count[:, None]
+        means = torch.where(predicted[:, None, None], means, float("nan"))
         found[stack, call.block.layer] = {name: means[..., place] for place, name in enumerate(names)}
 
     each_map_gradient(model, inputs, objective, look)
@@ -87,8 +89,9 @@ def run_gradients(
 def language_of(model: PreTrainedModel) -> str | None:
     """Which language-model loss the model has: masked, causal, translation, or none."""
     name = type(model).__name__
+    # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
     if name.endswith(("ForMaskedLM", "ForPreTraining")):
-        return "masked"
+        return "masked" if model.get_output_embeddings() is not None else None
     if getattr(model.config, "is_encoder_decoder", False):
         return "translation" if name.endswith(("ForConditionalGeneration", "MTModel")) else None
     return "causal" if name.endswith(("ForCausalLM", "LMHeadModel")) else None

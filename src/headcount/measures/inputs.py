@@ -16,6 +16,7 @@ from headcount.data.encode import Encoding, longest_input
 from headcount.data.marks import Facts, Kinds, find_facts
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
+from headcount.models.decoder import decoder_inputs
 
 Data = str | Path | pd.DataFrame
 COLUMNS = (
@@ -42,7 +43,8 @@ class Inputs:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint([self.ids, self.rows, self.annotated])
+        notes = [(one.classes, one.links) for one in self.facts] if self.annotated else None
+        return fingerprint([self.ids, self.rows, notes])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -60,17 +62,28 @@ def read_inputs(
             f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
         )
     longest = longest_input(model, tokenizer, max_length)
+    both = bool(getattr(model.config, "is_encoder_decoder", False))
     if _is_conllu(data):
+        _check_alone(both)
         return _from_sentences(read_annotated(data), tokenizer, longest, limit, seed)
     table = read_table(data)
     if columns is None and {"upos", "heads", "deprels"} <= set(table.columns):
+        _check_alone(both)
         return _from_sentences(read_annotated(table), tokenizer, longest, limit, seed)
     names = _text_columns(table, columns)
     rows = _some(len(table), limit, seed)
     texts = [_check_texts(table, row, names) for row in rows]
-    if getattr(model.config, "is_encoder_decoder", False):
-        return _translations(texts, rows, tokenizer, longest)
+    if both:
+        return _translations(texts, rows, tokenizer, longest, model)
     return _plain(texts, rows, tokenizer, longest, model)
+
+
+def _check_alone(both: bool) -> None:
+    if both:
+        raise DataProblem(
+            "got annotated sentences for an encoder-decoder, which also needs a target; "
+            "give a table with two text columns, source and target"
+        )
 
 
 def _is_conllu(data: Data) -> bool:
@@ -125,49 +138,74 @@ def _plain(
 
 
 def _encode(
-    tokenizer: Any, columns: list[Any], names: list[str], longest: int, sentences: list[Annotated] | None = None,
-    **options: Any,
-) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
+    tokenizer: Any, columns: list[list[str]], names: list[str], longest: int, sentences: list[Annotated] | None = None
+) -> tuple[list[Encoding], list[Facts], int]:
     """Encodings and facts of all texts, and how many were longer than the model takes."""
+    pairs = len(columns) > 1
+    if longest <= tokenizer.num_special_tokens_to_add(pairs):
+        raise InvalidOption(f"got room for {longest} tokens, which leaves none for the text; give a larger max_length")
+    options: dict[str, Any] = {"return_offsets_mapping": True} | ({"return_token_type_ids": True} if pairs else {})
     whole = tokenizer(*columns, verbose=False, **options)
     long = {number for number, ids in enumerate(whole["input_ids"]) if len(ids) > longest}
     made = tokenizer(*columns, truncation=True, max_length=longest, **options) if long else whole
     kinds, rows, facts = Kinds.of(tokenizer), [], []
     for number, name in enumerate(names):
-        row = {key: list(made[key][number]) for key in made}
-        words = made.word_ids(number)
+        row = {key: list(made[key][number]) for key in made if key != "offset_mapping"}
         sentence = None if sentences is None else sentences[number]
-        if sentence is not None and number not in long:
-            lost = sorted(set(range(len(sentence.words))) - set(words))
+        words: list[int | None] = made.word_ids(number)
+        if sentence is not None:
+            words = _words_of(sentence, made["offset_mapping"][number])
+            lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
             if lost:
                 raise DataProblem(f"{name}: the tokenizer makes no token of the word {sentence.words[lost[0]]!r}")
         found = find_facts(row, kinds, words, sentence)
         if len(found.classes["special"]) == found.length:
-            text = " ".join(sentence.words) if sentence is not None else " | ".join(str(col[number]) for col in columns)
+            text = " | ".join(column[number] for column in columns)
             raise DataProblem(f"{name}: nothing but special tokens in {text!r}; expected some text")
         rows.append(row)
         facts.append(found)
     return rows, facts, len(long)
 
 
+def _words_of(sentence: Annotated, spans: list[tuple[int, int]]) -> list[int | None]:
+    """The word of each token, by its place in the words joined by spaces.
+
+    Given the words one by one, a byte-level tokenizer would glue them together.
+    """
+    at = [number for number, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
+    joined = " ".join(sentence.words)
+    found: list[int | None] = []
+    for start, stop in spans:
+        inside = [place for place in range(start, stop) if joined[place] != " "]
+        found.append(at[inside[0]] if inside else None)
+    return found
+
+
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
     ids = _some(len(sentences), limit, seed)
     chosen = [sentences[number] for number in ids]
-    words = [list(sentence.words) for sentence in chosen]
+    texts = [" ".join(sentence.words) for sentence in chosen]
     names = [f"sentence {sentence.name}" for sentence in chosen]
-    rows, facts, cut = _encode(tokenizer, [words], names, longest, chosen, is_split_into_words=True)
+    rows, facts, cut = _encode(tokenizer, [texts], names, longest, chosen)
     lengths = np.array([one.length for one in facts])
-    return Inputs(rows, facts, None, lengths, ids, [" ".join(one) for one in words], True, False, cut, longest)
+    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest)
 
 
-def _translations(texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int) -> Inputs:
+def _translations(
+    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel
+) -> Inputs:
     if len(texts[0]) != 2:
         raise DataProblem("an encoder-decoder needs two text columns, source and target; got one")
     names = [f"row {row}" for row in ids]
     sources, aims = (list(column) for column in zip(*texts, strict=True))
     rows, facts, cut = _encode(tokenizer, [sources], names, longest)
-    wanted, targets, cut_too = _encode(_Targets(tokenizer), [aims], names, longest)
-    rows = [row | {"labels": aim["input_ids"]} for row, aim in zip(rows, wanted, strict=True)]
+    wanted, _, cut_too = _encode(_Targets(tokenizer), [aims], names, longest)
+    kinds, targets = Kinds.of(tokenizer), []
+    for row, aim in zip(rows, wanted, strict=True):
+        row["labels"] = aim["input_ids"]
+        row["decoder_input_ids"] = decoder_inputs(model, aim["input_ids"])
+        # Only what the decoder reads is looked at; the words of its tokens are asked for in pairs alone.
+        targets.append(find_facts({"input_ids": row["decoder_input_ids"]}, kinds, [None] * len(aim["input_ids"])))
     lengths = np.array([max(a.length, b.length) for a, b in zip(facts, targets, strict=True)])
     joined = [f"{source} | {target}" for source, target in texts]
     return Inputs(rows, facts, targets, lengths, ids, joined, False, False, cut + cut_too, longest)

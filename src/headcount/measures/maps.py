@@ -22,10 +22,11 @@ from headcount.core.provenance import fingerprint, versions
 from headcount.data.encode import longest_input
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotReached
 from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.decoder import decoder_inputs
 from headcount.models.fingerprint import model_fingerprint
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import OutputEdit, Place, edited
+from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6
@@ -248,7 +249,7 @@ def _encode_both(
     """Token ids of the encoder and of the decoder, and how many tokens were cut off."""
     source, cut = _encode(tokenizer, limit, text)
     target, cut_target = _encode(tokenizer, limit, text_target=pair)
-    decoder = _behind_start(model, list(target["input_ids"]))
+    decoder = decoder_inputs(model, list(target["input_ids"]))
     return {"encoder": list(source["input_ids"]), "decoder": decoder}, cut + cut_target
 
 
@@ -259,17 +260,6 @@ def _encode(tokenizer: Any, limit: int, *texts: str, **options: Any) -> tuple[An
         return whole, 0
     made = tokenizer(*texts, truncation=True, max_length=limit, **options)
     return made, len(whole["input_ids"]) - len(made["input_ids"])
-
-
-def _behind_start(model: PreTrainedModel, target: list[int]) -> list[int]:
-    """What the decoder reads when it is to say `target`: the same, moved on by the start token."""
-    if hasattr(model, "prepare_decoder_input_ids_from_labels"):
-        moved: list[int] = model.prepare_decoder_input_ids_from_labels(labels=torch.tensor([target]))[0].tolist()
-        return moved
-    start = getattr(model.config, "decoder_start_token_id", None)
-    if start is None:
-        raise ModelUnavailable(f"the config of {type(model).__name__} has no decoder_start_token_id; set it")
-    return [start, *target[:-1]]
 
 
 def _brief(text: str, most: int = 60) -> str:
@@ -333,7 +323,7 @@ def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: st
 
     if name is not None and not re.fullmatch(r"\w[\w.@-]*", name):
         raise InvalidOption(f"got the name {name!r}; expected letters, digits, '.', '-' and '_'")
-    _check_untouched(model)
+    check_untouched(model)
     place = f"maps/{name or plan.name}"
     group = Study(out).group(place, plan.identity, plan.attributes, {}, plan.known(), [(0, 1)])
     new = not group.complete
@@ -341,16 +331,6 @@ def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: st
         _write(group, plan.label(run_maps(model, plan)))
     size = sum(path.stat().st_size for path in (Path(out) / place).rglob("*") if path.is_file())
     return StoredMaps(place, group.read().drop_vars(DONE), size, new)
-
-
-def _check_untouched(model: PreTrainedModel) -> None:
-    """Maps in a study are those of the model that its fingerprint names."""
-    with edited(model, {}, "taking maps") as wiring:
-        if len(wiring.sessions) > 1:
-            raise InvalidOption(
-                "the model is inside ablated or gated, and a study holds the maps of the model itself; "
-                "leave the context, or take the maps without out="
-            )
 
 
 def _write(group: Any, maps: Variables) -> None:

@@ -31,7 +31,7 @@ def measure(
     data: Data,
     *,
     only: Iterable[str] | str | None = None,
-    text: tuple[str, ...] | None = None,
+    text: tuple[str, ...] | str | None = None,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
@@ -63,7 +63,7 @@ def measure(
         raise InvalidOption(f"{first} cannot be measured here: {left_out[first]}")
     kept = [one for one in chosen if one.name not in left_out]
     found: dict[str, xr.Dataset] = {}
-    with evaluating(model):
+    with evaluating(model), torch.inference_mode(False):
         for kind, run in _runs(task).items():
             group = [one for one in kept if one.kind == kind]
             if group:

@@ -24,7 +24,7 @@ from headcount.measures.inputs import Data, Inputs, read_inputs
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import model_fingerprint
-from headcount.trace.wiring import Place
+from headcount.trace.wiring import Place, check_untouched
 
 Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
@@ -56,15 +56,20 @@ class Task:
     ) -> tuple[dict[str, Tensor], Marks, Any]:
         """The tensors of some texts, and the marks of their source and target tokens."""
         device = self.model.device
-        rows = [self.inputs.rows[number] for number in numbers] if rows is None else rows
+        if rows is None:
+            rows = [_without_labels(self.inputs.rows[number]) for number in numbers]
         tensors = collate(rows, self.tokenizer.pad_token_id or 0, device)
         source = mark([self.inputs.facts[number] for number in numbers], device, links)
         targets = self.inputs.targets
         return tensors, source, None if targets is None else mark([targets[number] for number in numbers], device)
 
 
+def _without_labels(row: Encoding) -> Encoding:
+    return {key: value for key, value in row.items() if key != "labels"}
+
+
 def prepare(
-    model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | None = None,
+    model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | str | None = None,
     limit: int | None = None, seed: int = 0, max_length: int | None = None, batch_tokens: int | None = None,
     out: str | Path | None = None, name: str | None = None, progress: Progress | None = None,
 ) -> Task:  # fmt: skip
@@ -72,8 +77,10 @@ def prepare(
     for option, number in {"limit": limit, "batch_tokens": batch_tokens, "max_length": max_length}.items():
         if number is not None and number < 1:
             raise InvalidOption(f"got {option}={number}; expected at least 1")
+    if out is not None:
+        check_untouched(model)
     anatomy = read_anatomy(model)
-    inputs = read_inputs(data, model, tokenizer, text, limit, seed, max_length)
+    inputs = read_inputs(data, model, tokenizer, (text,) if isinstance(text, str) else text, limit, seed, max_length)
     layout = anatomy.layout
     language = language_of(model)
     if language == "masked" and tokenizer.mask_token_id is None:
@@ -101,7 +108,7 @@ def collect(
         "versions": versions(), **(further or {}),
     }  # fmt: skip
     results: dict[str, MemoryResult | FolderResult] = {}
-    for one in measures:
+    for one in _known_first(task, measures, group):
         said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper}
         if task.out is None:
             results[one.name] = MemoryResult(one, task.setting, task.anatomy.layout, ids, said, units)
@@ -130,6 +137,14 @@ def collect(
     tell(0)
     run_units(finished, Shard(), work, lambda *_: None)
     return {name: result.finish(task.seed) for name, result in results.items()}
+
+
+def _known_first(task: Task, measures: list[Measure], group: str) -> list[Measure]:
+    """What is in the study comes first: if it is refused, nothing new has been laid out beside it."""
+    if task.out is None:
+        return measures
+    mark = f"@{task.name}" if task.name else ""
+    return sorted(measures, key=lambda one: not (Path(task.out or "") / group / f"{one.name}{mark}").exists())
 
 
 def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:

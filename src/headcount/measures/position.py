@@ -15,7 +15,8 @@ POSITIONAL = 0.9
 class Position(Measure):
     """Attention at every offset from -8 to 8: the mean over the tokens that have a token there.
 
-    `largest_at`: how often the largest weight stands at the offset. Offsets of cross attention mean nothing: NaN.
+    `largest_at`: how often the largest weight stands at the offset, in the texts where at least half of the tokens have
+    a token there. Offsets of cross attention mean nothing: NaN.
     """
 
     name = "position"
@@ -48,7 +49,9 @@ class Position(Measure):
             both = (real[:, start:stop] * real[:, start + offset : stop + offset])[:, None]
             count = both.sum(-1)
             attention.append((view.diagonal(offset) * both).sum(-1) / count)
-            largest_at.append(((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count)
+            share = ((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count
+            # An offset that few tokens of a short text have says nothing about a habit.
+            largest_at.append(torch.where(2 * count >= real.sum(-1)[:, None], share, float("nan")))
         found = torch.stack(attention, -1)
         middle = OFFSETS.index(0)
         return {

@@ -69,7 +69,7 @@ def load_model(
             options["trust_remote_code"] = trust_remote_code
         # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
         # find another model in its study.
-        with _no_progress_bar(), torch.random.fork_rng(devices=[]):
+        with no_progress_bar(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
@@ -141,7 +141,7 @@ def _no_connection(name: str) -> bool:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def no_progress_bar() -> Iterator[None]:
     """Loading from disk takes a second; its bar would stand in every output."""
     shown = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()

@@ -13,6 +13,7 @@ from headcount.trace.attention import AttentionCall
 
 # All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
 _prepared: Any = WeakTensorKeyDictionary()
+_plain_masks: Any = WeakTensorKeyDictionary()
 
 
 def is_causal(call: AttentionCall) -> bool:
@@ -147,6 +148,19 @@ def attention_weights(call: AttentionCall) -> Tensor:
         scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     weights: Tensor = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
     return weights if allowed is None else weights * allowed
+
+
+def hides_only(mask: Any) -> bool:
+    """Whether a mask only hides keys; one of numbers may also weigh them, as ALiBi does."""
+    if not isinstance(mask, Tensor) or not mask.dtype.is_floating_point:
+        return True
+    shareable = not mask.is_inference()
+    if shareable and mask in _plain_masks and _plain_masks[mask][0] == mask._version:
+        return bool(_plain_masks[mask][1])
+    plain = bool(((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all())
+    if shareable:
+        _plain_masks[mask] = mask._version, plain
+    return plain
 
 
 def check_understood(call: AttentionCall) -> None:

@@ -13,8 +13,11 @@ import torch
 from torch import Tensor
 
 from headcount.models.anatomy import Attention
-from headcount.trace.allowed import allowed_keys, check_understood, is_causal
+from headcount.trace.allowed import allowed_keys, check_understood, hides_only, is_causal
 from headcount.trace.attention import AttentionCall
+
+CLOSED = torch.finfo(torch.float32).min / 4
+"""The score of a key that a query may not attend to."""
 
 
 class AttentionView:
@@ -50,7 +53,10 @@ class AttentionView:
             return weights, places, largest
         scores = _scores(self.call)
         largest, places = scores.max(-1)
-        return scores.sub_(largest[..., None]).exp_(), places, torch.ones_like(largest)
+        weights = scores.sub_(largest[..., None]).exp_()
+        if self.call.mask is not None and bool((closed := largest < CLOSED / 2).any()):
+            weights.masked_fill_(closed[..., None], 0)  # a query that may attend to nothing
+        return weights, places, torch.ones_like(largest)
 
     @property
     def unnormalised(self) -> Tensor:
@@ -82,6 +88,7 @@ class AttentionView:
         return (
             self._weights is None and self.call.query is not None
             and options.get("softcap") is None and options.get("position_bias") is None
+            and hides_only(self.call.mask)
         )  # fmt: skip
 
     @cached_property
@@ -154,11 +161,7 @@ class AttentionView:
         query, key = self.call.query, _keys(self.call)
         assert query is not None
         index = self.places[..., None].expand(-1, -1, -1, key.shape[-1])
-        chosen = (query.float() * key.float().gather(2, index)).sum(-1) * _scale(self.call)
-        mask = self.call.mask
-        if isinstance(mask, Tensor) and mask.dtype.is_floating_point and mask.ndim == 4:
-            mask = mask.float().expand(*chosen.shape, -1)
-            chosen = chosen + mask.gather(-1, self.places[..., None])[..., 0]
+        chosen: Tensor = (query.float() * key.float().gather(2, index)).sum(-1) * _scale(self.call)
         return chosen
 
 
@@ -167,7 +170,9 @@ def entropy_without_map(call: AttentionCall) -> Tensor | None:
     query, key = call.query, _keys(call)
     if query is None or query.device.type != "cpu" or query.dtype not in (torch.float32, torch.float64):
         return None
-    mask = call.mask if isinstance(call.mask, Tensor) else None
+    mask = call.mask
+    if mask is not None and not isinstance(mask, Tensor):
+        return None
     if mask is not None and (mask.ndim != 4 or bool((~_open(mask)).all(-1).any())):
         return None  # a row that may attend to nothing has no entropy here
     if mask is not None and mask.dtype == torch.bool:
@@ -208,6 +213,6 @@ def _scores(call: AttentionCall) -> Tensor:
     if bias is not None:
         scores = scores + bias[..., : scores.shape[-1]]
     if isinstance(call.mask, Tensor) and call.mask.dtype.is_floating_point and call.mask.ndim == 4:
-        return scores.add_(call.mask.float().clamp(min=torch.finfo(torch.float32).min / 4))
+        return scores.add_(call.mask.float().clamp(min=CLOSED))
     allowed = allowed_keys(call)
-    return scores if allowed is None else scores.masked_fill_(~allowed, torch.finfo(torch.float32).min / 4)
+    return scores if allowed is None else scores.masked_fill_(~allowed, CLOSED)

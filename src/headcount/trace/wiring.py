@@ -249,3 +249,13 @@ def edited(
         wiring.leave(session)
         if not wiring.sessions:
             _wirings.pop(model, None)
+
+
+def check_untouched(model: PreTrainedModel) -> None:
+    """An error inside `ablated` or `gated`: a study holds numbers of the model that its fingerprint names."""
+    wiring = _wirings.get(model)
+    if wiring is not None and wiring.sessions:
+        raise InvalidOption(
+            "the model is inside ablated or gated, and a study holds what the model itself does; "
+            "leave the context, or leave out="
+        )

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
 from headcount.errors import InvalidOption, TrainingDiverged
+from headcount.models.load import no_progress_bar
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,9 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
     """A model and its tokenizer in a folder that is either absent or whole."""
     new = place.with_name(f".{place.name}-new")
     shutil.rmtree(new, ignore_errors=True)
-    model.save_pretrained(new)
-    tokenizer.save_pretrained(new)
+    with no_progress_bar():
+        model.save_pretrained(new)
+        tokenizer.save_pretrained(new)
     new.replace(place)
 
 
@@ -115,4 +117,6 @@ def make_trainer(
         fp16=settings.precision == "float16", train_sampling_strategy="group_by_length",
         dataloader_pin_memory=torch.cuda.is_available(), use_cpu=model.device.type == "cpu", **settings.more,
     )  # fmt: skip
-    return RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
+    trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
+    trainer.remove_callback(PrinterCallback)  # a line for every report; trackers get them too
+    return trainer
