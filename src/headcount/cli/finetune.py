@@ -80,8 +80,8 @@ def finetune(
     for column in shown.columns[3:]:
         column.justify = "right"
     for row in summarise(table).to_dict("records"):
-        spread = f"{row['min']:.4f} to {row['max']:.4f}"
-        shown.add_row(row["task"], row["init"], row["metric"], f"{row['median']:.4f}", f"{row['mean']:.4f}", spread,
+        spread = f"{row['min']:.3f}-{row['max']:.3f}"
+        shown.add_row(row["task"], row["init"], row["metric"], f"{row['median']:.3f}", f"{row['mean']:.3f}", spread,
                       str(row["count"]), str(int(row["failed"])))  # fmt: skip
     console = Console(highlight=False)
     console.print(shown)
