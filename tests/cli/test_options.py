@@ -1,13 +1,15 @@
-"""Devices that are not there."""
+"""Devices that are not there, number types, and what comes with the package by name."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from headcount.cli.options import load_for_task
+import headcount as hc
+from headcount.cli.options import find_data, find_model, load_for_task, load_model_and_tokenizer
 from headcount.errors import InvalidOption
 from tests import planted
 
@@ -20,3 +22,42 @@ def test_devices_and_number_types(tmp_path: Path) -> None:
         load_for_task(str(tmp_path), "classification", "cuda:99", "auto")
     with pytest.raises(InvalidOption, match="not here"):
         load_for_task(str(tmp_path), "classification", "abacus", "auto")
+
+
+@pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16])
+def test_half_precision_is_for_storing_on_a_cpu(tmp_path: Path, stored: torch.dtype) -> None:
+    planted.classifier().to(stored).save_pretrained(tmp_path)
+    planted.tokenizer(tmp_path).save_pretrained(tmp_path)
+    assert hc.load(tmp_path)[0].dtype == stored
+    for load in (load_model_and_tokenizer, lambda *more: load_for_task(more[0], "classification", *more[1:])):
+        model, tokenizer = load(str(tmp_path), "cpu", "auto")
+        assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+        with torch.no_grad():
+            assert model(**tokenizer("so good", return_tensors="pt")).logits.dtype == torch.float32
+    asked, _ = load_model_and_tokenizer(str(tmp_path), "cpu", "float16")
+    assert {parameter.dtype for parameter in asked.parameters()} == {torch.float16}
+
+
+def test_models_by_name(tmp_path: Path) -> None:
+    for name in ("qnli", "pretrained"):
+        folder = find_model(f"bundled:{name}")
+        assert folder == hc.bundled(name)
+        assert (Path(folder) / "model.safetensors").is_file()
+    for name in ("bert-base-uncased", str(tmp_path), "qnli", "my/bundled:qnli"):
+        assert find_model(name) == name
+    for name in ("bundled:", "bundled:nonsense", "bundled:../qnli", "bundled:pairs"):
+        with pytest.raises(InvalidOption, match="got the bundled model .*; expected one of pretrained, qnli"):
+            find_model(name)
+
+
+def test_data_by_name(tmp_path: Path) -> None:
+    pairs = find_data("bundled:pairs")
+    assert pairs == str(hc.bundled_pairs())
+    assert {"question", "sentence"} <= set(json.loads(Path(pairs).read_text(encoding="utf-8").splitlines()[0]))
+    assert find_data("bundled:sentences") == str(hc.bundled_sentences())
+    assert find_data("bundled:sentences").endswith(".conllu")
+    for name in ("texts.csv", str(tmp_path), "pairs", "my/bundled:pairs"):
+        assert find_data(name) == name
+    for name in ("bundled:", "bundled:nonsense", "bundled:qnli", "bundled:Pairs"):
+        with pytest.raises(InvalidOption, match=f"got the data '{name}'; expected bundled:pairs, bundled:sentences"):
+            find_data(name)

@@ -62,16 +62,21 @@ def head_distances(maps: Tensor, queries: int) -> Tensor:
     """[L, H, L, H] from the maps [L, H, Q, K] of one text: the divergence of every two heads, mean over the queries."""
     layers, heads = maps.shape[:2]
     flat = maps.flatten(0, 1)[:, :queries].float()
-    entropy = torch.special.entr(flat).sum((1, 2))
+    entropy = _entropy(flat)
     found = flat.new_zeros(len(flat), len(flat))
     for number in range(len(flat)):
         # JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2
-        mixed = torch.special.entr((flat[number] + flat[number + 1 :]) / 2).sum((1, 2))
+        mixed = _entropy((flat[number] + flat[number + 1 :]) / 2)
         found[number, number + 1 :] = mixed - (entropy[number] + entropy[number + 1 :]) / 2
     found = (found + found.T).clamp(min=0) / queries
     found[flat[:, 0, 0].isnan()] = float("nan")  # heads that the layer no longer has
     found[:, flat[:, 0, 0].isnan()] = float("nan")
     return found.view(layers, heads, layers, heads)
+
+
+def _entropy(maps: Tensor) -> Tensor:
+    """The summed entropy of the rows of maps [map, Q, K]; a plain log is twice as quick as `entr` on a CPU."""
+    return -(maps * maps.clamp_min(torch.finfo(maps.dtype).tiny).log()).sum(-1).sum(-1)
 
 
 def _arrange(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

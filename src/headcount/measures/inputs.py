@@ -172,13 +172,10 @@ def _words_of(sentence: Annotated, spans: list[tuple[int, int]]) -> list[int | N
 
     Given the words one by one, a byte-level tokenizer would glue them together.
     """
-    at = [number for number, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
-    joined = " ".join(sentence.words)
-    found: list[int | None] = []
-    for start, stop in spans:
-        inside = [place for place in range(start, stop) if joined[place] != " "]
-        found.append(at[inside[0]] if inside else None)
-    return found
+    at: list[int | None] = []
+    for number, word in enumerate(sentence.words):
+        at += [*[number if letter != " " else None for letter in word], None]
+    return [next((at[place] for place in range(start, stop) if at[place] is not None), None) for start, stop in spans]
 
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
