@@ -104,7 +104,6 @@ def test_bad_input(
     assert expected in captured.err
 
 
-@pytest.mark.xfail(strict=True, reason="errors of torch, tokenizers and transformers that are not turned into one line")
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
@@ -124,7 +123,6 @@ def test_bad_input_that_ends_in_a_traceback(
     assert expected in captured.err
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="see tests/training/test_scores.py")
 def test_tags_of_texts_that_are_cut(place: Path, tmp_path: Path) -> None:
     more = ["--tasks", "token-classification", "--data", str(place / "tags"), "--max-length", "8"]
     assert main(words(place, *more, "--out", str(tmp_path / "runs"))) == 0
@@ -162,6 +160,5 @@ def test_as_a_process(process: subprocess.CompletedProcess[str]) -> None:
     assert "Runs and models are in" in process.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="the Trainer's own states are saved with a bar: Writing model shards")
 def test_nothing_goes_to_stderr(process: subprocess.CompletedProcess[str]) -> None:
     assert process.stderr == ""

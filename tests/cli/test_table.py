@@ -10,6 +10,7 @@ import pytest
 import headcount as hc
 from headcount.cli.main import main
 from tests import planted
+from tests.measures.tiny import translator
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +37,19 @@ def test_one_result(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(study / "none")]) == 2
     assert main(["table", str(study), "--to", "parquet"]) == 2
     assert main(["table", str(study), "-o", str(study / "no" / "folder.csv")]) == 2
+
+
+@pytest.mark.filterwarnings("ignore:DataFrame is highly fragmented")
+def test_one_row_for_each_head_that_is_there(tmp_path: Path) -> None:
+    """An encoder of 3 layers of 4 heads, a decoder of 2 layers of 2; cross attention has no positions."""
+    model, words = translator()
+    data = pd.DataFrame({"source": ["The dog saw a cat."], "target": ["She slept."]})
+    hc.measure(model, words, data, only="entropy,position", out=tmp_path / "study")
+    assert main(["table", str(tmp_path / "study"), "-o", str(tmp_path / "heads.csv")]) == 0
+    table = pd.read_csv(tmp_path / "heads.csv")
+    assert table["stack"].value_counts().to_dict() == {"encoder": 12, "decoder": 4, "cross": 4}
+    assert not table[["stack", "layer", "head"]].duplicated().any()
+    assert table["entropy.entropy"].notna().all()
+    cross = table["stack"] == "cross"
+    assert table.loc[cross, "position.attention[0]"].isna().all()
+    assert table.loc[~cross, "position.attention[0]"].notna().all()

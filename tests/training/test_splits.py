@@ -47,7 +47,6 @@ def test_a_subset_of_the_training_file(tmp_path: Path) -> None:
     assert len(read_splits(MRPC, tmp_path).train) == 20
 
 
-@pytest.mark.xfail(strict=True, reason="mnli-mm takes validation_matched, the first file whose name begins so")
 def test_the_mismatched_split_of_mnli(tmp_path: Path) -> None:
     table = pd.DataFrame({"premise": ["w1"] * 6, "hypothesis": ["w2"] * 6, "label": [0, 1, 2] * 2})
     table.to_parquet(tmp_path / "train.parquet")
@@ -122,7 +121,6 @@ def test_one_class_only(tmp_path: Path) -> None:
     assert "one class only ('O')" in refused(toy.save_splits(tmp_path, tags), find_task("token-classification"))
 
 
-@pytest.mark.xfail(strict=True, reason="labels are compared in lower case: Yes and yes become one class, accuracy 1")
 def test_labels_that_differ_in_case_alone(tmp_path: Path) -> None:
     table = toy.pairs(4).assign(label=["Yes", "yes"] * 2)
     refused(toy.save_splits(tmp_path, table), find_task("classification"))

@@ -74,7 +74,8 @@ def load_model(
             model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
-    setattr(model, NEW_WEIGHTS, sorted(report["missing_keys"]))
+    new = {*report["missing_keys"], *(name for name, *_ in report.get("mismatched_keys", ()))}
+    setattr(model, NEW_WEIGHTS, sorted(new))
     loaded: PreTrainedModel = model.eval()
     return loaded
 

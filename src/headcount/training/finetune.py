@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import torch
 
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
@@ -55,6 +56,11 @@ def finetune(
     unknown = [init for init in wanted if init not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
+    place = device or device_name()
+    try:
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError) as error:
+        raise InvalidOption(f"got the device {place!r}, which is not here; expected cpu or cuda") from error
     runs = []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
@@ -63,7 +69,7 @@ def finetune(
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
                 runs.append(Run(str(model), splits, init, seed, folder, settings, keep_embeddings,
-                                device or device_name(), trust_remote_code))  # fmt: skip
+                                place, trust_remote_code))  # fmt: skip
     try:
         results = _perform_all(runs, jobs, progress)
     except OSError as error:

@@ -9,8 +9,8 @@ import torch
 import transformers
 from transformers import AutoConfig, PreTrainedModel
 
-from headcount.errors import InvalidOption, ModelUnavailable
-from headcount.models.load import TASK_CLASSES, load_model, load_tokenizer
+from headcount.errors import InvalidOption
+from headcount.models.load import NEW_WEIGHTS, TASK_CLASSES, load_model, load_tokenizer
 from headcount.training.splits import Splits
 
 INITS = ("none", "random", "pretrained")
@@ -45,25 +45,28 @@ def build_model(
     model = getattr(transformers, TASK_CLASSES[kind]).from_config(config, dtype=torch.float32)
     if keep_embeddings:
         own = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
-        model.get_input_embeddings().load_state_dict(own.get_input_embeddings().state_dict())
+        for ours, theirs in zip(_embeddings(model), _embeddings(own), strict=True):
+            ours.load_state_dict(theirs.state_dict())
     return model, tokenizer
 
 
+def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
+    """All that turns tokens into the first hidden state: words, places and segments where they stand together."""
+    whole = getattr(model.base_model, "embeddings", None)
+    return [whole if whole is not None else model.get_input_embeddings()]
+
+
 def _pretrained(name: str | Path, kind: str, options: dict[str, Any], seed: int, trust: bool) -> PreTrainedModel:
+    """The checkpoint; what it lacks for the task is drawn by the seed."""
     model = load_model(
         name, head=kind, trust_remote_code=trust, dtype=torch.float32, ignore_mismatched_sizes=True, changes=options
     )
-    # Loading draws missing weights alike every time; here each seed has its own.
-    head = [module for key, module in model.named_children() if key != model.base_model_prefix]
-    drawn = [part for module in head for part in module.modules() if isinstance(part, torch.nn.Linear)]
-    if kind not in ("masked-lm", "causal-lm", "translation"):
-        if not drawn:
-            raise ModelUnavailable(f"{type(model).__name__} has no head to train on top of {model.base_model_prefix}")
-        generator = torch.Generator().manual_seed(seed)
-        spread = getattr(model.config, "initializer_range", SPREAD)
-        with torch.no_grad():
-            for part in drawn:
-                part.weight.copy_(torch.randn(part.weight.shape, generator=generator) * spread)
-                if part.bias is not None:
-                    part.bias.zero_()
+    generator = torch.Generator().manual_seed(seed)
+    spread = getattr(model.config, "initializer_range", SPREAD)
+    parameters = dict(model.named_parameters())
+    with torch.no_grad():
+        for key in getattr(model, NEW_WEIGHTS):
+            weight = parameters.get(key)
+            if weight is not None and weight.ndim > 1:
+                weight.copy_(torch.randn(weight.shape, generator=generator) * spread)
     return model

@@ -16,7 +16,8 @@ import torch
 from headcount.core.provenance import differences, versions
 from headcount.data.encode import Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
-from headcount.errors import StudyProblem
+from headcount.errors import StudyProblem, TrainingDiverged
+from headcount.models.load import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits
@@ -45,7 +46,7 @@ class Run:
         """What must be the same for a run to be gone on with."""
         return {
             "model": self.model, "task": self.splits.task.name, "init": self.init, "seed": self.seed,
-            "examples": len(self.splits.train), "keep_embeddings": self.keep_embeddings,
+            "data": self.splits.fingerprint, "keep_embeddings": self.keep_embeddings,
             **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_every")},
         }  # fmt: skip
 
@@ -63,6 +64,7 @@ def perform(run: Run) -> dict[str, Any]:
     longest = longest_input(model, tokenizer, run.settings.max_length)
     train, validation = (_encoded(run, model, tokenizer, table, longest) for table in
                          (run.splits.train, run.splits.validation))  # fmt: skip
+    _write(_made(run.folder) / "options.json", run.identity)
     steps = 0
     if run.init != "none":
         steps = _train(run, model, tokenizer, train[1])
@@ -73,19 +75,19 @@ def perform(run: Run) -> dict[str, Any]:
         "cut": train[1].cut + validation[1].cut, "versions": versions(), "device": run.device,
     }  # fmt: skip
     found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
-    if not all(math.isfinite(value) for value in found["scores"].values()):
+    scores = (*found["scores"].values(), *found["training_scores"].values())
+    if not all(math.isfinite(value) for value in scores):
         found["failed"] = True
     if run.init != "none":
         shutil.rmtree(run.folder / "model", ignore_errors=True)
         save_whole(model, tokenizer, run.folder / "model")
-    shutil.rmtree(run.folder / "state", ignore_errors=True)
     _write(run.folder / "result.json", found)
+    shutil.rmtree(run.folder / "state", ignore_errors=True)
     return found
 
 
 def _finished(run: Run) -> dict[str, Any] | None:
     """The result that is there; one made with other options is refused, an unfinished run's options are kept."""
-    run.folder.mkdir(parents=True, exist_ok=True)
     known = run.folder / "options.json"
     if known.is_file():
         before = json.loads(known.read_text(encoding="utf-8"))
@@ -95,8 +97,6 @@ def _finished(run: Run) -> dict[str, Any] | None:
                 f"{run.folder} holds a run with other options ({'; '.join(differences(before, now))}); "
                 "give another --out, or the same options to go on"
             )
-    else:
-        _write(known, run.identity)
     result = run.folder / "result.json"
     if not result.is_file():
         return None
@@ -135,7 +135,16 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
     whole = sorted((one for one in state.glob("checkpoint-*") if (one / "trainer_state.json").is_file()),
                    key=lambda one: int(one.name.split("-")[1]))  # fmt: skip
-    trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
+    try:
+        with no_progress_bar():
+            trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
+    except TrainingDiverged:
+        # Other options may then be tried in the same place; what was saved before stays beside them.
+        (run.folder / "options.json").unlink(missing_ok=True)
+        shutil.rmtree(run.folder / "diverged", ignore_errors=True)
+        if state.exists():
+            state.replace(run.folder / "diverged")
+        raise
     return int(trainer.state.global_step)
 
 
@@ -154,6 +163,8 @@ def _known(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
 
 def _failed(run: Run, scores: dict[str, float], examples: Examples) -> bool:
     """Whether the training came to nothing: its score is no better than the largest class's share."""
+    if run.splits.task.kind == "regression":
+        return not next(iter(scores.values())) > 0
     if run.splits.task.kind != "classification":
         return False
     labels = np.asarray(examples.labels)

@@ -10,7 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import Encodings
+from headcount.data.encode import IGNORED, Encodings
 from headcount.data.examples import Examples
 from headcount.data.metrics import GENERATED, find_metric
 from headcount.data.outputs import reduce_result, trim_tags
@@ -24,7 +24,13 @@ def score(model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings:
     task = examples.task
     names = ["loss"] if task.metric in GENERATED else [task.metric, *FURTHER.get(task.name, ())]
     outputs = predict(model, tokenizer, task.kind, encodings)
-    return {name: find_metric(name, task.kind).score(outputs, examples.labels) for name in names}
+    if "logits" in outputs and not np.isfinite(outputs["logits"]).all():
+        return dict.fromkeys(names, float("nan"))
+    labels = examples.labels
+    if task.kind == "token-classification":
+        # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
+        labels = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
+    return {name: find_metric(name, task.kind).score(outputs, labels) for name in names}
 
 
 def predict(model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, tokens: int = 8192) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.core.provenance import fingerprint
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.data.tasks import GLUE, Task
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, InvalidOption
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,19 @@ class Splits:
     validation: pd.DataFrame
     names: tuple[str, ...]
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the texts and labels of both tables."""
+        columns = [*self.task.columns(self.train), *([self.task.label] if self.task.label else [])]
+        return fingerprint([table[name].astype(str).tolist() for table in (self.train, self.validation)
+                            for name in columns])  # fmt: skip
+
 
 def read_splits(task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0) -> Splits:
     """The splits of a task in `root`, the folder of the task itself or one with a folder for each task."""
     train, validation = _from_hub(task) if root is None else _from_folder(task, Path(root))
+    if limit is not None and limit < 1:
+        raise InvalidOption(f"got limit={limit}; expected at least 1")
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows].reset_index(drop=True)
@@ -47,20 +57,26 @@ def _plain(name: str) -> str:
 def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not root.is_dir():
         raise DataProblem(f"there is no folder {root}; expected one with train.* and validation.*, or a folder a task")
+    # MNLI's two validation sets share a folder, as they share a data set on the hub.
+    _, config, split = task.hub or (None, task.name, "validation")
     inside = [one for one in sorted(root.iterdir()) if one.is_dir() and _plain(one.name) == _plain(task.name)]
+    inside += [one for one in sorted(root.iterdir()) if one.is_dir() and _plain(one.name) == _plain(config)]
     folder = inside[0] if inside else root
-    return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation"))
+    return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation", split))
 
 
-def _split_file(folder: Path, split: str) -> Path:
-    """`train.parquet`, or the only file whose name begins so, such as `train_subset.parquet`."""
+def _split_file(folder: Path, split: str, own: str | None = None) -> Path:
+    """`train.parquet`, the file that begins with the task's own name for it, or the only one like `train_subset`."""
     files = [one for one in sorted(folder.iterdir()) if one.suffix in SUFFIXES]
-    exact = [one for one in files if one.stem == split]
-    alike = exact or [one for one in files if one.stem.startswith(f"{split}_")]
-    if not alike:
-        held = ", ".join(one.name for one in files) or "no table"
+    found = [one for one in files if own not in (None, split) and one.stem.startswith(str(own))]
+    found = found or [one for one in files if one.stem == split]
+    found = found or [one for one in files if one.stem.startswith(f"{split}_")]
+    held = ", ".join(one.name for one in files) or "no table"
+    if not found:
         raise DataProblem(f"the folder {folder} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
-    return alike[0]
+    if len(found) > 1:
+        raise DataProblem(f"the folder {folder} has several {split} files ({held}); leave one, or call it {split}.*")
+    return found[0]
 
 
 def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -87,6 +103,9 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
         raise DataProblem(f"validation has the labels {', '.join(odd)}, which train has not; expected the same labels")
     if len(ours) < 2:
         raise DataProblem(f"train has one class only ({next(iter(ours))!r}); expected at least two")
+    folded = {str(value).lower().replace(" ", "_") for value in ours}
+    if len(folded) < len(ours):
+        raise DataProblem(f"labels differ only in their spelling: {', '.join(sorted(map(str, ours)))}; make them one")
     if task.names is not None:
         return task.names
     return tuple(str(value) for value in sorted(ours, key=lambda value: (isinstance(value, str), value)))
@@ -95,4 +114,6 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
 def _values(column: pd.Series) -> set[Any]:
     if len(column) and isinstance(column.iloc[0], list | np.ndarray):
         column = pd.Series([tag for tags in column for tag in tags])
+    if column.isna().any():
+        raise DataProblem(f"row {column.index[column.isna()][0]}: the label is missing (NaN); expected a value")
     return {value.item() if isinstance(value, np.generic) else value for value in column.unique()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from headcount.data.batches import collate
@@ -39,9 +40,12 @@ class Settings:
     """Further TrainingArguments, by name."""
 
     def check(self) -> None:
-        for name, least in {"batch": 1, "accumulate": 1, "save_every": 1, "checkpoints": 0}.items():
-            if getattr(self, name) < least:
-                raise InvalidOption(f"got {name}={getattr(self, name)}; expected at least {least}")
+        least = {"batch": 1, "accumulate": 1, "save_every": 1, "checkpoints": 0, "max_length": 8, "decay": 0}
+        for name, smallest in least.items():
+            if getattr(self, name) < smallest:
+                raise InvalidOption(f"got {name}={getattr(self, name)}; expected at least {smallest}")
+        if not 0 <= self.warm_up < 1:
+            raise InvalidOption(f"got warm_up={self.warm_up}; expected a share of the steps, from 0 to below 1")
         for name in ("epochs", "rate"):
             if not getattr(self, name) > 0:
                 raise InvalidOption(f"got {name}={getattr(self, name)}; expected more than 0")
@@ -63,15 +67,47 @@ def checkpoint_steps(count: int, total: int, spacing: str) -> list[int]:
     return sorted({max(1, round(step)) for step in steps})
 
 
+class LikeLengths(Sampler[int]):
+    """An order of the examples in which neighbours are of like length; it depends on the seed and the epoch alone.
+
+    transformers' own sampler draws anew when a training goes on in the middle of an epoch: some examples would come
+    twice, others never.
+    """
+
+    BATCHES = 50
+    """Batches among which lengths are sorted."""
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        self.lengths, self.batch, self.seed, self.epoch = np.asarray(lengths), batch, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        order = rng.permutation(len(self.lengths))
+        size = self.batch * self.BATCHES
+        for start in range(0, len(order), size):
+            part = order[start : start + size]
+            yield from part[np.argsort(-self.lengths[part], kind="stable")].tolist()
+
+
 class RunTrainer(Trainer):  # type: ignore[misc]
     """Stops at once where the loss is not a number: what was saved before stays."""
+
+    def _get_train_sampler(self, *_: Any, **__: Any) -> LikeLengths:
+        lengths = [_length(row) for row in self.train_dataset]
+        return LikeLengths(lengths, self.args.train_batch_size * self.args.gradient_accumulation_steps, self.args.seed)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
         loss: Tensor = super().training_step(*args, **kwargs)
         if not bool(torch.isfinite(loss)):
             raise TrainingDiverged(
                 f"the loss is {float(loss)} at step {self.state.global_step + 1}: lower the learning rate, "
-                f"now {self.args.learning_rate:g}; the last good checkpoint is kept"
+                f"now {self.args.learning_rate:g}; what was saved before is kept in {Path(self.args.output_dir).parent}"
             )
         return loss
 
@@ -98,6 +134,11 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
     new.replace(place)
 
 
+def _length(row: Encoding) -> int:
+    ids = row["input_ids"]
+    return max(map(len, ids)) if ids and isinstance(ids[0], list) else len(ids)
+
+
 def make_trainer(
     model: PreTrainedModel, tokenizer: Any, rows: list[Encoding], folder: Path, settings: Settings, seed: int
 ) -> RunTrainer:
@@ -114,9 +155,12 @@ def make_trainer(
         gradient_accumulation_steps=settings.accumulate, seed=seed, data_seed=seed, save_strategy="steps",
         save_steps=settings.save_every, save_total_limit=1, logging_steps=50, report_to=list(settings.report_to),
         remove_unused_columns=False, disable_tqdm=True, bf16=settings.precision == "bfloat16",
-        fp16=settings.precision == "float16", train_sampling_strategy="group_by_length",
+        fp16=settings.precision == "float16",
         dataloader_pin_memory=torch.cuda.is_available(), use_cpu=model.device.type == "cpu", **settings.more,
     )  # fmt: skip
-    trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
+    try:
+        trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
+    except (ValueError, ImportError, RuntimeError) as error:
+        raise InvalidOption(f"the Trainer refuses these options: {str(error).splitlines()[0]}") from error
     trainer.remove_callback(PrinterCallback)  # a line for every report; trackers get them too
     return trainer

@@ -1,0 +1,256 @@
+"""How texts become results: options that cannot be, batches of the tokens asked for, every value in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import headcount as hc
+from headcount.errors import InvalidOption, StudyProblem
+from headcount.measures import passes
+from headcount.measures.compare import compare
+from headcount.measures.contract import Measure, Setting, Values
+from headcount.measures.measure import measure
+from headcount.measures.passes import collect, prepare
+from headcount.trace.wiring import Place
+from tests.measures.planted import PAIRS, SENTENCES
+from tests.measures.test_measure import same
+from tests.measures.tiny import causal, masked, translator
+
+TEXTS = pd.DataFrame({"text": SENTENCES})
+BOTH = pd.DataFrame({"source": SENTENCES[:5], "target": SENTENCES[5:]})
+
+
+@pytest.fixture(scope="module")
+def bert() -> Any:
+    return masked()
+
+
+class Batches:
+    """The widths of every batch that a model runs on: of all its token inputs, side by side."""
+
+    def __init__(self, model: Any) -> None:
+        self.shapes: list[tuple[int, int]] = []
+        self.real: list[int] = []
+        self.keys: set[str] = set()
+        self.handle = model.register_forward_pre_hook(self, with_kwargs=True)
+
+    def __call__(self, model: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        ids = [kwargs[name] for name in ("input_ids", "decoder_input_ids") if name in kwargs]
+        self.shapes.append((len(ids[0]), max(one.shape[1] for one in ids)))
+        self.keys |= set(kwargs)
+        mask = kwargs.get("attention_mask", torch.ones_like(ids[0]))
+        self.real += mask.sum(1).tolist()
+
+
+@pytest.mark.parametrize("option", ["limit", "batch_tokens", "max_length"])
+@pytest.mark.parametrize("number", [0, -1, -100])
+def test_options_below_1(bert: Any, tmp_path: Path, option: str, number: int) -> None:
+    for out in (None, tmp_path / "study"):
+        with pytest.raises(InvalidOption) as error:
+            prepare(*bert, TEXTS, **{option: number}, out=out)
+        assert str(error.value) == f"got {option}={number}; expected at least 1"
+    assert not (tmp_path / "study").exists()
+
+
+def test_options_of_1(bert: Any) -> None:
+    task = prepare(*bert, TEXTS, limit=1, batch_tokens=1, max_length=3)
+    assert (len(task.inputs.ids), task.tokens, task.inputs.limit) == (1, 1, 3)
+    with pytest.raises(InvalidOption, match="got room for 1 tokens, which leaves none for the text"):
+        prepare(*bert, TEXTS, max_length=1)
+    assert len(prepare(*bert, TEXTS, limit=1000).inputs.ids) == 10
+
+
+def test_what_can_be_asked(bert: Any) -> None:
+    model, tokenizer = bert
+    setting = prepare(model, tokenizer, TEXTS).setting
+    assert (setting.pairs, setting.annotated, setting.language) == (False, False, "masked")
+    assert (setting.layers, setting.width) == ({"encoder": 2}, 4)
+    assert {"cls", "sep"} <= set(setting.classes)
+    assert prepare(model.bert, tokenizer, TEXTS).setting.language is None
+    pairs = pd.DataFrame(PAIRS, columns=["one", "two"])
+    assert prepare(model, tokenizer, pairs, text=("one", "two")).setting.pairs
+    assert not prepare(model, tokenizer, pairs, text="two").setting.pairs
+    assert prepare(model, tokenizer, pairs, text="two").inputs.texts == [second for _, second in PAIRS]
+    assert prepare(*causal(), TEXTS).setting.language == "causal"
+    both = prepare(*translator(), BOTH).setting
+    assert (both.layers, both.width) == ({"encoder": 3, "decoder": 2, "cross": 2}, 4)
+
+
+def test_without_a_mask_token_nothing_can_be_masked() -> None:
+    model, tokenizer = masked()
+    tokenizer.mask_token = None
+    assert prepare(model, tokenizer, TEXTS).setting.language is None
+
+
+def test_tokens_of_a_batch_by_default(bert: Any) -> None:
+    assert prepare(*bert, TEXTS).tokens == passes.CPU_TOKENS
+    assert prepare(*bert, TEXTS, batch_tokens=77).tokens == 77
+
+
+@pytest.mark.parametrize("tokens", [1, 20, 60, 150, 100_000])
+@pytest.mark.parametrize("kind", ["masked", "causal", "translator"])
+def test_batches_hold_at_most_the_tokens_asked_for(kind: str, tokens: int) -> None:
+    model, tokenizer = {"masked": masked, "causal": causal, "translator": translator}[kind]()
+    data = BOTH if kind == "translator" else TEXTS
+    watched = Batches(model)
+    measure(model, tokenizer, data, only="entropy", batch_tokens=tokens)
+    assert all(rows * width <= tokens or rows == 1 for rows, width in watched.shapes)
+    assert sum(rows for rows, _ in watched.shapes) == len(data)
+    texts = data["source"] if kind == "translator" else data["text"]
+    assert sorted(watched.real) == sorted(len(tokenizer(text)["input_ids"]) for text in texts)
+    assert "labels" not in watched.keys
+    if tokens == 1:
+        assert len(watched.shapes) == len(data)
+    elif tokens == 100_000:
+        assert len(watched.shapes) == 1
+    elif tokens == 60:
+        assert 1 < len(watched.shapes) < len(data)
+
+
+@pytest.mark.parametrize("which", ["measure", "compare"])
+def test_both_models_and_all_passes_keep_to_it(which: str) -> None:
+    model, tokenizer = masked()
+    other = masked()[0]
+    watched = [Batches(model), Batches(other)]
+    if which == "measure":
+        measure(model, tokenizer, TEXTS, only="entropy,gradients", batch_tokens=70)
+        watched.pop()
+    else:
+        compare(model, other, tokenizer, TEXTS, batch_tokens=70)
+        assert watched[0].shapes == watched[1].shapes
+    for one in watched:
+        assert one.shapes
+        assert all(rows * width <= 70 or rows == 1 for rows, width in one.shapes)
+
+
+@pytest.mark.parametrize("tokens", [1, 33, 100_000])
+def test_the_result_does_not_depend_on_batches(tokens: int) -> None:
+    for model, data in ((causal(), TEXTS), (translator(), BOTH)):
+        only = "entropy,spread,special,contribution,gradients"
+        found, expected = (measure(*model, data, only=only, batch_tokens=number) for number in (tokens, 200))
+        same(found, expected, atol=5e-5)
+
+
+def test_the_result_does_not_depend_on_units(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = measure(*bert, TEXTS, only="entropy,gradients")
+    monkeypatch.setattr(passes, "UNIT", 4)
+    told: list[tuple[float, float]] = []
+    found = measure(*bert, TEXTS, only="entropy", progress=lambda *at: told.append(at))
+    assert told == [(0, 10), (4, 10), (8, 10), (10, 10)]
+    np.testing.assert_allclose(found["entropy"]["values_entropy"], expected["entropy"]["values_entropy"], atol=1e-5)
+
+
+class Numbers(Measure):
+    """Says which text, stack, layer and head it was asked about."""
+
+    name, summary, paper = "numbers", "which one", "none"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"one": (), "many": ("part",)}
+
+    def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
+        return {"part": ["a", "b", "c"]}
+
+
+def _number(text: Any, stack: int, layer: int, head: Any) -> Any:
+    return text * 1000 + stack * 100 + layer * 10 + head
+
+
+def say_numbers(task: Any) -> Any:
+    stacks = list(task.anatomy.stacks)
+
+    def run(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+        found: dict[Place, Values] = {}
+        for block in task.anatomy:
+            heads = torch.tensor(block.heads)[None]
+            texts = torch.tensor(task.inputs.ids[numbers])[:, None]
+            one = _number(texts, stacks.index(block.stack), block.layer, heads).float()
+            found[block.stack, block.layer] = {"one": one, "many": one[..., None] + torch.tensor([0.0, 0.25, 0.5])}
+        return {"numbers": found}
+
+    return run
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("limit", [None, 3])
+def test_every_value_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bool, limit: int | None
+) -> None:
+    """Whatever the order of the texts by length, units and batches; NaN where a stack has no such head."""
+    monkeypatch.setattr(passes, "UNIT", 2)
+    task = prepare(*translator(), BOTH, limit=limit, batch_tokens=30, out=tmp_path / "study" if stored else None)
+    rows = np.arange(len(task.inputs.ids))
+    found = collect(task, [Numbers()], rows, say_numbers(task))["numbers"]
+    assert found["example"].values.tolist() == task.inputs.ids.tolist()
+    assert found["stack"].values.tolist() == ["encoder", "decoder", "cross"]
+    checked = 0
+    for text in found["example"].values:
+        for place, stack in enumerate(["encoder", "decoder", "cross"]):
+            for layer in range(3):
+                for head in range(4):
+                    at = {"example": text, "stack": stack, "layer": layer, "head": head}
+                    there = stack == "encoder" or (layer < 2 and head < 2)
+                    expected = _number(text, place, layer, head) if there else np.nan
+                    np.testing.assert_equal(float(found["values_one"].sel(at)), expected)
+                    np.testing.assert_equal(float(found["values_many"].sel(at | {"part": "b"})), expected + 0.25)
+                    checked += there
+    assert checked == len(rows) * (12 + 4 + 4)
+    means = found["one"].sel(stack="cross").values
+    np.testing.assert_allclose(means[:2, :2], _number(task.inputs.ids.mean(), 2, np.arange(2)[:, None], np.arange(2)))
+
+
+def test_some_of_the_texts(bert: Any) -> None:
+    task = prepare(*bert, TEXTS)
+    found = collect(task, [Numbers()], np.array([2, 7]), say_numbers(task))["numbers"]
+    assert found["example"].values.tolist() == [2, 7]
+    assert found["values_one"].values[:, 0, 1, 3].tolist() == [2013, 7013]
+
+
+def test_what_a_result_is_known_by(bert: Any, tmp_path: Path) -> None:
+    task = prepare(*bert, TEXTS, out=tmp_path / "study")
+    rows, run = np.arange(10), say_numbers(task)
+
+    def again(group: str, further: dict[str, Any] | None) -> Any:
+        return collect(task, [Numbers()], rows, run, group, further=further)["numbers"]
+
+    first = again("mine", {"other": "x"})
+    assert first.attrs["other"] == "x"
+    assert again("mine", {"other": "x"}).equals(first)
+    with pytest.raises(StudyProblem, match="other: 'x' -> 'y'"):
+        again("mine", {"other": "y"})
+    again("yours", None)
+    assert set(hc.open_study(tmp_path / "study").children) == {"mine", "yours"}
+
+
+@pytest.mark.parametrize("context", ["ablated", "gated"])
+@pytest.mark.parametrize("verb", ["prepare", "measure", "compare"])
+def test_a_changed_model_goes_into_no_study(bert: Any, tmp_path: Path, context: str, verb: str) -> None:
+    model, tokenizer = bert
+    entered = hc.ablated(model, "L0H1") if context == "ablated" else hc.gated(model, torch.ones(2, 4))
+    with entered:
+        with pytest.raises(InvalidOption, match="inside ablated or gated") as error:
+            if verb == "prepare":
+                prepare(model, tokenizer, TEXTS, out=tmp_path / "study")
+            elif verb == "measure":
+                measure(model, tokenizer, TEXTS, only="entropy", out=tmp_path / "study")
+            else:
+                compare(model, model, tokenizer, TEXTS, out=tmp_path / "study")
+        assert "\n" not in str(error.value)
+        prepare(model, tokenizer, TEXTS)
+    assert not (tmp_path / "study").exists()
+    assert prepare(model, tokenizer, TEXTS, out=tmp_path / "study").out == tmp_path / "study"
+
+
+def test_in_memory_an_ablated_model_is_measured_as_it_is(bert: Any) -> None:
+    model, tokenizer = bert
+    with hc.ablated(model, "L0H1", how="uniform"):
+        found = measure(model, tokenizer, TEXTS, only="entropy")["entropy"]
+    shares = found["share_of_uniform"].values[0]
+    assert shares[0, 1] == pytest.approx(1, abs=1e-5)
+    assert (np.delete(shares[0], 1) < 0.95).all()

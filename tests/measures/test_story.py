@@ -1,0 +1,188 @@
+"""What is told of results, on trees made by hand whose answers are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from headcount.measures.story import LINES, changed_rows, changes, left_out, standing_out, strongest
+
+NAN = np.nan
+
+
+def dataset(stacks: str = "encoder", extra: dict[str, list[str]] | None = None, **values: Any) -> xr.Dataset:
+    """Variables [stack, layer, head, ...] with intervals 0.1 below and 0.2 above, or as given."""
+    dims = ("stack", "layer", "head", *(extra or {}))
+    arrays = {}
+    for name, given in values.items():
+        array = np.asarray(given, dtype=float)
+        arrays[name] = (dims, array)
+        for end, shift in (("low", -0.1), ("high", 0.2)):
+            if f"{name}_{end}" not in values and not name.endswith(("_low", "_high")):
+                arrays[f"{name}_{end}"] = (dims, array + shift)
+    first = next(iter(arrays.values()))[1]
+    coords = {"stack": stacks.split(), "layer": range(first.shape[1]), "head": range(first.shape[2]), **(extra or {})}
+    return xr.Dataset(arrays, coords={name: list(values) for name, values in coords.items()})
+
+
+def tree(attrs: dict[str, Any] | None = None, **found: xr.Dataset) -> xr.DataTree:
+    made = xr.DataTree.from_dict(found)
+    made.attrs = attrs or {}
+    return made
+
+
+ONE = [[[0.1, 0.5], [0.7, -0.3], [0.2, NAN]]]
+TWO = [[[0.1, 0.2], [0.3, NAN]], [[0.4, 0.9], [NAN, NAN]]]
+
+
+def test_the_strongest_head() -> None:
+    one = dataset(x=ONE)
+    assert strongest(one, "x", {}) == ("L1H0", "0.700 [0.600, 0.900]")
+    assert strongest(one, "x", {}, smallest=True) == ("L1H1", "-0.300 [-0.400, -0.100]")
+
+
+def test_the_strongest_head_of_several_stacks() -> None:
+    two = dataset("encoder cross", x=TWO)
+    assert strongest(two, "x", {}) == ("cross.L0H1", "0.900 [0.800, 1.100]")
+    assert strongest(two, "x", {}, smallest=True) == ("encoder.L0H0", "0.100 [0.000, 0.300]")
+    negative = dataset("encoder cross", x=-np.array(TWO))
+    assert strongest(negative, "x", {}) == ("encoder.L0H0", "-0.100 [-0.200, 0.100]")
+    assert strongest(negative, "x", {}, smallest=True)[0] == "cross.L0H1"
+
+
+def test_the_strongest_head_along_a_choice() -> None:
+    link = ["verb to subject", "pronoun to noun"]
+    both = dataset(extra={"link": link}, gain=[[[[0.1, 0.8], [0.6, 0.2]]]])
+    assert strongest(both, "gain", {"link": link[0]}) == ("L0H1", "0.600 [0.500, 0.800]")
+    assert strongest(both, "gain", {"link": link[1]}) == ("L0H0", "0.800 [0.700, 1.000]")
+
+
+def test_the_order_of_the_dimensions_does_not_matter() -> None:
+    turned = dataset("encoder cross", x=TWO).transpose("head", "layer", "stack")
+    assert strongest(turned, "x", {})[0] == "cross.L0H1"
+
+
+def test_heads_that_are_numbered_from_0_in_a_chosen_stack() -> None:
+    two = dataset("encoder cross", x=TWO)
+    assert strongest(two.sel(stack=["cross"]), "x", {})[0] == "L0H1"
+
+
+def test_standing_out() -> None:
+    link = ["verb to subject", "pronoun to noun"]
+    found = tree(
+        links=dataset(extra={"link": link}, gain=[[[[0.3, NAN], [0.1, NAN]]]]),
+        position=dataset(previous=[[[0.2, 0.9, 0.4]]], next=[[[NAN, NAN, NAN]]]),
+        entropy=dataset(entropy=[[[1.0, 3.0, NAN]]]),
+        nonsense=dataset(previous=[[[1.0]]]),
+    )
+    assert standing_out(found) == [
+        ("looks at the previous token", "L0H1", "0.900 [0.800, 1.100]", "0.400"),
+        ("is broadest (entropy in nats)", "L0H1", "3.000 [2.900, 3.200]", "2.000"),
+        ("verb to subject (over its offset)", "L0H0", "0.300 [0.200, 0.500]", "0.200"),
+    ]
+    assert standing_out(tree()) == []
+
+
+def test_every_line_can_be_told() -> None:
+    """Each one is about a variable that its measure has."""
+    from headcount.measures.catalogue import MEASURES
+    from headcount.measures.contract import Setting
+
+    setting = Setting(("cls", "sep", "punctuation", "noun", "verb", "pronoun"), True, True, "masked", {"encoder": 2}, 4)
+    for name, variable, choice, _ in LINES:
+        dims = MEASURES[name].variables(setting)[variable]
+        assert dims == tuple(choice)
+        for dim, value in choice.items():
+            assert value in MEASURES[name].coords(setting)[dim]
+    assert len({said for *_, said in LINES}) == len(LINES)
+
+
+def test_left_out() -> None:
+    distances = xr.Dataset(
+        {"p": ("stack", [0.001, NAN, 0.5]), "within_layers": ("stack", [0.25, NAN, 0.1]),
+         "between_layers": ("stack", [0.5, NAN, 0.2])},
+        coords={"stack": ["encoder", "decoder", "cross"]},
+    )  # fmt: skip
+    attrs = {"cut": 3, "texts": 9, "left_out": {"sentences": "the texts are no pairs", "links": "no trees"}}
+    assert left_out(tree(attrs, distances=distances)) == [
+        "3 texts were longer than the model takes and were cut.",
+        "Heads of one layer are 0.250 nats apart, heads of different layers 0.500 (encoder, p = 0.001).",
+        "Heads of one layer are 0.100 nats apart, heads of different layers 0.200 (cross, p = 0.5).",
+        "sentences was left out: the texts are no pairs.",
+        "links was left out: no trees.",
+    ]
+    assert left_out(tree({"cut": 0, "left_out": {}})) == []
+
+
+def test_changes() -> None:
+    maps = [[[0.9, 0.8], [0.3, 0.7], [1.0, 1.0], [0.6, 0.2]]]
+    assert changes(tree(cosine=dataset(maps=maps))) == [
+        "The maps changed most in the layers L3 0.400, L1 0.500, L0 0.850 (mean cosine, encoder; 1 is unchanged).",
+        "The head whose maps changed most is L3H1: 0.200 [0.100, 0.400]; the median head: 0.750.",
+    ]
+
+
+def test_changes_where_heads_are_absent() -> None:
+    """A head that is not there has not changed, and does not count in the mean of its layer."""
+    lines = changes(tree(cosine=dataset(maps=[[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]])))
+    assert "layers L1 0.400, L2 0.700, L0 0.900 (" in lines[0]
+    assert "is L1H1: 0.100 [0.000, 0.300]; the median head: 0.700." in lines[1]
+
+
+def test_changes_of_several_stacks() -> None:
+    maps = [[[0.9, 0.8], [0.5, 0.7]], [[0.2, 0.4], [1.0, 1.0]]]
+    lines = changes(tree(cosine=dataset("encoder cross", maps=maps)))
+    assert len(lines) == 4
+    assert "layers L1 0.600, L0 0.850 (mean cosine, encoder;" in lines[0]
+    assert "L1H0: 0.500 [0.400, 0.700]; the median head: 0.750." in lines[1]
+    assert "layers L0 0.300, L1 1.000 (mean cosine, cross;" in lines[2]
+    assert "L0H0: 0.200 [0.100, 0.400]; the median head: 0.700." in lines[3]
+
+
+@pytest.mark.xfail(strict=True, reason="a stack with fewer layers than another is told of layers it does not have")
+def test_layers_that_a_stack_does_not_have_have_not_changed() -> None:
+    maps = [[[0.9], [0.8], [0.7]], [[0.6], [0.5], [NAN]]]
+    assert "nan" not in " ".join(changes(tree(cosine=dataset("encoder decoder", maps=maps))))
+
+
+@pytest.mark.xfail(strict=True, reason="one head in two stacks has one name: the stack is dropped by sel(stack=[...])")
+def test_heads_of_several_stacks_are_named_with_their_stack() -> None:
+    lines = changes(tree(cosine=dataset("encoder cross", maps=[[[0.9, 0.8]], [[0.2, 0.4]]])))
+    assert "encoder.L0H1" in lines[1]
+    assert "cross.L0H0" in lines[3]
+
+
+def test_changed_rows() -> None:
+    link = ["verb to subject", "pronoun to noun"]
+    found = tree(
+        cosine=dataset(maps=[[[0.9, 0.8]]]),
+        position=dataset(previous=[[[0.3, 0.05, -0.15, -0.7, NAN, 0.11]]]),  # low > 0: two; high < 0: one
+        links=dataset(extra={"link": link}, gain=[[[[0.5, -0.5], [0.4, -0.6]]]]),
+    )
+    assert changed_rows(found) == [
+        ("position: previous", "2", "1", "L0H0 +0.300", "L0H3 -0.700"),
+        ("links: gain verb to subject", "2", "0", "L0H0 +0.500", "L0H1 +0.400"),
+        ("links: gain pronoun to noun", "0", "2", "L0H0 -0.500", "L0H1 -0.600"),
+    ]
+
+
+def test_changed_rows_of_several_stacks() -> None:
+    rows = changed_rows(tree(special=dataset("encoder cross", cls=TWO, sep=-np.array(TWO))))
+    assert rows == [
+        ("special: cls", "4", "0", "cross.L0H1 +0.900", "encoder.L0H0 +0.100"),
+        ("special: sep", "0", "3", "encoder.L0H0 -0.100", "cross.L0H1 -0.900"),
+    ]
+
+
+def test_an_interval_that_ends_at_0_is_no_change() -> None:
+    entropy = dataset(entropy=[[[0.1, -0.2, 0.0]]], entropy_low=[[[0.0, -0.3, 0.0]]], entropy_high=[[[0.2, 0.0, 0.0]]])
+    assert changed_rows(tree(entropy=entropy)) == [("entropy: entropy", "0", "0", "L0H0 +0.100", "L0H1 -0.200")]
+
+
+@pytest.mark.xfail(strict=True, reason="changed_rows does not leave out what is NaN for all heads: L0H0 +nan")
+def test_what_no_text_answers_is_no_row() -> None:
+    found = tree(repeated=dataset(gain=[[[NAN, NAN]]]), entropy=dataset(entropy=[[[0.5, 0.4]]]))
+    assert [row[0] for row in changed_rows(found)] == ["entropy: entropy"]
