@@ -100,7 +100,6 @@ def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None
             assert row[column] == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="cli/table.py: pandas warns of a fragmented frame, on stderr for people")
 def test_a_table_warns_of_nothing(bundled: tuple[Path, str], tmp_path: Path) -> None:
     assert main(["table", str(bundled[0]), "-o", str(tmp_path / "heads.csv")]) == 0
 
@@ -130,7 +129,6 @@ def test_the_same_model_twice(place: Path, capsys: pytest.CaptureFixture[str], m
     assert all([cell.strip() for cell in line.split("│")[2:4]] == ["0", "0"] for line in lines)
 
 
-@pytest.mark.xfail(strict=True, reason="story.changed_rows has no test for NaN: a row of L0H0 +nan")
 def test_what_no_text_answers_is_left_out(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No word stands in both texts."""
     pd.DataFrame({"sentence1": ["so good"], "sentence2": ["it is"]}).to_csv(tmp_path / "pairs.csv", index=False)

@@ -24,7 +24,13 @@ def test_the_demo_needs_no_network(
     monkeypatch.setattr(demo_module, "QUICK_PAIRS", 8)
     assert main(["demo", "--quick", "--out", str(tmp_path / "study")]) == 0
     shown = capsys.readouterr().out
-    assert "What was found on 8 pairs" in shown
+    assert "on 8 pairs" in shown
+    assert "What heads look at" in shown
+    assert "What fine-tuning changed" in shown
     assert "Baseline accuracy" in shown
     assert "The layer that is needed most" in shown
-    assert set(hc.open_study(tmp_path / "study")["sweep"].children) == {"head-uniform", "layer-uniform"}
+    study = hc.open_study(tmp_path / "study")
+    assert set(study["sweep"].children) == {"head-uniform", "layer-uniform"}
+    assert {"entropy", "position", "links@pretrained"} <= set(study["measures"].children)
+    assert "cosine" in study["compare"].children
+    assert len(study["maps"].children) == 2

@@ -87,7 +87,6 @@ def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None
             assert row[column] == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="cli/table.py: pandas warns of a fragmented frame, on stderr for people")
 def test_a_table_warns_of_nothing(bundled: tuple[Path, str], tmp_path: Path) -> None:
     assert main(["table", str(bundled[0]), "-o", str(tmp_path / "heads.csv")]) == 0
 
@@ -131,11 +130,11 @@ def test_what_is_left_out_is_said(
 
 
 def test_json_is_what_the_library_finds(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(place, "--json", "--limit", "3", "--seed", "2")) == 0
+    assert main(words(place, "--json", "--limit", "3", "--seed", "1")) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     model, tokenizer = hc.load(place / "model")
-    expected = measure(model, tokenizer, place / "texts.csv", limit=3, seed=2)
+    expected = measure(model, tokenizer, place / "texts.csv", limit=3, seed=1)
     assert found["attributes"] == expected.attrs
     assert set(found["measures"]) == set(expected.children)
     assert found["measures"].pop("distances") == []  # all heads are alike, and have no place on a map
@@ -263,13 +262,11 @@ def test_a_folder_that_is_no_study(place: Path, tmp_path: Path, capsys: pytest.C
     assert "is a file" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(strict=True, reason="rich takes [draft] for markup, and the printed path is not the one given")
 def test_brackets_in_the_name_of_a_study(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(place, "--only", "entropy", "--out", str(tmp_path / "study[draft]"))) == 0
     assert "study[draft]" in capsys.readouterr().out
 
 
-@pytest.mark.xfail(strict=True, reason="rich breaks lines at 80 columns in a pipe: the command cannot be copied")
 def test_the_next_command_is_one_line(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

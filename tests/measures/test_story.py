@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from headcount.measures.story import LINES, changed_rows, changes, left_out, standing_out, strongest
@@ -142,13 +141,11 @@ def test_changes_of_several_stacks() -> None:
     assert "L0H0: 0.200 [0.100, 0.400]; the median head: 0.700." in lines[3]
 
 
-@pytest.mark.xfail(strict=True, reason="a stack with fewer layers than another is told of layers it does not have")
 def test_layers_that_a_stack_does_not_have_have_not_changed() -> None:
     maps = [[[0.9], [0.8], [0.7]], [[0.6], [0.5], [NAN]]]
     assert "nan" not in " ".join(changes(tree(cosine=dataset("encoder decoder", maps=maps))))
 
 
-@pytest.mark.xfail(strict=True, reason="one head in two stacks has one name: the stack is dropped by sel(stack=[...])")
 def test_heads_of_several_stacks_are_named_with_their_stack() -> None:
     lines = changes(tree(cosine=dataset("encoder cross", maps=[[[0.9, 0.8]], [[0.2, 0.4]]])))
     assert "encoder.L0H1" in lines[1]
@@ -182,7 +179,6 @@ def test_an_interval_that_ends_at_0_is_no_change() -> None:
     assert changed_rows(tree(entropy=entropy)) == [("entropy: entropy", "0", "0", "L0H0 +0.100", "L0H1 -0.200")]
 
 
-@pytest.mark.xfail(strict=True, reason="changed_rows does not leave out what is NaN for all heads: L0H0 +nan")
 def test_what_no_text_answers_is_no_row() -> None:
     found = tree(repeated=dataset(gain=[[[NAN, NAN]]]), entropy=dataset(entropy=[[[0.5, 0.4]]]))
     assert [row[0] for row in changed_rows(found)] == ["entropy: entropy"]

@@ -68,12 +68,7 @@ def test_the_target_is_left_as_it_is(name: str) -> None:
     "head",
     [
         "AutoModel",
-        pytest.param(
-            "AutoModelForSeq2SeqLM",
-            marks=pytest.mark.xfail(
-                strict=True, raises=(TypeError, ValueError), reason="transformers' own error comes through"
-            ),
-        ),
+        "AutoModelForSeq2SeqLM",
     ],
 )
 @pytest.mark.parametrize("name", ["bart", "t5"])  # Marian's config does not allow it

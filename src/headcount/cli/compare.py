@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Seed, Trust, find_data, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
 
 
 def compare(
@@ -64,4 +64,4 @@ def compare(
     for line in changes(found):
         console.print(line)
     if out is not None:
-        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")
+        say_saved(console, out)

@@ -34,7 +34,7 @@ def demo(
 
     from headcount.ablation.sweep import sweep
     from headcount.cli.heads import heads_table
-    from headcount.cli.options import load_model_and_tokenizer
+    from headcount.cli.options import load_model_and_tokenizer, say_saved
     from headcount.measures.compare import compare
     from headcount.measures.maps import take_maps
     from headcount.measures.measure import measure
@@ -75,7 +75,8 @@ def demo(
         take_maps(model, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out)
     for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
-    console.print(f"The study is in {out} ({time.perf_counter() - start:.0f} s). Next: headcount table {out} --to csv")
+    console.print(f"That took {time.perf_counter() - start:.0f} s.")
+    say_saved(console, out)
 
 
 def first_pairs(count: int | None) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def measure(
     for line in tell(found):
         console.print(line)
     if out is not None:
-        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")
+        say_saved(console, out)
 
 
 def explain() -> Any:

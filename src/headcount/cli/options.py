@@ -9,6 +9,9 @@ from cyclopts import Parameter
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
     from transformers import PreTrainedModel
 
 Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
@@ -71,3 +74,8 @@ def find_data(name: str) -> str:
     if asked not in known:
         raise InvalidOption(f"got the data {name!r}; expected bundled:pairs, bundled:sentences or a file")
     return str(known[asked]())
+
+
+def say_saved(console: Console, out: Path) -> None:
+    """Where the result is, and what to do next: on one line, so that it can be copied, with the path as it is."""
+    console.print(f"Saved in {out}. Next: headcount table {out} --to csv", markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_for_task
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,7 +124,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     for sentence in tell(result, result.attrs["higher_is_better"]):
         console.print(sentence)
     if out is not None:
-        console.print(f"Saved in {out}. Next: headcount table {out} --to csv")
+        say_saved(console, out)
 
 
 def as_json(result: xr.Dataset) -> dict[str, Any]:

@@ -75,12 +75,15 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
             f"{study} has no complete result{'' if group is None else f' {group}'}; "
             "run headcount sweep or headcount measure first"
         )
-    parts = [as_table(tree[name].to_dataset()).assign(result=name) for name in names if name.startswith("sweep/")]
+    parts = [
+        as_table(tree[name].to_dataset()).copy().assign(result=name) for name in names if name.startswith("sweep/")
+    ]
     for kind in MERGED:
         found = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
         if found:
-            parts.append(_side_by_side(found).assign(result=kind))
+            parts.append(_side_by_side(found).copy().assign(result=kind))
     whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    whole = whole.copy()
     return whole[["result", *[column for column in whole if column != "result"]]]
 
 
@@ -93,7 +96,7 @@ def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
     keys = ["stack", "layer", "head"]
     parts = [part.set_index(keys).add_prefix(f"{name.split('/', 1)[1]}.") for name, part in tables.items()]
-    return pd.concat(parts, axis=1).reset_index()
+    return pd.concat(parts, axis=1).copy().reset_index()  # many columns: copied, they lie together
 
 
 def strongest(result: xr.Dataset, most: int = 10) -> Table:

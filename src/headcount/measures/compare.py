@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.data.encode import longest_input
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Seen, Setting, Values
 from headcount.measures.inputs import Data
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
+from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import Place
+from headcount.trace.wiring import Place, check_untouched
 
 MOST = 1000
 """Texts at most, as in the paper."""
@@ -75,8 +78,12 @@ def compare(
     measure, `other` minus `model`, with a paired interval. The models must have the same heads and read the same
     tokens. At most 1000 texts by default.
     """
+    if out is not None:
+        check_untouched(other)
+    # Texts that both can read.
+    longest = min(longest_input(other, tokenizer), max_length or longest_input(other, tokenizer))
     task = prepare(
-        model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, batch_tokens=batch_tokens,
+        model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=longest, batch_tokens=batch_tokens,
         out=out, name=name, progress=progress,
     )  # fmt: skip
     second = _check_alike(task, other)
@@ -95,8 +102,6 @@ def compare(
 
 
 def _check_alike(task: Task, other: PreTrainedModel) -> Any:
-    from headcount.models.anatomy import read_anatomy
-
     anatomy = read_anatomy(other)
     ours, theirs = task.anatomy.layout, anatomy.layout
     if ours != theirs:
@@ -105,6 +110,11 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
         raise InvalidOption(
             f"the models differ in their heads: layers and heads {counts[0]} and {counts[1]}; expected two of one shape"
         )
+    sizes = [{block.head_size for block in one} for one in (task.anatomy, anatomy)]
+    if sizes[0] != sizes[1]:
+        raise InvalidOption(f"the models differ in the size of their heads: {sizes[0]} and {sizes[1]}")
+    if task.inputs.pairs and getattr(other.config, "type_vocab_size", 0) < 2:
+        raise InvalidOption(f"got pairs of texts, but {type(other).__name__} has no segments; give one text column")
     if task.model.config.vocab_size != other.config.vocab_size:
         raise InvalidOption(
             f"the models differ in their vocabularies: {task.model.config.vocab_size} and {other.config.vocab_size} "
@@ -151,5 +161,6 @@ def _parts(seen: Seen) -> tuple[Tensor, Tensor]:
 
 def _cosine(one: Tensor, other: Tensor) -> Tensor:
     one, other = one.flatten(2), other.flatten(2)
-    lengths: Tensor = (one.norm(dim=-1) * other.norm(dim=-1)).clamp(min=1e-12)
-    return (one * other).sum(-1) / lengths
+    lengths: Tensor = one.norm(dim=-1) * other.norm(dim=-1)
+    # A head that gives nothing has no direction.
+    return torch.where(lengths > 0, (one * other).sum(-1) / lengths.clamp(min=1e-30), float("nan"))

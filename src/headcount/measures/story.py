@@ -31,14 +31,16 @@ LINES: list[tuple[str, str, dict[str, Any], str]] = [
 """Measure, variable, choice along further dimensions, and what the largest value says of a head."""
 
 
-def strongest(dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False) -> tuple[str, str]:
+def strongest(
+    dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False, stacked: bool = False
+) -> tuple[str, str]:
     """The head with the largest value, spelled, and the value with its interval."""
     arrays = [dataset[name].sel(choice) if choice else dataset[name]
               for name in (variable, f"{variable}_low", f"{variable}_high")]  # fmt: skip
     values = arrays[0].transpose(*HEAD_DIMS).values
     filled = np.where(np.isnan(values), -np.inf, -values if smallest else values)
     place = np.unravel_index(int(filled.argmax()), filled.shape)
-    stack = "" if len(dataset["stack"]) == 1 else f"{dataset['stack'].values[place[0]]}."
+    stack = "" if len(dataset["stack"]) == 1 and not stacked else f"{dataset['stack'].values[place[0]]}."
     value, low, high = (float(array.transpose(*HEAD_DIMS).values[place]) for array in arrays)
     return f"{stack}L{place[1]}H{place[2]}", f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
@@ -64,9 +66,9 @@ def changes(found: xr.DataTree) -> list[str]:
     for stack in cosine["stack"].values:
         one = cosine.sel(stack=[stack])
         by_layer = one["maps"].mean("head").values[0]
-        order = np.argsort(np.where(np.isnan(by_layer), np.inf, by_layer))
+        order = [layer for layer in np.argsort(by_layer) if np.isfinite(by_layer[layer])]
         means = ", ".join(f"L{layer} {by_layer[layer]:.3f}" for layer in order[:3])
-        head, value = strongest(one, "maps", {}, smallest=True)
+        head, value = strongest(one, "maps", {}, smallest=True, stacked=len(cosine["stack"]) > 1)
         median = float(one["maps"].median())
         lines.append(f"The maps changed most in the layers {means} (mean cosine, {stack}; 1 is unchanged).")
         lines.append(f"The head whose maps changed most is {head}: {value}; the median head: {median:.3f}.")
@@ -81,6 +83,8 @@ def changed_rows(found: xr.DataTree) -> list[tuple[str, ...]]:
         if node is None or variable not in node.data_vars:
             continue
         dataset = node.to_dataset().sel(choice) if choice else node.to_dataset()
+        if np.isnan(dataset[variable].values).all():
+            continue
         up = int((dataset[f"{variable}_low"].values > 0).sum())
         down = int((dataset[f"{variable}_high"].values < 0).sum())
         ends = [_short(dataset, variable, smallest) for smallest in (False, True)]

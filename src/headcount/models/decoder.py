@@ -10,10 +10,10 @@ from headcount.errors import ModelUnavailable
 
 def decoder_inputs(model: PreTrainedModel, target: list[int]) -> list[int]:
     """The target moved on by the start token, as the model itself moves its labels."""
-    if hasattr(model, "prepare_decoder_input_ids_from_labels"):
-        moved: list[int] = model.prepare_decoder_input_ids_from_labels(labels=torch.tensor([target]))[0].tolist()
-        return moved
     start = getattr(model.config, "decoder_start_token_id", None)
     if start is None:
         raise ModelUnavailable(f"the config of {type(model).__name__} has no decoder_start_token_id; set it")
+    if hasattr(model, "prepare_decoder_input_ids_from_labels"):
+        moved: list[int] = model.prepare_decoder_input_ids_from_labels(labels=torch.tensor([target]))[0].tolist()
+        return moved
     return [start, *target[:-1]]
