@@ -33,6 +33,9 @@ def measure(
     text: Annotated[
         tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
     ] = None,
+    spacy: Annotated[
+        str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
+    ] = None,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -73,7 +76,7 @@ def measure(
         found = run(
             loaded, tokenizer, find_data(data), only=None if only is None else [only], text=text, limit=limit,
             seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
-            distance_examples=distance_examples, progress=progress,
+            distance_examples=distance_examples, spacy=spacy, progress=progress,
         )  # fmt: skip
     if json_:
         print(json.dumps(as_json(found)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, read_annotated
 from headcount.data.encode import Encoding, longest_input
 from headcount.data.marks import Facts, Kinds, find_facts
+from headcount.data.parse import parse_texts
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.decoder import decoder_inputs
@@ -54,9 +55,12 @@ class Inputs:
 
 def read_inputs(
     data: Data, model: PreTrainedModel, tokenizer: Any, columns: tuple[str, ...] | None, limit: int | None, seed: int,
-    max_length: int | None,
+    max_length: int | None, parser: str | None = None,
 ) -> Inputs:  # fmt: skip
-    """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table."""
+    """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table.
+
+    `parser` is a spaCy pipeline that annotates plain texts.
+    """
     if not getattr(tokenizer, "is_fast", False):
         raise InvalidOption(
             f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
@@ -73,6 +77,12 @@ def read_inputs(
     names = _text_columns(table, columns)
     rows = _some(len(table), limit, seed)
     texts = [_check_texts(table, row, names) for row in rows]
+    if parser is not None:
+        _check_alone(both)
+        if len(names) != 1:
+            raise DataProblem(f"spaCy annotates single texts; got {' and '.join(names)}; give one text column")
+        sentences = parse_texts([text for (text,) in texts], parser)
+        return replace(_from_sentences(sentences, tokenizer, longest, None, seed), ids=rows)
     if both:
         return _translations(texts, rows, tokenizer, longest, model)
     return _plain(texts, rows, tokenizer, longest, model)

@@ -72,6 +72,7 @@ def prepare(
     model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | str | None = None,
     limit: int | None = None, seed: int = 0, max_length: int | None = None, batch_tokens: int | None = None,
     out: str | Path | None = None, name: str | None = None, progress: Progress | None = None,
+    spacy: str | None = None,
 ) -> Task:  # fmt: skip
     """The texts as the model takes them, and what can be asked of them."""
     for option, number in {"limit": limit, "batch_tokens": batch_tokens, "max_length": max_length}.items():
@@ -80,7 +81,8 @@ def prepare(
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
-    inputs = read_inputs(data, model, tokenizer, (text,) if isinstance(text, str) else text, limit, seed, max_length)
+    columns = (text,) if isinstance(text, str) else text
+    inputs = read_inputs(data, model, tokenizer, columns, limit, seed, max_length, spacy)
     layout = anatomy.layout
     language = language_of(model)
     if language == "masked" and tokenizer.mask_token_id is None:
