@@ -291,3 +291,13 @@ def test_one_example_has_no_honest_gain(tokenizer: Any) -> None:
         planted.classifier(), tokenizer, TEXTS.head(1), how="zero", metric=lambda p, t: float(np.mean(p == t))
     )
     assert np.isnan(float(result["honest_gain"]))
+
+
+def test_an_ablated_model_goes_into_no_study(tokenizer: Any, tmp_path: Path) -> None:
+    """A study would hold its numbers under the name of the whole model."""
+    model = random_model()
+    with hc.ablated(model, "L0H0", how="zero"):
+        with pytest.raises(InvalidOption, match="inside ablated"):
+            sweep(model, tokenizer, TEXTS.head(4), out=tmp_path / "study")
+        model(torch.tensor([[1, 2]]))
+    assert not (tmp_path / "study").exists()

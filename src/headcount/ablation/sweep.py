@@ -25,6 +25,7 @@ from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
 from headcount.models.fingerprint import model_fingerprint
 from headcount.trace.modes import evaluating
+from headcount.trace.wiring import check_untouched
 
 Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
@@ -79,6 +80,8 @@ def sweep(
     part = Shard.parse(shard)
     if shard is not None and out is None:
         raise InvalidOption("a shard needs out=, the study folder in which the parts meet")
+    if out is not None:
+        check_untouched(model)
     job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
