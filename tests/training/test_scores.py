@@ -143,3 +143,27 @@ def test_a_split_of_class_names_reaches_the_scores(checkpoint: str, tmp_path: Pa
     for place, table in (("codes", by_code.train), ("words", words)):
         scores.append(score(*prepared(checkpoint, find_task("mrpc"), table, tmp_path / place)))
     assert scores[0] == scores[1]
+
+
+def test_translations_are_generated_and_scored(tmp_path: Path) -> None:
+    sacrebleu = pytest.importorskip("sacrebleu")
+    tokenizer = toy.save_tokenizer(tmp_path)
+    config = tf.BartConfig(
+        vocab_size=len(toy.WORDS), d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=64, pad_token_id=0,
+        bos_token_id=2, eos_token_id=3, decoder_start_token_id=2, forced_eos_token_id=3,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = tf.BartForConditionalGeneration(config).eval()
+    table = pd.DataFrame({"source": ["w1 w2 w3 good", "w4", "up w5 w6 w7 w8"], "target": ["w1 w2", "down w4", "w5 w6"]})
+    examples = read_examples(table, find_task("translation"), None)
+    encodings = encode(examples, tokenizer, 32)
+    found = score(model, tokenizer, examples, encodings)
+    said = []
+    for source in table["source"]:
+        made = model.generate(**tokenizer(source, return_tensors="pt", return_token_type_ids=False), max_new_tokens=62)
+        said.append(tokenizer.decode(made[0], skip_special_tokens=True))
+    expected = sacrebleu.metrics.BLEU().corpus_score(said, [list(table["target"])]).score
+    assert found["bleu"] == pytest.approx(expected)
+    assert found["loss"] > 0
+    assert list(score(model, tokenizer, examples, encodings, generate=False)) == ["loss"]

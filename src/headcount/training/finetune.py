@@ -112,7 +112,8 @@ def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:
     return {
         "task": run.splits.task.name, "init": run.init, "seed": run.seed, "metric": metric,
         "score": result["scores"][metric], **{f"score_{name}": value for name, value in result["scores"].items()},
-        "training_score": result["training_scores"][metric], "failed": result["failed"], "steps": result["steps"],
+        "training_score": result["training_scores"].get(metric, float("nan")), "failed": result["failed"],
+        "steps": result["steps"],
         "seconds": result["seconds"], "model": str(run.folder / "model") if run.init != "none" else run.model,
     }  # fmt: skip
 

@@ -71,7 +71,8 @@ def perform(run: Run) -> dict[str, Any]:
     part = _first(train, MOST_TRAINING)
     found: dict[str, Any] = {
         "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
-        "scores": score(model, tokenizer, *validation), "training_scores": score(model, tokenizer, *part),
+        "scores": score(model, tokenizer, *validation),
+        "training_scores": score(model, tokenizer, *part, generate=False),
         "cut": train[1].cut + validation[1].cut, "versions": versions(), "device": run.device,
     }  # fmt: skip
     found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])

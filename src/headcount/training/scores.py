@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,22 @@ FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
 """What the papers give beside a task's own metric."""
 
 
-def score(model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings: Encodings) -> dict[str, float]:
-    """The task's metric, by name, and those that the papers give beside it. Translations are scored by their loss."""
+def score(
+    model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings: Encodings, generate: bool = True
+) -> dict[str, float]:
+    """The task's metric, by name, and those that the papers give beside it.
+
+    Translations get BLEU or chrF where sacrebleu is installed and texts are to be generated, and their loss.
+    """
     task = examples.task
-    names = ["loss"] if task.metric in GENERATED else [task.metric, *FURTHER.get(task.name, ())]
+    if task.metric in GENERATED:
+        found = {}
+        if generate and find_spec("sacrebleu") is not None:
+            said = translate(model, tokenizer, encodings)
+            found[task.metric] = find_metric(task.metric, task.kind).score({"predictions": said}, examples.labels)
+        outputs = predict(model, tokenizer, task.kind, encodings)
+        return found | {"loss": find_metric("loss", task.kind).score(outputs, examples.labels)}
+    names = [task.metric, *FURTHER.get(task.name, ())]
     outputs = predict(model, tokenizer, task.kind, encodings)
     if "logits" in outputs and not np.isfinite(outputs["logits"]).all():
         return dict.fromkeys(names, float("nan"))
@@ -31,6 +44,26 @@ def score(model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings:
         # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
         labels = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
     return {name: find_metric(name, task.kind).score(outputs, labels) for name in names}
+
+
+def translate(
+    model: PreTrainedModel, tokenizer: Any, encodings: Encodings, tokens: int = 4096, longest: int = 128
+) -> list[str]:
+    """What the model makes of every source, greedily, in the order of the examples."""
+    order = by_length(encodings.lengths)
+    longest = min(longest, (getattr(model.config, "max_position_embeddings", None) or longest + 2) - 2)
+    training, said = model.training, []
+    model.eval()
+    with torch.no_grad():
+        for start, stop in plan_batches(encodings.lengths[order], tokens):
+            batch = collate(
+                [encodings.rows[row] for row in order[start:stop]], tokenizer.pad_token_id or 0, model.device
+            )
+            inputs = {key: batch[key] for key in ("input_ids", "attention_mask") if key in batch}
+            made = model.generate(**inputs, max_new_tokens=longest, num_beams=1, do_sample=False)
+            said += tokenizer.batch_decode(made, skip_special_tokens=True)
+    model.train(training)
+    return [said[place] for place in np.argsort(order)]
 
 
 def predict(model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, tokens: int = 8192) -> Any:
