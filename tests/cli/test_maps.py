@@ -133,7 +133,7 @@ def test_bad_input(
 def test_a_text_too_long_to_keep(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("headcount.measures.maps.MOST_BYTES", 1000)
+    monkeypatch.setattr("headcount.measures.map_plan.MOST_BYTES", 1000)
     assert main(words(folder, "bert", tmp_path / "study", "--text", "good " * 18)) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

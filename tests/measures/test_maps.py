@@ -16,8 +16,9 @@ import zarr
 
 import headcount as hc
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotReached, StudyProblem
-from headcount.measures import maps as module
-from headcount.measures.maps import MOST_BYTES, pack, plan_maps, store_maps, take_maps, unpack
+from headcount.measures import map_plan as module
+from headcount.measures.map_plan import MOST_BYTES, plan_maps
+from headcount.measures.maps import pack, store_maps, take_maps, unpack
 from headcount.models.anatomy import Anatomy
 from headcount.trace.wiring import Wiring
 from tests.contracts.zoo import BY_NAME, tiny
@@ -217,7 +218,8 @@ def test_the_same_name_for_another_text_is_refused(tmp_path: Path) -> None:
 
 def test_stopped_while_it_ran_it_is_taken_again(tmp_path: Path) -> None:
     model, tokenizer = tiny("bert"), words_tokenizer()
-    with mock.patch.object(module, "run_maps", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    stopped = mock.patch("headcount.measures.maps.run_maps", side_effect=KeyboardInterrupt)
+    with stopped, pytest.raises(KeyboardInterrupt):
         take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
     assert not hc.open_study(tmp_path / "study")["maps/one"].attrs["complete"]
     found = take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")

@@ -40,7 +40,8 @@ def maps(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
-    from headcount.measures.maps import plan_maps, store_maps
+    from headcount.measures.map_plan import plan_maps
+    from headcount.measures.maps import store_maps
 
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     plan = plan_maps(loaded, tokenizer, text, pair, max_length)
