@@ -138,3 +138,15 @@ def test_missing_label_column(tmp_path: Path, split: str) -> None:
 def test_the_hub_has_glue_only() -> None:
     with pytest.raises(DataProblem, match="--data"):
         read_splits(find_task("classification"), None)
+
+
+def test_a_file_is_parted_the_same_way_every_time(tmp_path: Path) -> None:
+    table = pd.DataFrame({"sentence": [f"text {n}" for n in range(50)], "label": [n % 2 for n in range(50)]})
+    table.to_parquet(tmp_path / "all.parquet")
+    one, other = (read_splits(find_task("sst2"), tmp_path / "all.parquet") for _ in range(2))
+    assert (len(one.train), len(one.validation)) == (40, 10)
+    assert one.fingerprint == other.fingerprint
+    assert sorted([*one.train["sentence"], *one.validation["sentence"]]) == sorted(table["sentence"])
+    table.head(2).to_parquet(tmp_path / "few.parquet")
+    with pytest.raises(DataProblem, match="a fifth"):
+        read_splits(find_task("sst2"), tmp_path / "few.parquet")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Trust, find_model
+from headcount.cli.options import Device, Trust, find_data, find_model
 
 
 def finetune(
@@ -18,7 +18,8 @@ def finetune(
     tasks: Annotated[str, Parameter(help="GLUE tasks or kinds of task, such as mrpc,rte.")],
     out: Annotated[Path, Parameter(help="A folder for all runs: OUT/TASK/INIT/seed-N.")],
     data: Annotated[
-        str | None, Parameter(help="A folder with train.* and validation.*, or with a folder a task; else the hub.")
+        str | None,
+        Parameter(help="A folder with train.* and validation.*, or with a folder a task, or a file; else the hub."),
     ] = None,
     init: Annotated[str, Parameter(help="Some of none,random,pretrained.")] = "pretrained",
     seeds: Annotated[int, Parameter(help="So many runs of each.")] = 1,
@@ -46,7 +47,7 @@ def finetune(
 ) -> None:
     """Fine-tune a model on tasks, from its own or from random weights, and show the scores as a table.
 
-    Example: headcount finetune bundled:pretrained --tasks qnli --data my-pairs --init none,pretrained --out runs
+    Example: headcount finetune bundled:pretrained --tasks qnli --data bundled:pairs --rate 3e-4 --out runs
 
     Killed at any moment, the same command goes on where it stopped.
 
@@ -72,7 +73,8 @@ def finetune(
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with progress_bar("fine-tune", shown=sys.stderr.isatty()) as progress:
         table = run(
-            find_model(model), chosen, data, out, inits=[one.strip() for one in init.split(",")], seeds=seeds,
+            find_model(model), chosen, None if data is None else find_data(data), out,
+            inits=[one.strip() for one in init.split(",")], seeds=seeds,
             settings=settings, keep_embeddings=keep_embeddings, limit=limit, jobs=jobs,
             device=None if device == "auto" else device, trust_remote_code=trust_remote_code, progress=progress,
         )  # fmt: skip

@@ -40,11 +40,12 @@ def finetune(
 ) -> pd.DataFrame:
     """Train and score every task from every initialisation with every seed: one row for each run.
 
-    `model`: a folder or a hub name. `data`: a folder with `train.*` and `validation.*`, or with a folder for each task;
-    None for the hub's GLUE. `inits`: `none` (only scored), `random` (N(0, 0.02)), `pretrained`. `seeds`: how many, or
-    which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`, `result.json`); the same call goes
-    on where it stopped. `jobs`: runs side by side, on one device. A run whose training score is no better than
-    guessing the largest class is marked `failed`; one whose loss is no longer a number raises.
+    `model`: a folder or a hub name. `data`: a folder with `train.*` and `validation.*`, or with a folder for each task,
+    or a file, of which a fifth is held out for validation; None for the hub's GLUE. `inits`: `none` (only scored),
+    `random` (N(0, 0.02)), `pretrained`. `seeds`: how many, or which. Each run goes to `out/task/init/seed-n` (`model`,
+    `checkpoints/step-...`, `result.json`); the same call goes on where it stopped. `jobs`: runs side by side, on one
+    device. A run whose training score is no better than guessing the largest class is marked `failed`; one whose loss
+    is no longer a number raises.
     """
     settings = settings or Settings()
     settings.check()

@@ -33,8 +33,13 @@ class Splits:
 
 
 def read_splits(task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0) -> Splits:
-    """The splits of a task in `root`, the folder of the task itself or one with a folder for each task."""
-    train, validation = _from_hub(task) if root is None else _from_folder(task, Path(root))
+    """The splits of a task in `root`: its own folder, one with a folder for each task, or a file, a fifth held out."""
+    if root is None:
+        train, validation = _from_hub(task)
+    elif Path(root).is_file():
+        train, validation = _held_out(read_table(root), str(root))
+    else:
+        train, validation = _from_folder(task, Path(root))
     if limit is not None and limit < 1:
         raise InvalidOption(f"got limit={limit}; expected at least 1")
     if limit is not None and limit < len(train):
@@ -44,6 +49,19 @@ def read_splits(task: Task, root: str | Path | None, limit: int | None = None, s
     if task.kind in ("classification", "token-classification") and task.names is None:
         task = replace(task, names=names, named=True)
     return Splits(task, train, validation, names)
+
+
+HELD_OUT = 0.2
+
+
+def _held_out(table: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A table in two, always in the same way: every seed of a training is then scored on the same examples."""
+    count = round(HELD_OUT * len(table))
+    if count < 1:
+        raise DataProblem(f"{name} has {len(table)} rows; expected enough to hold a fifth out for validation")
+    order = np.random.default_rng(0).permutation(len(table))
+    parts = [table.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[count:], order[:count])]
+    return parts[0], parts[1]
 
 
 def _plain(name: str) -> str:
