@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PAIRS, QUICK_PAIRS = 200, 16
-DISTANCES, QUICK_DISTANCES = 20, 4
+DISTANCES, QUICK_DISTANCES = 10, 4
 """Texts for the distances between heads."""
+COMPARED = 100
+"""Pairs that both models are compared on."""
 
 
 def demo(
     *,
     out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
-    full: Annotated[bool, Parameter(help="All bundled pairs instead of 200.", negative="")] = False,
+    full: Annotated[bool, Parameter(help="All bundled pairs instead of the 200 shortest.", negative="")] = False,
     quick: Annotated[bool, Parameter(help="Only 16 pairs: half a minute at most.", negative="")] = False,
 ) -> None:
     """Look at every head of a real BERT with 12 layers and 12 heads, without a GPU and without a network.
@@ -47,7 +49,7 @@ def demo(
     before, _ = load_model_and_tokenizer("bundled:pretrained", "cpu", "auto")
     console.print("A BERT that says whether a sentence answers a question, and its heads:")
     console.print(heads_table(read_anatomy(model)))
-    pairs = first_pairs(None if full else QUICK_PAIRS if quick else PAIRS)
+    pairs = short_pairs(None if full else QUICK_PAIRS if quick else PAIRS)
     limit, distances = (QUICK_PAIRS, QUICK_DISTANCES) if quick else (None, DISTANCES)
 
     def step(what: str, work: Callable[[Any], Any]) -> Any:
@@ -70,7 +72,7 @@ def demo(
         before, tokenizer, bundled_sentences(), only=["features", "links"], limit=limit, out=out, name="pretrained",
         progress=tick))  # fmt: skip
     changed = step("before and after fine-tuning", lambda tick: compare(
-        before, model, tokenizer, pairs, text=text, out=out, progress=tick))  # fmt: skip
+        before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick))  # fmt: skip
     for row in range(2):
         take_maps(model, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out)
     for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
@@ -79,13 +81,17 @@ def demo(
     say_saved(console, out)
 
 
-def first_pairs(count: int | None) -> Any:
-    """The first bundled pairs, half of them with an answer."""
+def short_pairs(count: int | None) -> Any:
+    """The shortest bundled pairs, half of them with an answer: the time of a sweep goes by their tokens."""
     from headcount.data.tables import read_table
     from headcount.zoo.bundled import bundled_pairs
 
     table = read_table(bundled_pairs())
-    return table if count is None else table.head(count)
+    if count is None:
+        return table
+    length = table["question"].str.len() + table["sentence"].str.len()
+    by_length = table.loc[length.sort_values(kind="stable").index]
+    return by_length.groupby("label", sort=False).head(count // 2).sort_index().reset_index(drop=True)
 
 
 def story(
