@@ -17,8 +17,6 @@ from headcount.cli.main import main
 from headcount.measures.compare import compare
 from tests import planted
 
-QUIET = pytest.mark.filterwarnings("ignore:DataFrame is highly fragmented")
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,7 +78,6 @@ def test_what_has_changed(bundled: tuple[Path, str]) -> None:
     assert lines[-1] == f"Saved in {study}. Next: headcount table {study} --to csv"
 
 
-@QUIET
 def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None:
     study, _ = bundled
     assert main(["table", str(study), "--to", "csv", "-o", str(tmp_path / "heads.csv")]) == 0

@@ -19,7 +19,6 @@ from headcount.measures.measure import measure
 from tests import planted
 
 ONLY = "entropy,position"
-QUIET = pytest.mark.filterwarnings("ignore:DataFrame is highly fragmented")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,6 @@ def test_the_heads_that_stand_out(bundled: tuple[Path, str]) -> None:
     assert lines[-1] == f"Saved in {study}. Next: headcount table {study} --to csv"
 
 
-@QUIET
 def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None:
     study, _ = bundled
     assert main(["table", str(study), "--to", "csv", "-o", str(tmp_path / "heads.csv")]) == 0
@@ -91,7 +89,6 @@ def test_a_table_warns_of_nothing(bundled: tuple[Path, str], tmp_path: Path) -> 
     assert main(["table", str(bundled[0]), "-o", str(tmp_path / "heads.csv")]) == 0
 
 
-@QUIET
 def test_everything_of_a_study_in_one_table(place: Path, tmp_path: Path) -> None:
     study = tmp_path / "study"
     sweep = ["sweep", str(place / "model"), "--task", "sst2", "--data", str(place / "texts.csv"), "--how", "zero"]

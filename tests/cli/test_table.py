@@ -39,7 +39,6 @@ def test_one_result(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(study), "-o", str(study / "no" / "folder.csv")]) == 2
 
 
-@pytest.mark.filterwarnings("ignore:DataFrame is highly fragmented")
 def test_one_row_for_each_head_that_is_there(tmp_path: Path) -> None:
     """An encoder of 3 layers of 4 heads, a decoder of 2 layers of 2; cross attention has no positions."""
     model, words = translator()

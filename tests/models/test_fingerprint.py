@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from headcount.models.fingerprint import model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint
 from tests.contracts.zoo import tiny
 
 
@@ -16,3 +16,7 @@ def test_fingerprints_tell_models_apart() -> None:
     with torch.no_grad():
         changed.encoder.layer[1].attention.self.query.weight[0, 0] += 1
     assert first != model_fingerprint(changed)
+
+
+def test_the_device_in_words() -> None:
+    assert device_label(tiny("bert")) == "cpu"

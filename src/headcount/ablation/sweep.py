@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
@@ -23,7 +22,7 @@ from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
-from headcount.models.fingerprint import model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
 
@@ -113,7 +112,7 @@ def sweep(
         "higher_is_better": job.higher_is_better, "model": _model_name(model), "data": str(data)[:200]
         if not isinstance(data, pd.DataFrame) else "data frame", "model_class": type(model).__name__,
         "cut": job.encodings.cut, "notes": list(job.examples.notes), "labels": _label_names(model, job.task),
-        "device": _device(model), "versions": versions(), "units": [list(unit) for unit in units],
+        "device": device_label(model), "versions": versions(), "units": [list(unit) for unit in units],
     }  # fmt: skip
     sink = (
         MemorySink(plan, attributes)
@@ -173,7 +172,3 @@ def _label_names(model: PreTrainedModel, task: Task) -> list[str]:
     if task.kind not in ("classification", "token-classification"):
         return []
     return [str(model.config.id2label[number]) for number in sorted(model.config.id2label)]
-
-
-def _device(model: PreTrainedModel) -> str:
-    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

@@ -8,7 +8,6 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-import torch
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Layout
@@ -17,7 +16,7 @@ from headcount.data.encode import longest_input
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.decoder import decoder_inputs
-from headcount.models.fingerprint import model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6
@@ -129,7 +128,7 @@ def plan_maps(
     attributes = {
         "text": text, "pair": pair, "scale": SCALE, "max_length": limit, "tokens_cut": cut,
         "model": str(getattr(model.config, "_name_or_path", "") or type(model).__name__),
-        "model_class": type(model).__name__, "device": _device(model), "versions": versions(),
+        "model_class": type(model).__name__, "device": device_label(model), "versions": versions(),
     }  # fmt: skip
     tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(one)] for side, one in ids.items()}
     # Without an encoder beside it nobody feeds a decoder's cross-attention.
@@ -209,7 +208,3 @@ def _encode(tokenizer: Any, limit: int, *texts: str, **options: Any) -> tuple[An
 def _brief(text: str, most: int = 60) -> str:
     """A text short enough for a message, still another one for another text."""
     return text if len(text) <= most else f"{text[:most]}... ({fingerprint([text])})"
-
-
-def _device(model: PreTrainedModel) -> str:
-    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

@@ -23,7 +23,7 @@ from headcount.measures.gradients import language_of
 from headcount.measures.inputs import Data, Inputs, read_inputs
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.models.anatomy import Anatomy, read_anatomy
-from headcount.models.fingerprint import model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint
 from headcount.trace.wiring import Place, check_untouched
 
 Progress = Callable[[float, float], None]
@@ -106,7 +106,7 @@ def collect(
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
     attributes = {
         "group": group, "model": str(getattr(task.model.config, "_name_or_path", "") or type(task.model).__name__),
-        "model_class": type(task.model).__name__, "device": task.model.device.type, "cut": task.inputs.cut,
+        "model_class": type(task.model).__name__, "device": device_label(task.model), "cut": task.inputs.cut,
         "versions": versions(), **(further or {}),
     }  # fmt: skip
     results: dict[str, MemoryResult | FolderResult] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import fingerprint
@@ -20,3 +21,8 @@ def model_fingerprint(model: PreTrainedModel) -> str:
         step = max(1, len(flat) // SAMPLE)
         parts += [name, list(tensor.shape), flat[::step].double().cpu().numpy().tobytes()]
     return fingerprint(parts)
+
+
+def device_label(model: PreTrainedModel) -> str:
+    """What the model computes on, in words: the name of a GPU, or the kind of device."""
+    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

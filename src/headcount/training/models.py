@@ -29,7 +29,6 @@ def build_model(
     """
     if init not in INITS:
         raise InvalidOption(f"got the initialisation {init!r}; expected some of {', '.join(INITS)}")
-    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     kind = splits.task.kind
     options: dict[str, Any] = {}
     if kind == "regression":
@@ -38,7 +37,9 @@ def build_model(
         options = {"id2label": dict(enumerate(splits.names)), "label2id": {n: i for i, n in enumerate(splits.names)}}
     torch.manual_seed(seed)
     if init != "random":
-        return _pretrained(name, kind, options, seed, trust_remote_code), tokenizer
+        model = _pretrained(name, kind, options, seed, trust_remote_code)
+        return model, load_tokenizer(name, trust_remote_code=trust_remote_code)
+    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     config = AutoConfig.from_pretrained(str(name), trust_remote_code=trust_remote_code)
     for key, value in (options | {"initializer_range": SPREAD}).items():
         setattr(config, key, value)
