@@ -12,7 +12,7 @@ import pytest
 import headcount as hc
 from headcount.data.annotations import word_classes, word_links
 from headcount.data.parse import parse_texts
-from headcount.errors import DataProblem, HeadcountError, ModelUnavailable
+from headcount.errors import DataProblem, ModelUnavailable
 
 SENTENCES = [
     ("Dogs chase cats", ["NOUN", "VERB", "NOUN"], [1, 1, 1], ["nsubj", "ROOT", "dobj"]),
@@ -62,12 +62,18 @@ def test_measures_of_plain_texts(pipeline: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_measures_of_pairs(pipeline: str) -> None:
+    model, tokenizer = hc.load(hc.bundled("qnli"))
+    data = pd.DataFrame({"sentence1": ["Dogs chase cats", "Cats"], "sentence2": ["Cats", "Cats chase dogs"]})
+    found = hc.measure(model.float(), tokenizer, data, only="links", spacy=pipeline)
+    # Each pair has one verb and its subject, in the first or in the second text.
+    assert found["links"]["values_attention"].sel(link="verb to subject").notnull().all()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_bad_input(pipeline: str, tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     with pytest.raises(ModelUnavailable, match="no spaCy pipeline"):
         parse_texts(["A text"], str(tmp_path / "nothing"))
     with pytest.raises(DataProblem, match="row 1"):
         parse_texts(["Dogs chase cats", " "], pipeline)
-    model, tokenizer = hc.load(hc.bundled("qnli"))
-    with pytest.raises(HeadcountError, match="one text column"):
-        hc.measure(model, tokenizer, hc.bundled_pairs(), only="links", spacy=pipeline)

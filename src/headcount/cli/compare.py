@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Seed, Tagger, Trust, find_data, load_model_and_tokenizer, say_saved
 
 
 def compare(
@@ -25,6 +25,7 @@ def compare(
     limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    tagger: Tagger = None,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -54,7 +55,7 @@ def compare(
     with progress_bar("compare", shown=sys.stderr.isatty()) as progress:
         found = run(
             before, after, tokenizer, find_data(data), text=text, limit=limit, seed=seed, max_length=max_length,
-            out=out, name=name, batch_tokens=batch_tokens, progress=progress,
+            out=out, name=name, batch_tokens=batch_tokens, tagger=tagger, progress=progress,
         )  # fmt: skip
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")
     for row in changed_rows(found):

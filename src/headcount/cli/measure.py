@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
+from headcount.cli.options import (
+    Device,
+    Dtype,
+    Limit,
+    Seed,
+    Tagger,
+    Trust,
+    find_data,
+    load_model_and_tokenizer,
+    say_saved,
+)
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -36,6 +46,7 @@ def measure(
     spacy: Annotated[
         str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
     ] = None,
+    tagger: Tagger = None,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -76,7 +87,7 @@ def measure(
         found = run(
             loaded, tokenizer, find_data(data), only=None if only is None else [only], text=text, limit=limit,
             seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
-            distance_examples=distance_examples, spacy=spacy, progress=progress,
+            distance_examples=distance_examples, spacy=spacy, tagger=tagger, progress=progress,
         )  # fmt: skip
     if json_:
         print(json.dumps(as_json(found)))

@@ -21,6 +21,10 @@ Dtype = Annotated[
 ]
 Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
 Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
+Tagger = Annotated[
+    str | None,
+    Parameter(help="A token classifier (finetune can make one) that tells nouns, subjects, ... in plain texts."),
+]
 Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", negative="")]
 
 

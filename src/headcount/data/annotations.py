@@ -72,6 +72,25 @@ def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
     return list(_from_table(read_table(path), str(path)))
 
 
+def join(*sentences: Annotated) -> Annotated:
+    """Several sentences as one, such as the two of a pair: words are counted on, each keeps its own tree."""
+    if len(sentences) == 1:
+        return sentences[0]
+    words: list[str] = []
+    upos: list[str] = []
+    deprels: list[str] = []
+    heads: list[int] = []
+    antecedents: dict[int, int] = {}
+    for one in sentences:
+        before = len(words)
+        words += one.words
+        upos += one.upos
+        deprels += one.deprels
+        heads += [head and head + before for head in one.heads]
+        antecedents |= {pronoun + before: noun + before for pronoun, noun in one.antecedents.items()}
+    return Annotated(sentences[0].name, tuple(words), tuple(upos), tuple(deprels), tuple(heads), antecedents)
+
+
 def word_classes(sentence: Annotated) -> dict[str, tuple[int, ...]]:
     """For each name in `WORD_CLASSES` the words of that class, in order; a word may be in several classes or in none.
 

@@ -70,13 +70,14 @@ def compare(
     out: str | Path | None = None,
     name: str | None = None,
     batch_tokens: int | None = None,
+    tagger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """How every head of `other` differs from that of `model` on the same texts, as a DataTree of Datasets.
 
     `cosine` holds the similarity of maps and outputs (Kovaleva's Figure 5); every other Dataset the change of a
     measure, `other` minus `model`, with a paired interval. The models must have the same heads and read the same
-    tokens. At most 1000 texts by default.
+    tokens. At most 1000 texts by default. `tagger`: a token classifier that tells nouns, subjects and so on.
     """
     if out is not None:
         check_untouched(other)
@@ -84,7 +85,7 @@ def compare(
     longest = min(longest_input(other, tokenizer), max_length or longest_input(other, tokenizer))
     task = prepare(
         model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=longest, batch_tokens=batch_tokens,
-        out=out, name=name, progress=progress,
+        out=out, name=name, progress=progress, tagger=tagger,
     )  # fmt: skip
     second = _check_alike(task, other)
     measures: list[Measure] = [Cosine()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ import pandas as pd
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import fingerprint
-from headcount.data.annotations import Annotated, read_annotated
+from headcount.data.annotations import Annotated, join, read_annotated
 from headcount.data.encode import Encoding, longest_input
 from headcount.data.marks import Facts, Kinds, find_facts
-from headcount.data.parse import parse_texts
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.decoder import decoder_inputs
 
 Data = str | Path | pd.DataFrame
+Annotate = Callable[[list[str]], list[Annotated]]
+"""From plain texts to annotated ones: a spaCy pipeline, or a tagger."""
 COLUMNS = (
     ("text",), ("sentence1", "sentence2"), ("question", "sentence"), ("premise", "hypothesis"),
     ("question1", "question2"), ("sentence",), ("source", "target"),
@@ -55,11 +57,11 @@ class Inputs:
 
 def read_inputs(
     data: Data, model: PreTrainedModel, tokenizer: Any, columns: tuple[str, ...] | None, limit: int | None, seed: int,
-    max_length: int | None, parser: str | None = None,
+    max_length: int | None, annotate: Annotate | None = None,
 ) -> Inputs:  # fmt: skip
     """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table.
 
-    `parser` is a spaCy pipeline that annotates plain texts.
+    `annotate` finds the parts of speech and roles of plain texts.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise InvalidOption(
@@ -77,12 +79,10 @@ def read_inputs(
     names = _text_columns(table, columns)
     rows = _some(len(table), limit, seed)
     texts = [_check_texts(table, row, names) for row in rows]
-    if parser is not None:
+    if annotate is not None:
         _check_alone(both)
-        if len(names) != 1:
-            raise DataProblem(f"spaCy annotates single texts; got {' and '.join(names)}; give one text column")
-        sentences = parse_texts([text for (text,) in texts], parser)
-        return replace(_from_sentences(sentences, tokenizer, longest, None, seed), ids=rows)
+        columns_of = [annotate(list(column)) for column in zip(*texts, strict=True)]
+        return _plain(texts, rows, tokenizer, longest, model, list(zip(*columns_of, strict=True)))
     if both:
         return _translations(texts, rows, tokenizer, longest, model)
     return _plain(texts, rows, tokenizer, longest, model)
@@ -133,23 +133,29 @@ def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple
 
 
 def _plain(
-    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel
-) -> Inputs:
+    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel,
+    sentences: list[tuple[Annotated, ...]] | None = None,
+) -> Inputs:  # fmt: skip
+    """Texts or pairs as they are, or as the words that `sentences` makes of them."""
     pairs = len(texts[0]) == 2
     if pairs and getattr(model.config, "type_vocab_size", 0) < 2:
         raise DataProblem(
             f"got pairs of texts, but {type(model).__name__} has no segments to tell them apart; give one text column"
         )
+    if sentences is not None:
+        texts = [tuple(" ".join(one.words) for one in parts) for parts in sentences]
     columns = [list(column) for column in zip(*texts, strict=True)]
     names = [f"row {row}" for row in ids]
-    rows, facts, cut = _encode(tokenizer, columns, names, longest)
+    rows, facts, cut = _encode(tokenizer, columns, names, longest, sentences)
     lengths = np.array([one.length for one in facts])
-    return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], False, pairs, cut, longest)
+    known = sentences is not None
+    return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], known, pairs, cut, longest)
 
 
 def _encode(
-    tokenizer: Any, columns: list[list[str]], names: list[str], longest: int, sentences: list[Annotated] | None = None
-) -> tuple[list[Encoding], list[Facts], int]:
+    tokenizer: Any, columns: list[list[str]], names: list[str], longest: int,
+    sentences: list[tuple[Annotated, ...]] | None = None,
+) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
     """Encodings and facts of all texts, and how many were longer than the model takes."""
     pairs = len(columns) > 1
     if longest <= tokenizer.num_special_tokens_to_add(pairs):
@@ -161,10 +167,11 @@ def _encode(
     kinds, rows, facts = Kinds.of(tokenizer), [], []
     for number, name in enumerate(names):
         row = {key: list(made[key][number]) for key in made if key != "offset_mapping"}
-        sentence = None if sentences is None else sentences[number]
+        sentence = None if sentences is None else join(*sentences[number])
         words: list[int | None] = made.word_ids(number)
         if sentence is not None:
-            words = _words_of(sentence, made["offset_mapping"][number])
+            assert sentences is not None
+            words = _words_of(sentences[number], made["offset_mapping"][number], made.sequence_ids(number))
             lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
             if lost:
                 raise DataProblem(f"{name}: the tokenizer makes no token of the word {sentence.words[lost[0]]!r}")
@@ -177,15 +184,23 @@ def _encode(
     return rows, facts, len(long)
 
 
-def _words_of(sentence: Annotated, spans: list[tuple[int, int]]) -> list[int | None]:
-    """The word of each token, by its place in the words joined by spaces.
+def _words_of(sentences: tuple[Annotated, ...], spans: list[tuple[int, int]], of: list[int | None]) -> list[int | None]:
+    """The word of each token, by its place in the words of its sentence (`of`) joined by spaces; pairs count on.
 
     Given the words one by one, a byte-level tokenizer would glue them together.
     """
-    at: list[int | None] = []
-    for number, word in enumerate(sentence.words):
-        at += [*[number if letter != " " else None for letter in word], None]
-    return [next((at[place] for place in range(start, stop) if at[place] is not None), None) for start, stop in spans]
+    at: list[list[int | None]] = []
+    before = 0
+    for sentence in sentences:
+        letters: list[int | None] = []
+        for number, word in enumerate(sentence.words, start=before):
+            letters += [*[number if letter != " " else None for letter in word], None]
+        at.append(letters)
+        before += len(sentence.words)
+    return [
+        None if which is None else next((at[which][p] for p in range(*span) if at[which][p] is not None), None)
+        for span, which in zip(spans, of, strict=True)
+    ]
 
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
@@ -193,7 +208,7 @@ def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, li
     chosen = [sentences[number] for number in ids]
     texts = [" ".join(sentence.words) for sentence in chosen]
     names = [f"sentence {sentence.name}" for sentence in chosen]
-    rows, facts, cut = _encode(tokenizer, [texts], names, longest, chosen)
+    rows, facts, cut = _encode(tokenizer, [texts], names, longest, [(one,) for one in chosen])
     lengths = np.array([one.length for one in facts])
     return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest)
 

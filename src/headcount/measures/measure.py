@@ -40,14 +40,15 @@ def measure(
     batch_tokens: int | None = None,
     distance_examples: int = EXAMPLES,
     spacy: str | None = None,
+    tagger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """What every head looks at, as a DataTree with one Dataset for each measure, dims (stack, layer, head).
 
     `data`: a file, folder or data frame with one or two text columns (`text=` names them), a CoNLL-U file, or a table
     with tokens, upos, heads and deprels, which the linguistic measures need (or `spacy=`, the name of a spaCy pipeline
-    that you have, which then annotates the texts). `only`: names of
-    `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
+    that you have, or `tagger=`, a token classifier that `finetune` made: they annotate plain texts). `only`: names
+    of `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
     left out and named in the attribute `left_out`. `out`: a study folder, written as it runs; the same call goes on
     where it stopped. Every variable comes with `..._low` and `..._high`, a 95 % bootstrap interval over the texts,
     and with `values_...`, its value for each text.
@@ -58,6 +59,7 @@ def measure(
     task = prepare(
         model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, batch_tokens=batch_tokens,
         out=out, name=name, progress=progress, spacy=spacy,
+        tagger=tagger,
     )  # fmt: skip
     left_out = {one.name: reason for one in chosen if (reason := one.lacking(task.setting))}
     if only is not None and left_out:

@@ -16,12 +16,14 @@ from headcount.core.provenance import versions
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import Encoding
 from headcount.data.marks import Marks, mark
+from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.gradients import language_of
-from headcount.measures.inputs import Data, Inputs, read_inputs
+from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint
 from headcount.trace.wiring import Place, check_untouched
@@ -72,7 +74,7 @@ def prepare(
     model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | str | None = None,
     limit: int | None = None, seed: int = 0, max_length: int | None = None, batch_tokens: int | None = None,
     out: str | Path | None = None, name: str | None = None, progress: Progress | None = None,
-    spacy: str | None = None,
+    spacy: str | None = None, tagger: str | Path | None = None,
 ) -> Task:  # fmt: skip
     """The texts as the model takes them, and what can be asked of them."""
     for option, number in {"limit": limit, "batch_tokens": batch_tokens, "max_length": max_length}.items():
@@ -82,7 +84,9 @@ def prepare(
         check_untouched(model)
     anatomy = read_anatomy(model)
     columns = (text,) if isinstance(text, str) else text
-    inputs = read_inputs(data, model, tokenizer, columns, limit, seed, max_length, spacy)
+    inputs = read_inputs(
+        data, model, tokenizer, columns, limit, seed, max_length, _annotator(spacy, tagger, model.device)
+    )
     layout = anatomy.layout
     language = language_of(model)
     if language == "masked" and tokenizer.mask_token_id is None:
@@ -93,6 +97,16 @@ def prepare(
     )  # fmt: skip
     tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     return Task(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
+
+
+def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Annotate | None:
+    if spacy is not None and tagger is not None:
+        raise InvalidOption("got spacy and tagger; expected one of them to annotate the texts")
+    if spacy is not None:
+        return lambda texts: parse_texts(texts, spacy)
+    if tagger is not None:
+        return lambda texts: tag_texts(texts, tagger, device)
+    return None
 
 
 def collect(

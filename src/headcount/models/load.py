@@ -83,7 +83,7 @@ def load_model(
 def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer, or the image processor of a vision model."""
     name = str(name_or_path)
-    _check_folder(name)
+    _check_folder(name, weights=False)
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in TOKENIZERS for path in folder.glob(pattern)):
         # transformers would build a tokenizer with an empty vocabulary and say nothing.
@@ -102,8 +102,8 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
     ) from reason
 
 
-def _check_folder(name: str) -> None:
-    """A local folder must be whole; what is not a folder must look like the name of a model on the hub."""
+def _check_folder(name: str, weights: bool = True) -> None:
+    """A local folder must be whole (a tokenizer needs no weights); what is not a folder must look like the name of a model on the hub."""
     folder = Path(name)
     if not name.strip() or not folder.is_dir():
         if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
@@ -116,7 +116,7 @@ def _check_folder(name: str) -> None:
         json.loads(config.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise ModelUnavailable(f"{config} cannot be read as JSON ({_first_line(error)}); restore the file") from error
-    if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+    if weights and not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
         raise ModelUnavailable(f"the folder {name!r} has a config.json but no weights; expected model.safetensors")
 
 

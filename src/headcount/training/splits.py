@@ -42,10 +42,10 @@ def read_splits(task: Task, root: str | Path | None, limit: int | None = None, s
         train, validation = _from_folder(task, Path(root))
     if limit is not None and limit < 1:
         raise InvalidOption(f"got limit={limit}; expected at least 1")
+    names = _class_names(task, train, validation)  # of all examples: a few may lack a class
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows].reset_index(drop=True)
-    names = _class_names(task, train, validation)
     if task.kind in ("classification", "token-classification") and task.names is None:
         task = replace(task, names=names, named=True)
     return Splits(task, train, validation, names)

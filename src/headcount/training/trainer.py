@@ -144,9 +144,14 @@ def make_trainer(
 ) -> RunTrainer:
     """A Trainer that is ready to go; texts of like length share a batch, padded to its longest."""
     padding = tokenizer.pad_token_id or 0
+    # With smoothed labels the Trainer computes the loss, and the model would not see what its decoder reads.
+    smoothed = settings.more.get("label_smoothing_factor", 0) > 0
+    shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None) if smoothed else None
 
     def together(chosen: Sequence[Encoding]) -> dict[str, Tensor]:
         batch = collate(chosen, padding)
+        if shifted is not None and "labels" in batch:
+            batch["decoder_input_ids"] = shifted(batch["labels"])
         return {key: tensor.float() if tensor.dtype == torch.float64 else tensor for key, tensor in batch.items()}
 
     arguments = TrainingArguments(
