@@ -19,6 +19,7 @@ from headcount.data.annotations import (
     WORD_CLASSES,
     WORD_LINKS,
     Annotated,
+    join,
     read_annotated,
     word_classes,
     word_links,
@@ -425,3 +426,42 @@ def test_a_text_that_is_not_the_words_is_refused(given: tuple[Annotated, str], d
     read_annotated(pd.DataFrame([{**columns(sentence), "text": text}]))
     with pytest.raises(DataProblem, match="the text goes on with"):
         read_annotated(pd.DataFrame([{**columns(sentence), "text": longer}]))
+
+
+@given(st.lists(sentences(), min_size=1, max_size=4))
+@settings(max_examples=50, deadline=None)
+def test_joined_sentences_keep_their_classes_and_links(given: list[tuple[Annotated, str]]) -> None:
+    parts = [sentence for sentence, _ in given]
+    whole = join(*parts)
+    before = np.cumsum([0, *(len(one.words) for one in parts)]).tolist()
+    assert whole.name == parts[0].name
+    for name in ("words", "upos", "deprels"):
+        assert getattr(whole, name) == sum((getattr(one, name) for one in parts), ())
+    classes, links = word_classes(whole), word_links(whole)
+    for name in WORD_CLASSES:
+        moved = [word + start for start, one in zip(before, parts, strict=False) for word in word_classes(one)[name]]
+        assert classes[name] == tuple(moved)
+    for name in WORD_LINKS:
+        expected = [
+            (a + start, b + start) for start, one in zip(before, parts, strict=False) for a, b in word_links(one)[name]
+        ]
+        assert links[name] == tuple(expected)
+    assert all(0 <= head <= len(whole.words) and head != place for place, head in enumerate(whole.heads, start=1))
+
+
+@given(sentences(), sentences(), sentences())
+@settings(max_examples=20, deadline=None)
+def test_joined_one_after_the_other_is_joined_at_once(
+    one: tuple[Annotated, str], two: tuple[Annotated, str], three: tuple[Annotated, str]
+) -> None:
+    a, b, c = one[0], two[0], three[0]
+    assert join(join(a, b), c) == join(a, join(b, c)) == join(a, b, c)
+    assert join(a) == a
+
+
+def test_joined_roots_stay_roots() -> None:
+    sentence = Annotated("x", ("go", "he"), ("VERB", "PRON"), ("root", "nsubj"), (0, 1), {1: 0})
+    whole = join(sentence, sentence)
+    assert whole.heads == (0, 1, 0, 3)
+    assert whole.antecedents == {1: 0, 3: 2}
+    assert word_links(whole) == {"verb-subject": ((0, 1), (2, 3)), "noun-pronoun": ((0, 1), (2, 3))}

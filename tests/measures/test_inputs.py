@@ -12,12 +12,12 @@ import pytest
 import tokenizers as tk
 import transformers as tf
 
-from headcount.data.annotations import read_annotated, word_links
+from headcount.data.annotations import Annotated, read_annotated, word_links
 from headcount.errors import DataProblem, HeadcountError, InvalidOption
 from headcount.measures.inputs import Inputs, read_inputs
 from headcount.zoo.bundled import bundled_sentences
 from tests.contracts.zoo import tiny
-from tests.measures.planted import PAIRS, SENTENCES
+from tests.measures.planted import NOUNS, PAIRS, SENTENCES, VERBS
 from tests.measures.tiny import bare_tokenizer, causal, masked, translator
 
 LONG = " ".join(["the dog saw a cat"] * 30)
@@ -237,6 +237,106 @@ def test_an_annotated_sentence_that_is_too_long_keeps_the_links_that_fit(bert: A
     assert inputs.cut == 1
     assert len(inputs.facts[0].links["verb to subject"]) == 31
     assert max(place for link in inputs.facts[0].links["verb to subject"] for part in link for place in part) == 62
+
+
+def annotate(texts: list[str]) -> list[Annotated]:
+    """Nouns and verbs by their spelling; the word before a verb is its subject, a noun stands for the first word."""
+    found = []
+    for text in texts:
+        words = text.replace(".", " .").replace(",", " ,").split()
+        upos = ["NOUN" if _stem(word) in NOUNS else "VERB" if word in VERBS else "X" for word in words]
+        subject = [tag == "VERB" for tag in [*upos[1:], ""]]
+        heads = tuple(place + 2 if is_one else 0 for place, is_one in enumerate(subject))
+        relations = tuple("nsubj" if is_one else "dep" for is_one in subject)
+        nouns = {place: 0 for place, tag in enumerate(upos) if tag == "NOUN" and place}
+        found.append(Annotated("", tuple(words), tuple(upos), relations, heads, nouns))
+    return found
+
+
+def _stem(word: str) -> str:
+    word = word.lower()
+    return word.removesuffix("s") if word.removesuffix("s") in NOUNS else word
+
+
+def assert_annotated(found: list[str], facts: Any) -> None:
+    """The nouns, verbs and links of a pair's tokens, found in them by spelling, text by text."""
+    ends = [place for place, token in enumerate(found) if token == "[SEP]"]
+    nouns, verbs, subjects, stands_for = [], [], [], []
+    for start, end in ((1, ends[0]), (ends[0] + 1, ends[1])):
+        words: list[list[int]] = []
+        for place in range(start, end):
+            if found[place].startswith("##"):
+                words[-1].append(place)
+            else:
+                words.append([place])
+        for number, places in enumerate(words):
+            if found[places[0]] in NOUNS:
+                nouns += places
+                stands_for += [(words[0], places)] if number else []
+            if found[places[0]] in VERBS:
+                verbs += places
+                subjects += [(places, words[number - 1])] if number else []
+    assert facts.classes["noun"] == nouns
+    assert facts.classes["verb"] == verbs
+    assert facts.classes["pronoun"] == []
+    assert facts.links["verb to subject"] == subjects
+    assert facts.links["noun to pronoun"] == stands_for
+    assert facts.links["pronoun to noun"] == [(b, a) for a, b in stands_for]
+
+
+LONGER = [*PAIRS, (LONG, "Dogs saw birds, cats ran"), ("Dogs ran, cats slept", LONG), (LONG, LONG)]
+
+
+@pytest.mark.parametrize("length", [*range(4, 20), 63, 64, None])
+def test_annotated_pairs_wherever_they_are_cut(bert: Any, length: int | None) -> None:
+    data = pd.DataFrame(LONGER, columns=["sentence1", "sentence2"])
+    inputs = read_inputs(data, *bert, None, None, 0, length, annotate)
+    assert inputs.annotated
+    assert inputs.pairs
+    assert inputs.cut >= 3
+    for found, facts in zip(tokens(bert, inputs), inputs.facts, strict=True):
+        assert len(found) <= (length or 64)
+        assert_annotated(found, facts)
+
+
+def test_words_of_the_second_text_are_tokens_of_the_second_text(bert: Any) -> None:
+    data = pd.DataFrame([("Dogs chased a cat.", "A cat chased dogs.")], columns=["sentence1", "sentence2"])
+    inputs = read_inputs(data, *bert, None, None, 0, None, annotate)
+    (found,), (facts,) = tokens(bert, inputs), inputs.facts
+    assert " ".join(found) == "[CLS] dog ##s chased a cat . [SEP] a cat chased dog ##s . [SEP]"
+    assert facts.classes["text 2"] == list(range(8, 14))
+    assert facts.classes["noun"] == [1, 2, 5, 9, 11, 12]
+    assert facts.links["verb to subject"] == [([3], [1, 2]), ([10], [9])]
+    assert inputs.texts == ["Dogs chased a cat . | A cat chased dogs ."]
+
+
+def test_a_part_of_annotated_pairs(bert: Any) -> None:
+    """Only the rows that are taken are annotated, a column at a time."""
+    seen: list[list[str]] = []
+
+    def look(texts: list[str]) -> list[Annotated]:
+        seen.append(texts)
+        return annotate(texts)
+
+    data = pd.DataFrame(PAIRS, columns=["sentence1", "sentence2"])
+    inputs = read_inputs(data, *bert, None, 3, 1, None, look)
+    assert seen == [[PAIRS[row][text] for row in inputs.ids] for text in (0, 1)]
+    for found, facts in zip(tokens(bert, inputs), inputs.facts, strict=True):
+        assert_annotated(found, facts)
+
+
+def test_annotated_pairs_are_other_data_than_plain_ones(bert: Any) -> None:
+    data = pd.DataFrame(PAIRS, columns=["sentence1", "sentence2"])
+    plain, known = read(bert, data), read_inputs(data, *bert, None, None, 0, None, annotate)
+    assert plain.rows == known.rows
+    assert plain.fingerprint != known.fingerprint
+    assert not plain.annotated
+
+
+def test_a_translation_is_not_annotated(bart: Any) -> None:
+    data = pd.DataFrame(PAIRS, columns=["source", "target"])
+    with pytest.raises(DataProblem, match="an encoder-decoder"):
+        read_inputs(data, *bart, None, None, 0, None, annotate)
 
 
 def test_words_of_a_byte_level_tokenizer_keep_the_spaces_between_them() -> None:

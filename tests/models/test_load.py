@@ -11,7 +11,7 @@ import transformers as tf
 
 import headcount as hc
 from headcount.errors import ModelUnavailable
-from headcount.models.load import NEW_WEIGHTS, load_model
+from headcount.models.load import NEW_WEIGHTS, load_model, load_tokenizer
 from tests.contracts.zoo import tiny
 
 
@@ -90,6 +90,19 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
     assert "tokenizer=" in fails(tmp_path / "model")
     other = save_with_tokenizer(tmp_path / "other")
     assert hc.load(tmp_path / "model", tokenizer=other)[1] is not None
+
+
+def test_a_folder_without_weights_has_a_tokenizer_but_no_model(tmp_path: Path) -> None:
+    """What a training from random weights starts from."""
+    save_with_tokenizer(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    assert len(load_tokenizer(tmp_path)("a b")["input_ids"]) == 4
+    for call in (load_model, hc.load):
+        with pytest.raises(ModelUnavailable, match="has a config.json but no weights"):
+            call(tmp_path)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ModelUnavailable, match="no config.json"):
+        load_tokenizer(tmp_path)
 
 
 def test_no_foreign_code_runs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from headcount.data.tasks import find_task
 from headcount.errors import DataProblem
+from headcount.training.models import build_model
 from headcount.training.splits import read_splits
 from tests.training import toy
 
@@ -68,6 +69,23 @@ def test_limit_takes_a_random_part_in_order(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found.train, read_splits(MRPC, tmp_path, limit=10).train)
     assert not found.train.equals(read_splits(MRPC, tmp_path, limit=10, seed=1).train)
     assert len(read_splits(MRPC, tmp_path, limit=1000).train) == 40
+
+
+def test_with_a_limit_classes_are_those_of_all_training_examples(tmp_path: Path) -> None:
+    """The few that are taken may lack a class that the validation split has."""
+    table = toy.pairs(100).assign(label=["a", "b"] * 49 + ["a", "c"])
+    toy.save_splits(tmp_path / "words", table, table.tail(4))
+    for limit in (1, 2, 5):
+        splits = read_splits(find_task("classification"), tmp_path / "words", limit=limit)
+        assert len(splits.train) == limit
+        assert "c" not in set(splits.train["label"])
+        assert splits.names == splits.task.names == ("a", "b", "c")
+        assert build_model(toy.save_checkpoint(tmp_path / "model"), splits, "random", 0)[0].config.num_labels == 3
+    assert read_splits(MRPC, toy.save_splits(tmp_path / "pairs", toy.pairs(40)), limit=1).names == MRPC.names
+    tags = toy.tagged(40)
+    tags.at[7, "tags"] = ["RARE"] * len(tags["tokens"][7])
+    found = read_splits(find_task("token-classification"), toy.save_splits(tmp_path / "tags", tags), limit=1)
+    assert found.names == ("A", "O", "RARE")
 
 
 def test_classes_without_known_names_are_named_by_their_labels(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 
@@ -18,6 +19,8 @@ from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.training.models import build_model
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings, checkpoint_steps, make_trainer, save_whole
+from tests.measures.planted import SENTENCES
+from tests.measures.tiny import translator
 from tests.training import toy
 
 
@@ -133,6 +136,63 @@ def test_every_example_is_seen_once_an_epoch(place: Path, tmp_path: Path) -> Non
     trainer.training_step = step
     trainer.train()
     assert sorted(seen) == sorted(tuple(row["input_ids"]) for row in trainer.train_dataset)
+
+
+SMOOTH = replace(toy.SHORT, epochs=4, rate=1e-2, more={"label_smoothing_factor": 0.1})
+
+
+@pytest.fixture(scope="module")
+def translation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BART and sentences that are to be copied."""
+    path = tmp_path_factory.mktemp("translation")
+    for part in translator():
+        part.save_pretrained(path / "model")
+    toy.save_splits(path / "data", pd.DataFrame({"source": SENTENCES, "target": SENTENCES}))
+    return path
+
+
+def test_smoothed_labels_train_an_encoder_decoder(translation: Path, tmp_path: Path) -> None:
+    losses = hc.finetune(
+        translation / "model", "translation", translation / "data", tmp_path, inits=["none", "pretrained"],
+        settings=SMOOTH,
+    )["score_loss"]  # fmt: skip
+    assert losses[1] < losses[0] - 0.5
+    other = hc.finetune(
+        translation / "model",
+        "translation",
+        translation / "data",
+        tmp_path / "plain",
+        settings=replace(SMOOTH, more={}),
+    )["score_loss"]
+    assert losses[1] != other[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.7])
+def test_the_smoothed_loss_is_the_formula(translation: Path, tmp_path: Path, share: float) -> None:
+    """A share of it is the mean over all words in the place of the right one."""
+    splits = read_splits(find_task("translation"), translation / "data")
+    model, tokenizer = build_model(translation / "model", splits, "pretrained", 0)
+    rows = encode(read_examples(splits.train, splits.task, None), tokenizer, 64).rows
+    settings = replace(SMOOTH, more={"label_smoothing_factor": share})
+    trainer = make_trainer(model, tokenizer, rows, tmp_path, settings, 0)
+    batch = trainer.data_collator(rows[:5])
+    assert ("decoder_input_ids" in batch) == (share > 0)
+    right = batch["labels"]
+    known = right >= 0
+    assert not known.all(), "some places are padding"
+    with torch.no_grad():
+        given = float(trainer.compute_loss(model.eval(), dict(batch)))
+        fed = torch.cat([torch.full_like(right[:, :1], 2), right[:, :-1].clamp(min=0)], 1)  # 2 starts a text
+        inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
+        scores = model(**inputs, decoder_input_ids=fed).logits.log_softmax(-1)
+    one = -scores.gather(-1, right.clamp(min=0)[..., None])[..., 0][known].mean()
+    assert given == pytest.approx(float((1 - share) * one - share * scores.mean(-1)[known].mean()), rel=1e-5)
+
+
+def test_smoothed_labels_train_a_classifier(place: Path, tmp_path: Path) -> None:
+    settings = replace(toy.QUICK, more={"label_smoothing_factor": 0.1})
+    table = hc.finetune(place / "model", "mrpc", place / "data", tmp_path, settings=settings)
+    assert table["score"].item() >= 0.9
 
 
 def test_a_loss_that_is_not_a_number_stops_at_once(place: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Its classes are parts of speech of Universal Dependencies, with a relation behin
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ def split_words(text: str) -> list[str]:
     >>> split_words("It's late; don\u2019t wait.")
     ['It', "'s", 'late', ';', 'do', 'n\u2019t', 'wait', '.']
     """
-    return WORDS.findall(text)
+    # Marks that nobody sees, alone: tokenizers drop them.
+    return [
+        word for word in WORDS.findall(text) if any(unicodedata.category(letter)[0] not in "CMZ" for letter in word)
+    ]
 
 
 def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list[Annotated]:

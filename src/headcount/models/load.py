@@ -103,7 +103,7 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
 
 
 def _check_folder(name: str, weights: bool = True) -> None:
-    """A local folder must be whole (a tokenizer needs no weights); what is not a folder must look like the name of a model on the hub."""
+    """A local folder must be whole; what is not a folder must look like the name of a model on the hub."""
     folder = Path(name)
     if not name.strip() or not folder.is_dir():
         if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
