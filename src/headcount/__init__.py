@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
     from headcount.models.anatomy import read_anatomy as read_anatomy
+    from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
+    from headcount.pruning.prune import prune as prune
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
@@ -50,7 +52,9 @@ _HOMES = {
     "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.store",
+    "prune": "pruning.prune",
     "read_anatomy": "models.anatomy",
+    "save": "models.checkpoint",
     "sweep": "ablation.sweep",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

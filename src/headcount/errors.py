@@ -37,3 +37,11 @@ class StudyProblem(HeadcountError):
 
 class TrainingDiverged(HeadcountError):
     """A training whose loss is no longer a number: lower the learning rate."""
+
+
+class CannotPrune(HeadcountError):
+    """Heads cannot be cut out of this model, or not these: choose other heads, or ablate them."""
+
+
+class PruneMismatch(HeadcountError):
+    """A pruned model does not compute what the whole one does without these heads: a defect; nothing was changed."""

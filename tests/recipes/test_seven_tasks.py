@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pickle
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,12 +16,13 @@ import torch
 import transformers as tf
 from recipes.seven_tasks import study, train
 
+from headcount.errors import HeadcountError
 from headcount.measures.tagging import UPOS, tag_texts
 
 WHO = ["baker", "sailor", "aunt", "nurse"]
 DOES = ["sees", "paints", "sells", "mends"]
 WHAT = ["boat", "lamp", "basket", "mill"]
-MORE = ["the", "a", "not", "she", "it", "who", "good", "bad", "good", "old", ".", "?", ","]
+MORE = ["the", "a", "she", "."]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TASKS = {
     "qqp": ("question1", "question2"), "qnli": ("question", "sentence"), "mnli": ("premise", "hypothesis"),
@@ -27,6 +30,8 @@ TASKS = {
     "sst2": ("sentence",),
 }  # fmt: skip
 HEADS, LAYERS = 2, 2
+STUDIED = ["stsb", "sst2"]
+"""Pairs and single sentences."""
 
 
 def sentences() -> list[str]:
@@ -40,7 +45,9 @@ def table(task: str, start: int, count: int) -> pd.DataFrame:
     texts = {
         name: [told[(row * (1 + 4 * place)) % len(told)] for row in rows] for place, name in enumerate(TASKS[task])
     }
-    values = [row % 5 / 1.0 for row in rows] if task == "stsb" else [row % (3 if task == "mnli" else 2) for row in rows]
+    values = (
+        [float(row % 5) for row in rows] if task == "stsb" else [row % (3 if task == "mnli" else 2) for row in rows]
+    )
     return pd.DataFrame({**texts, "label": values})
 
 
@@ -77,31 +84,55 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def trained(place: Path) -> Path:
-    """What `python -m recipes.seven_tasks.train` writes; its processes are real."""
-    options = [place / "model", "--data", place / "data", "--treebank", place / "treebank", "--out", place / "trained",
-               "--seeds", 1, "--epochs", 1, "--precision", "float32", "--jobs", 1, 1, "--device", "cpu",
-               "--rate", "2e-2"]  # fmt: skip
-    train.main([str(one) for one in options])
-    return place / "trained"
+class Here:
+    """A process in this process: what it is given is sent as it would be, its end is told by a code."""
+
+    Process = property(lambda self: type(self))
+
+    def __init__(self, target: Any = None, args: Any = ()) -> None:
+        self.sent, self.exitcode = pickle.dumps((target, args)), 0
+
+    def start(self) -> None:
+        target, args = pickle.loads(self.sent)
+        try:
+            target(*args)
+        except HeadcountError:
+            self.exitcode = 1
+
+    def join(self) -> None:
+        pass
 
 
-@pytest.fixture(scope="module")
-def studied(place: Path, trained: Path) -> Path:
-    """What `python -m recipes.seven_tasks.study` writes of two tasks, one of pairs and one of single sentences."""
-    options = [place / "model", "--data", place / "data", "--trained", trained, "--out", place / "study", "--tasks",
-               "stsb", "sst2", "mnli", "--limit", 6, "--texts", 5, "--device", "cpu"]  # fmt: skip
+def run(recipe: Any, *options: object) -> str:
+    """What a recipe prints, run as `python -m recipes.seven_tasks.<name>` would run it, but in one process."""
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        study.main([str(one) for one in options])
-    (place / "study" / "printed.log").write_text(printed.getvalue(), encoding="utf-8")
-    return place / "study"
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setattr(train, "get_context", lambda how: Here())
+        recipe.main([str(one) for one in options])
+    return printed.getvalue()
 
 
-def test_every_task_is_trained_from_every_start(trained: Path) -> None:
-    tables = [pd.read_csv(trained / "qqp-qnli-mnli-stsb-mrpc-rte.csv"), pd.read_csv(trained / "sst2.csv")]
-    runs = pd.concat(tables)
+def test_from_sentences_to_tables(place: Path, tmp_path: Path) -> None:
+    shared = [place / "model", "--data", place / "data", "--device", "cpu"]
+    printed = run(
+        train, *shared, "--treebank", place / "treebank", "--out", tmp_path / "trained", "--seeds", 1, "--epochs", 1,
+        "--precision", "float32", "--jobs", 1, 1, "--rate", "2e-2",
+    )  # fmt: skip
+    assert "token-classification" in printed
+    check_runs(tmp_path / "trained")
+    check_tagger(tmp_path / "trained")
+    printed = run(
+        study, *shared, "--trained", tmp_path / "trained", "--out", tmp_path / "study", "--tasks", *STUDIED,
+        "--limit", 6, "--texts", 5,
+    )  # fmt: skip
+    for task, line in zip(STUDIED, printed.splitlines(), strict=True):
+        assert line.startswith(f"{task} {tmp_path / 'trained' / 'runs' / task / 'pretrained' / 'seed-0' / 'model'} ")
+    check_study(tmp_path / "study")
+
+
+def check_runs(trained: Path) -> None:
+    """Every task is trained from every start."""
+    runs = pd.concat([pd.read_csv(trained / "qqp-qnli-mnli-stsb-mrpc-rte.csv"), pd.read_csv(trained / "sst2.csv")])
     assert sorted(zip(runs["task"], runs["init"], strict=True)) == sorted(product(TASKS, train.INITS))
     for row in runs.itertuples():
         assert (trained / "runs" / row.task / row.init / "seed-0" / "result.json").is_file()
@@ -109,13 +140,39 @@ def test_every_task_is_trained_from_every_start(trained: Path) -> None:
     assert set(runs.query("init == 'pretrained'")["steps"]) == {1}
 
 
-def test_the_tagger_tags(trained: Path) -> None:
+def check_tagger(trained: Path) -> None:
     folder = trained / "tagger" / "token-classification" / "pretrained" / "seed-0" / "model"
     names = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"].values()
     assert set(names) == {"DET", "NOUN:nsubj", "NOUN:obj", "PRON:nsubj", "PUNCT", "VERB"}
     (found,) = tag_texts(["she sees a boat."], folder)
     assert found.words == ("she", "sees", "a", "boat", ".")
     assert set(found.upos) <= set(UPOS)
+
+
+def check_study(studied: Path) -> None:
+    """A table for each question; in each, every task has every head."""
+    tables = {path.stem: pd.read_csv(path) for path in studied.glob("*.csv")}
+    measured = [f"{kind}-{name}" for kind in ("change", "measure") for name in study.KEPT]
+    assert set(tables) == {"sweep-head", "sweep-layer", "change-cosine", *measured}
+    for name, rows in tables.items():
+        tasks = ["stsb"] if name.endswith("repeated") else STUDIED
+        models = 2 if name.startswith("measure") else 1
+        assert list(dict.fromkeys(rows["task"])) == tasks, name
+        assert len(rows) == len(tasks) * models * LAYERS * (1 if name == "sweep-layer" else HEADS), name
+        if models == 2:
+            assert set(rows["model"]) == {"before", "after"}
+    features = tables["measure-features"]
+    assert {f"attention[{name}]" for name in ("noun", "verb", "subject", "object", "cls", "sep")} <= set(features)
+    assert features["attention[sep]"].between(0, 1).all()
+    assert tables["change-cosine"]["maps"].between(-1, 1.0001).all()
+    stories = json.loads((studied / "stories.json").read_text(encoding="utf-8"))
+    assert list(stories) == [f"{task} {by}" for task in STUDIED for by in ("head", "layer")]
+
+
+def test_a_run_that_fails_is_told_at_the_end(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with pytest.raises(SystemExit, match="some runs failed"):
+        run(train, place / "model", "--data", tmp_path / "data", "--out", tmp_path / "out", "--device", "cpu")
 
 
 def test_silver_tags(tmp_path: Path) -> None:
@@ -141,49 +198,3 @@ def test_the_median_of_the_seeds(tmp_path: Path) -> None:
     assert study.median_run(tmp_path, "rte") == tmp_path / "rte" / "pretrained" / "seed-2" / "model"
     (tmp_path / "rte" / "pretrained" / "seed-0" / "result.json").unlink()
     assert study.median_run(tmp_path, "rte").parent.name == "seed-3"
-
-
-def test_a_table_for_each_question(studied: Path) -> None:
-    found = {path.stem for path in studied.glob("*.csv")}
-    assert found == {"sweep-head", "sweep-layer", "change-cosine", "change-features", "change-special",
-                     "change-repeated", "measure-features", "measure-special", "measure-repeated"}  # fmt: skip
-    for name in found:
-        rows = pd.read_csv(studied / f"{name}.csv")
-        tasks = {"stsb", "mnli"} if name.endswith("repeated") else {"stsb", "sst2", "mnli"}
-        assert set(rows["task"]) == tasks, name
-        if name.startswith("measure"):
-            assert set(rows["model"]) == {"before", "after"}
-
-
-def test_every_head_and_every_layer_is_left_out_once(studied: Path) -> None:
-    heads, layers = (pd.read_csv(studied / f"sweep-{by}.csv") for by in ("head", "layer"))
-    assert len(heads) == 3 * HEADS * LAYERS
-    assert len(layers) == 3 * LAYERS
-    stories = json.loads((studied / "stories.json").read_text(encoding="utf-8"))
-    assert list(stories) == [f"{task} {by}" for task in ("stsb", "sst2", "mnli") for by in ("head", "layer")]
-
-
-def test_words_are_classed_by_the_tagger(studied: Path) -> None:
-    rows = pd.read_csv(studied / "measure-features.csv")
-    assert {"noun", "subject", "object", "cls", "sep"} <= set(rows["feature"])
-    assert len(rows) == 3 * 2 * HEADS * LAYERS * rows["feature"].nunique()
-    assert rows.query("feature == 'sep'")["attention"].between(0, 1).all()
-    cosines = pd.read_csv(studied / "change-cosine.csv")
-    assert len(cosines) == 3 * HEADS * LAYERS
-    assert cosines["maps"].between(-1, 1.0001).all()
-
-
-def test_it_says_which_models_it_took(studied: Path, trained: Path) -> None:
-    lines = (studied / "printed.log").read_text(encoding="utf-8").splitlines()
-    for task, line in zip(("stsb", "sst2", "mnli"), lines, strict=True):
-        assert line.startswith(f"{task} {trained / 'runs' / task / 'pretrained' / 'seed-0' / 'model'} ")
-
-
-def test_a_run_that_fails_is_told_at_the_end(place: Path, tmp_path: Path) -> None:
-    """The other tasks are trained all the same."""
-    data = tmp_path / "data"
-    for task in TASKS:
-        (data / task).mkdir(parents=True)
-    options = [place / "model", "--data", data, "--out", tmp_path / "out", "--jobs", 1, 1, "--device", "cpu"]
-    with pytest.raises(SystemExit, match="some runs failed"):
-        train.main([str(one) for one in options])

@@ -119,8 +119,9 @@ class Anatomy:
         return Layout({stack: tuple(layer.heads for layer in layers) for stack, layers in self.stacks.items()})
 
     def __iter__(self) -> Iterator[Attention]:
+        """The layers that have heads: a pruned one may have lost all of them."""
         for layers in self.stacks.values():
-            yield from layers
+            yield from (layer for layer in layers if layer.heads)
 
     def attention(self, stack: str, layer: int) -> Attention:
         return self.stacks[stack][layer]
@@ -193,6 +194,11 @@ def _attention(
         raise UnknownFamily(f"{where}: {name} does not say the size of a head ({plan.size!r})")
     heads, rest = divmod(_inputs(modules[output_name]), head_size)
     parts = 3 if plan.fused else 1
+    if hasattr(module, "kept_heads"):  # pruned
+        return Attention(
+            family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
+            heads=tuple(module.kept_heads), head_size=head_size, groups=tuple(module.kept_groups),
+        )  # fmt: skip
     kv_heads, kv_rest = divmod(_outputs(modules[f"{name}.{plan.key}"]) // parts, head_size)
     if rest or kv_rest or (kv_heads and heads % kv_heads):
         raise UnknownFamily(f"{where}: the widths of its projections are no multiples of the head size {head_size}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +17,8 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
 from headcount.errors import ModelUnavailable
+from headcount.models.checkpoint import record_of, shrunk_class
+from headcount.models.quiet import no_progress_bar
 
 TASK_CLASSES = {
     "classification": "AutoModelForSequenceClassification",
@@ -67,6 +68,14 @@ def load_model(
         kind = getattr(transformers, TASK_CLASSES[head]) if head else _model_class(config, trust_remote_code)
         if kind.__name__.startswith("Auto"):
             options["trust_remote_code"] = trust_remote_code
+        concrete = kind
+        pruned = getattr(config, "headcount", None) or getattr(config, "pruned_heads", None)
+        if pruned:
+            concrete = _concrete(kind, config)
+            record = record_of(config, concrete)
+            assert record is not None
+            options.pop("trust_remote_code", None)
+            kind = shrunk_class(concrete, record)
         # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
         # find another model in its study.
         with no_progress_bar(), torch.random.fork_rng(devices=[]):
@@ -75,6 +84,8 @@ def load_model(
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
     new = {*report["missing_keys"], *(name for name, *_ in report.get("mismatched_keys", ()))}
+    if pruned:
+        model.__class__ = concrete  # its modules hold what was cut; pickles and copies know the class
     setattr(model, NEW_WEIGHTS, sorted(new))
     loaded: PreTrainedModel = model.eval()
     return loaded
@@ -141,24 +152,20 @@ def _no_connection(name: str) -> bool:
     return False
 
 
-@contextmanager
-def no_progress_bar() -> Iterator[None]:
-    """Loading from disk takes a second; its bar would stand in every output."""
-    shown = transformers.utils.logging.is_progress_bar_enabled()
-    transformers.utils.logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            transformers.utils.logging.enable_progress_bar()
-
-
 def _model_class(config: Any, trust_remote_code: bool) -> Any:
     """The class that the config names; the bare model of its type where it names none."""
     names = getattr(config, "architectures", None) or []
-    if trust_remote_code and getattr(config, "auto_map", None):
+    if trust_remote_code and getattr(config, "auto_map", None) and getattr(config, "headcount", None) is None:
         return AutoModel
     return getattr(transformers, names[0], AutoModel) if names else AutoModel
+
+
+def _concrete(kind: Any, config: Any) -> Any:
+    """The model class that an Auto class gives for a config."""
+    if not kind.__name__.startswith("Auto"):
+        return kind
+    found = kind._model_mapping[type(config)]
+    return found[0] if isinstance(found, tuple) else found
 
 
 def _reason(name: str, error: Exception) -> str:

@@ -83,7 +83,7 @@ def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Ten
 
 def _values(call: AttentionCall, places: list[int] | None) -> Tensor:
     """The values [B, heads, K, D] that these heads read; no copy where each head has its own and all are asked for."""
-    groups = call.block.groups
+    groups = call.reads
     if places is None and len(set(groups)) == len(groups):
         return call.value
     return call.value[:, [groups[place] for place in (range(len(groups)) if places is None else places)]]
@@ -133,7 +133,7 @@ def attention_weights(call: AttentionCall) -> Tensor:
     check_understood(call)
     assert call.query is not None
     assert call.key is not None
-    key = call.key[:, list(call.block.groups)]
+    key = call.key[:, call.reads]
     scale = call.options.get("scaling")
     scores = call.query @ key.transpose(2, 3) * (call.query.shape[-1] ** -0.5 if scale is None else scale)
     if call.options.get("softcap") is not None:

@@ -37,6 +37,15 @@ class AttentionCall:
     weights: Tensor | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def reads(self) -> list[int]:
+        """For each head, which of the keys and values it reads: those of a group stand side by side.
+
+        A pruned model with groups of unlike size hands some of them out more than once.
+        """
+        heads = len(self.block.heads)
+        return [place * self.value.shape[1] // heads for place in range(heads)]
+
 
 Listener = Callable[[AttentionCall], None]
 

@@ -121,7 +121,7 @@ def _seen(record: _Record) -> Tensor:
 
 
 def _values(call: AttentionCall) -> Tensor:
-    return call.value[:, list(call.block.groups)]
+    return call.value[:, call.reads]
 
 
 def _loss(result: Any, objective: Callable[[Any], Tensor] | None) -> Tensor:
@@ -149,10 +149,12 @@ def _by_stack(anatomy: Anatomy, found: Mapping[Place, Tensor], order: tuple[int,
     by_stack = {}
     for stack, layers in anatomy.stacks.items():
         width = anatomy.layout.width(stack)
-        tensors = [_full(block, found[stack, block.layer].permute(order), width)
-                   for block in layers if (stack, block.layer) in found]  # fmt: skip
+        tensors = {block.layer: _full(block, found[stack, block.layer].permute(order), width)
+                   for block in layers if (stack, block.layer) in found}  # fmt: skip
         if tensors:
-            by_stack[stack] = torch.stack(tensors).transpose(1, 2)
+            nothing = torch.full_like(next(iter(tensors.values())), float("nan"))
+            rows = [tensors.get(block.layer, nothing) for block in layers if block.layer in tensors or not block.heads]
+            by_stack[stack] = torch.stack(rows).transpose(1, 2)
     return by_stack
 
 

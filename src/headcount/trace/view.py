@@ -41,8 +41,8 @@ class AttentionView:
     @cached_property
     def values(self) -> Tensor:
         """[B, H, K, D], as each head reads them."""
-        groups = self.block.groups
-        return self.call.value if len(set(groups)) == len(groups) else self.call.value[:, list(groups)]
+        groups = self.call.reads
+        return self.call.value if len(set(groups)) == len(groups) else self.call.value[:, groups]
 
     @cached_property
     def _rows(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -197,8 +197,8 @@ def _scale(call: AttentionCall) -> float:
 
 def _keys(call: AttentionCall) -> Tensor:
     assert call.key is not None
-    groups = call.block.groups
-    return call.key if len(set(groups)) == len(groups) else call.key[:, list(groups)]
+    groups = call.reads
+    return call.key if len(set(groups)) == len(groups) else call.key[:, groups]
 
 
 def _scores(call: AttentionCall) -> Tensor:

@@ -239,6 +239,8 @@ def edited(
     wiring = _wirings.get(model)
     if wiring is None:
         wiring = _wirings[model] = Wiring(read_anatomy(model))
+    # A layer that has lost all of its heads has nothing to edit.
+    edits = {place: edit for place, edit in edits.items() if wiring.anatomy.attention(*place).heads}
     session = Session(edits, purpose, listener)
     try:
         wiring.enter(model, session)

@@ -17,7 +17,7 @@ from headcount.core.provenance import differences, versions
 from headcount.data.encode import Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.errors import StudyProblem, TrainingDiverged
-from headcount.models.load import no_progress_bar
+from headcount.models.quiet import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits

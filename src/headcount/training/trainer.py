@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
 from headcount.errors import InvalidOption, TrainingDiverged
-from headcount.models.load import no_progress_bar
+from headcount.models.quiet import no_progress_bar
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,16 @@ class StackPlan:
     value: str
     size: str
     fused: Fused | None = None
+    counts: tuple[str, ...] = ()
+    """For surgery: the attention module's attributes that hold the number of heads,"""
+    widths: tuple[str, ...] = ()
+    """those that hold the number of heads times their size,"""
+    groups: str | None = None
+    """the one that holds how many heads read one key/value head,"""
+    further: tuple[str, ...] = ()
+    """further projections whose rows are arranged as the query's,"""
+    bias: bool = False
+    """and whether a position bias of all heads goes from layer to layer."""
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,18 @@ from headcount.models.families.plan import Family, StackPlan
 _BERT = StackPlan(
     stack="encoder", layer="encoder.layer.*", attention="attention.self", output="attention.output.dense",
     query="query", key="key", value="value", size="attention_head_size",
+    counts=("num_attention_heads",), widths=("all_head_size",),
 )  # fmt: skip
 _LLAMA = StackPlan(
     stack="decoder", layer="layers.*", attention="self_attn", output="self_attn.o_proj",
-    query="q_proj", key="k_proj", value="v_proj", size="head_dim",
+    query="q_proj", key="k_proj", value="v_proj", size="head_dim", groups="num_key_value_groups",
 )  # fmt: skip
-_BART = replace(_LLAMA, output="self_attn.out_proj")
+_BART = replace(_LLAMA, output="self_attn.out_proj", groups=None, counts=("num_heads",))
 _T5 = StackPlan(
     stack="encoder", layer="encoder.block.*", attention="layer.0.SelfAttention", output="layer.0.SelfAttention.o",
-    query="q", key="k", value="v", size="key_value_proj_dim",
+    query="q", key="k", value="v", size="key_value_proj_dim", widths=("inner_dim",), bias=True,
 )  # fmt: skip
+"""Its `n_heads` stays: it is the width of the position bias."""
 
 REGULAR = (
     Family(
@@ -30,7 +32,7 @@ REGULAR = (
         (
             StackPlan(
                 stack="encoder", layer="transformer.layer.*", attention="attention", output="attention.out_lin",
-                query="q_lin", key="k_lin", value="v_lin", size="attention_head_size",
+                query="q_lin", key="k_lin", value="v_lin", size="attention_head_size", counts=("n_heads",),
             ),
         ),
     ),
@@ -49,6 +51,7 @@ REGULAR = (
             StackPlan(
                 stack="decoder", layer="h.*", attention="attn", output="attn.c_proj",
                 query="c_attn", key="c_attn", value="c_attn", size="head_dim", fused="by-part",
+                counts=("num_heads",), widths=("split_size",),
             ),
         ),
     ),
@@ -82,5 +85,11 @@ REGULAR = (
                     attention="encoder_attn", output="encoder_attn.out_proj"),
         ),
     ),
-    Family(("vit",), (replace(_LLAMA, stack="encoder", attention="attention", output="attention.o_proj"),)),
+    Family(
+        ("vit",),
+        (
+            replace(_LLAMA, stack="encoder", attention="attention", output="attention.o_proj", groups=None,
+                    counts=("num_attention_heads",)),
+        ),
+    ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ MPNET = Family(
         StackPlan(
             stack="encoder", layer="encoder.layer.*", attention="attention.attn", output="attention.attn.o",
             query="q", key="k", value="v", size="attention_head_size",
+            counts=("num_attention_heads",), widths=("all_head_size",), bias=True,
         ),
     ),
     interface=False,
@@ -21,6 +22,7 @@ DEBERTA = Family(
         StackPlan(
             stack="encoder", layer="encoder.layer.*", attention="attention.self", output="attention.output.dense",
             query="query_proj", key="key_proj", value="value_proj", size="attention_head_size",
+            counts=("num_attention_heads",), widths=("all_head_size",), further=("pos_key_proj", "pos_query_proj"),
         ),
     ),
     interface=False,

@@ -1,0 +1,198 @@
+"""Pruned models to disk and back: a folder that is absent or whole, and that also loads where Headcount is not."""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import transformers
+from safetensors import SafetensorError
+from transformers import PreTrainedModel
+
+from headcount.core.heads import Head
+from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.models import shrink
+from headcount.models.anatomy import read_anatomy
+from headcount.models.quiet import no_progress_bar
+from headcount.models.surgery import Record, kept_by_v4, make_record, removed_heads
+
+MODELLING = "modeling_pruned.py"
+CARD = "README.md"
+AUTO_CLASSES = (
+    "AutoModel", "AutoModelForSequenceClassification", "AutoModelForTokenClassification", "AutoModelForMultipleChoice",
+    "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForQuestionAnswering",
+    "AutoModelForImageClassification", "AutoModelForPreTraining", "AutoModelForNextSentencePrediction",
+)  # fmt: skip
+
+
+def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Write the model, pruned or whole, and its tokenizer (or None) to a folder; `headcount.load` gives them back.
+
+    A pruned model's folder also holds one small file of code, so that it loads where Headcount is not installed:
+    `AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)`. The folder is written beside
+    its place and moved there at the end: killed at any moment, it is absent or whole. One that is there and not empty
+    is refused without `overwrite`.
+    """
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InvalidOption(f"{place} is a file; expected a folder that is new or empty")
+    if place.is_dir() and any(place.iterdir()) and not overwrite:
+        raise InvalidOption(f"the folder {place} is not empty; give another one, or overwrite it (--overwrite)")
+    new = place.with_name(f".{place.name}-new")
+    size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(new, ignore_errors=True)
+        if shutil.disk_usage(place.parent).free < size:
+            raise OSError(errno.ENOSPC, f"the model needs {size / 1e6:.0f} MB")
+        _write(model, tokenizer, new)
+        _put(new, place)
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InvalidOption(f"cannot write {place}: {reason}; free some room or give another folder") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return place
+
+
+def _put(new: Path, place: Path) -> None:
+    """Move a whole folder to its place, over one that is there."""
+    if not place.exists():
+        new.replace(place)
+        return
+    old = place.with_name(f".{place.name}-old")
+    shutil.rmtree(old, ignore_errors=True)
+    place.replace(old)
+    new.replace(place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
+    record = getattr(model.config, "headcount", None)
+    plain = None if record is None else plain_numbers(record, model.config)
+    with no_progress_bar():
+        model.save_pretrained(folder)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(folder)
+    if record is None:
+        return
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    kinds = auto_classes(type(model), model.config)
+    if plain is not None:
+        config |= plain
+    else:
+        config["auto_map"] = {
+            name: f"{Path(MODELLING).stem}.{kind.__name__}" for name, kind in kinds.items()
+        }
+        (folder / MODELLING).write_text(_modelling_file(set(kinds.values())), encoding="utf-8")
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / CARD).write_text(_card(model, record, next(iter(kinds), "AutoModel"), plain), encoding="utf-8")
+
+
+def auto_classes(kind: type, config: Any) -> dict[str, type]:
+    """By the name of each Auto class, the model class that it gives for this config; the saved model's own first."""
+    found: dict[str, type] = {}
+    for name in AUTO_CLASSES:
+        mapping = getattr(transformers, name)._model_mapping
+        if type(config) in mapping:
+            choice = mapping[type(config)]
+            found[name] = choice[0] if isinstance(choice, tuple) else choice
+    return dict(sorted(found.items(), key=lambda item: item[1] is not kind))
+
+
+def _modelling_file(kinds: set[type]) -> str:
+    """What shrinks a model before its weights are loaded, and a class for each kind of model of the family."""
+    lines = [inspect.getsource(shrink).rstrip(), "", "", "import transformers  # noqa: E402", "", ""]
+    for name in sorted(kind.__name__ for kind in kinds):
+        # The name stays, and the class says that it is transformers' own: by both transformers looks up how the names
+        # of weights are to be changed.
+        lines += [
+            f"class {name}(transformers.{name}):",
+            "    @classmethod",
+            "    def is_custom_code(cls):",
+            "        return False  # weights have the names of transformers' own class",
+            "",
+            "    def __init__(self, config, *args, **kwargs):",
+            "        super().__init__(config, *args, **kwargs)",
+            "        shrink(self, config.headcount)",
+            "", "",
+        ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
+    """What the config says where every layer keeps as many heads, and the family's config can say how many.
+
+    Llama and its like can: they name the size of a head beside the number of heads. BERT and most others cannot:
+    there the size of a head is the width divided by the number of heads.
+    """
+    if config.model_type not in ("llama", "mistral", "qwen2", "qwen3") or len(record["stacks"]) != 1:
+        return None
+    kept, heads = record["stacks"][0]["kept"], record["stacks"][0]["heads"]
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    readers = [[sum(head * kv_heads // heads == group for head in layer) for group in range(kv_heads)]
+               for layer in kept]  # fmt: skip
+    shapes = {tuple(sorted(count for count in layer if count)) for layer in readers}
+    if len(shapes) != 1 or len(set(next(iter(shapes)))) != 1:
+        return None
+    (shape,) = shapes
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return {"num_attention_heads": sum(shape), "num_key_value_heads": len(shape), "head_dim": size}
+
+
+def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:
+    layout = read_anatomy(model).layout
+    gone = [
+        layout.spell(Head(stack, layer, head))
+        for stack, layers in removed_heads(record).items()
+        for layer, heads in layers.items()
+        for head in heads
+    ]
+    total = layout.count + len(gone)
+    how = (
+        f"`transformers.{auto}.from_pretrained(folder)` loads it: every layer keeps as many heads, and the config says so."
+        if plain is not None
+        else f"`transformers.{auto}.from_pretrained(folder, trust_remote_code=True)` loads it with the code in "
+        f"`{MODELLING}`, which takes the heads out of {type(model).__name__} before its weights are read."
+    )
+    return (
+        f"# {type(model).__name__} with {layout.count} of {total} attention heads\n\n"
+        f"{how}\n\n`headcount.load(folder)` loads it, and knows the heads by their original numbers.\n\n"
+        f"Removed (layers and heads counted from 0): {', '.join(gone)}\n"
+    )
+
+
+def record_of(config: Any, model_class: Any) -> Record | None:
+    """What the config says of removed heads: Headcount's record, or one made from that of transformers 4."""
+    record: Record | None = getattr(config, "headcount", None)
+    if record is not None:
+        if not isinstance(record, dict) or record.get("format") != 1 or "stacks" not in record:
+            raise ModelUnavailable(
+                "its record of removed heads (config.json, headcount) is not understood; "
+                "it was written by a newer version, or is damaged"
+            )
+        return record
+    pruned = getattr(config, "pruned_heads", None)
+    if not pruned:
+        return None
+    import torch
+
+    with torch.device("meta"):
+        anatomy = read_anatomy(model_class(config))
+    return make_record(anatomy, kept_by_v4(anatomy, pruned))
+
+
+def shrunk_class(model_class: type, record: Record) -> type:
+    """The class, whose models are shrunk as soon as they are built: the weights that are then loaded fit."""
+
+    def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
+        model_class.__init__(self, config, *args, **kwargs)  # type: ignore[misc]
+        self.config.headcount = record
+        shrink.shrink(self, record)
+
+    return type(model_class.__name__, (model_class,), {"__init__": build, "__module__": model_class.__module__})

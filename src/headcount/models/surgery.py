@@ -1,0 +1,126 @@
+"""Heads cut out of a model, in place: checks first, then the cut, which can be taken back until it is known to be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from headcount.core.heads import HeadSet
+from headcount.errors import CannotPrune
+from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.models.shrink import SilentConv1D, SilentLinear, layers_of, shrink
+
+FORMAT = 1
+Record = dict[str, Any]
+"""What `config.headcount` says: the format, and for each stack its parts and the heads that are kept."""
+
+
+def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
+    """Take the heads out and write down in `model.config.headcount` which are left; the function takes it all back.
+
+    Nothing is changed where a head does not exist or the model cannot be cut.
+    """
+    anatomy = read_anatomy(model)
+    gone = HeadSet.of(heads, anatomy.layout)
+    check_can_prune(anatomy)
+    if len(gone) == anatomy.layout.count:
+        raise CannotPrune(f"got all {len(gone)} heads of the model; expected at least one that stays")
+    kept = {
+        stack: [[head for head in block.heads if (stack, block.layer, head) not in names] for block in layers]
+        for stack, layers in anatomy.stacks.items()
+        for names in [{(one.stack, one.layer, one.head) for one in gone}]
+    }
+    record = make_record(anatomy, kept, getattr(model.config, "headcount", None))
+    undo = _remember(model, record)
+    shrink(model, record)
+    model.config.headcount = record
+    return undo
+
+
+def check_can_prune(anatomy: Anatomy) -> None:
+    """An error, with the reason, for a model whose heads cannot be cut out."""
+    if anatomy.family.shared:
+        raise CannotPrune(
+            f"{anatomy.family.model_types[0]} uses the weights of one layer for all: a head cut from one layer would be "
+            "gone from all of them; ablate or gate it instead"
+        )
+    for block in anatomy:
+        for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), block.output):
+            if type(module) not in (nn.Linear, Conv1D, SilentLinear, SilentConv1D):
+                raise CannotPrune(
+                    f"{block.name} has a projection of type {type(module).__name__}; expected a plain Linear: "
+                    "cut the heads before the model is quantised, or adapters are put on it"
+                )
+
+
+def make_record(anatomy: Anatomy, kept: dict[str, list[list[int]]], before: Record | None = None) -> Record:
+    """The record of a model whose layers keep these heads."""
+    first = {one["stack"]: one["heads"] for one in (before or {}).get("stacks", ())}
+    stacks = []
+    for stack, layers in anatomy.stacks.items():
+        parts = asdict(layers[0].plan)
+        heads = first.get(stack, anatomy.layout.width(stack))
+        stacks.append(parts | {"stack": stack, "heads": heads, "kept": kept[stack]})
+    return {"format": FORMAT, "stacks": [{key: list(value) if isinstance(value, tuple) else value
+                                          for key, value in one.items()} for one in stacks]}  # fmt: skip
+
+
+def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:
+    """By stack and layer, the heads that are gone."""
+    return {
+        one["stack"]: {
+            layer: gone
+            for layer, kept in enumerate(one["kept"])
+            if (gone := [head for head in range(one["heads"]) if head not in kept])
+        }
+        for one in record["stacks"]
+    }
+
+
+def _remember(model: PreTrainedModel, record: Record) -> Callable[[], None]:
+    """What the cut will touch, as it is: modules, their attributes, their parameters and their hooks."""
+    touched: dict[nn.Module, tuple[type, dict[str, Any]]] = {}
+    for stack in record["stacks"]:
+        for layer in layers_of(model, stack):
+            for module in _parts(layer, stack):
+                state = {key: value.copy() if isinstance(value, dict) else value
+                         for key, value in module.__dict__.items()}  # fmt: skip
+                touched[module] = type(module), state
+    known = "headcount" in model.config.__dict__
+    before = getattr(model.config, "headcount", None)
+
+    def undo() -> None:
+        for module, (kind, state) in touched.items():
+            module.__class__ = kind
+            module.__dict__.clear()
+            module.__dict__.update(state)
+        if known:
+            model.config.headcount = before
+        elif "headcount" in model.config.__dict__:
+            del model.config.headcount
+
+    return undo
+
+
+def _parts(layer: nn.Module, stack: Record) -> list[nn.Module]:
+    attention = layer.get_submodule(stack["attention"])
+    names = [stack["query"], stack["key"], stack["value"], *stack["further"]]
+    parts = [attention.get_submodule(name) for name in dict.fromkeys(names) if hasattr(attention, name)]
+    return [attention, *parts, layer.get_submodule(stack["output"])]
+
+
+def kept_by_v4(anatomy: Anatomy, pruned: dict[Any, Any]) -> dict[str, list[list[int]]]:
+    """The heads that are left where transformers 4 removed some (`config.pruned_heads`): layer by layer, one stack."""
+    stack = next(iter(anatomy.stacks))
+    gone = {int(layer): set(map(int, heads)) for layer, heads in pruned.items()}
+
+    def left(block: Attention) -> list[int]:
+        missing = gone.get(block.layer, set()) if block.stack == stack else set()
+        return [head for head in block.heads if head not in missing]
+
+    return {name: [left(block) for block in layers] for name, layers in anatomy.stacks.items()}

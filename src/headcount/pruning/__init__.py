@@ -1,0 +1,1 @@
+"""Which heads can go, and a model without them: the cut, its check, its cost."""

@@ -1,0 +1,56 @@
+"""Heads really gone: cut out of the weights, in place, and checked against the whole model on a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.core.heads import HeadSet
+from headcount.models.anatomy import read_anatomy
+from headcount.models.surgery import check_can_prune, cut
+from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
+from headcount.trace.gates import gated
+from headcount.trace.wiring import check_untouched
+
+LAST_CHECK = "headcount_check"
+"""Attribute of a pruned model: how its outputs compared with those of the whole model without the heads."""
+
+
+def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | None = None) -> PreTrainedModel:
+    """The model without these heads (`["L3H7", "L5"]`, a HeadSet): their weights are gone. In place; returns the model.
+
+    Heads keep their numbers: `L3H7` means the same head after any number of cuts. A layer may lose all of its heads;
+    it then gives the bias of its output projection. Before the cut the model runs with these heads at zero, on
+    `batch` or on a few random tokens, and after it without them: if the outputs differ by more than rounding, the
+    cut is taken back and `PruneMismatch` raised. `headcount.save` writes the model, `headcount.load` reads it.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
+    >>> read_anatomy(prune(model, ["L0H1", "L1"])).layout.stacks
+    {'encoder': ((0, 2, 3), ())}
+    """
+    check_untouched(model)
+    anatomy = read_anatomy(model)
+    chosen = HeadSet.of(heads, anatomy.layout)
+    if not chosen:
+        return model
+    check_can_prune(anatomy)
+    given = dict(batch) if batch is not None else example_batch(model)
+    gates = {stack: torch.ones(anatomy.layout.layers(stack), max(1, anatomy.layout.width(stack)))
+             for stack in anatomy.layout.stacks}  # fmt: skip
+    for head in chosen:
+        gates[head.stack][head.layer, head.head] = 0
+    with gated(model, gates):
+        before = outputs_of(model, given)
+    undo = cut(model, chosen)
+    try:
+        found: Check = check_outputs(before, outputs_of(model, given))
+    except BaseException:
+        undo()
+        raise
+    setattr(model, LAST_CHECK, found)
+    return model

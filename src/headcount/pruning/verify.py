@@ -1,0 +1,86 @@
+"""Does a pruned model compute what the whole one does with the same heads at zero? On a batch, before it is handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.errors import PruneMismatch
+from headcount.trace.modes import evaluating
+
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+"""Of the largest number of the output: kernels add in another order where there are fewer heads."""
+LENGTH, ROWS = 12, 2
+
+
+@dataclass(frozen=True)
+class Check:
+    """How far the outputs of the pruned model are from those of the gated one, at most."""
+
+    difference: float
+    largest: float
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        return self.difference <= self.tolerance * max(1.0, self.largest)
+
+    def __str__(self) -> str:
+        return f"pruned and gated outputs differ by at most {self.difference:.1e} (the largest is {self.largest:.3g})"
+
+
+def check_outputs(gated: Tensor, pruned: Tensor) -> Check:
+    """The check of two outputs; a mismatch is an error."""
+    before, after = gated.double(), pruned.double()
+    difference = float((before - after).abs().max()) if before.numel() else 0.0
+    found = Check(difference, float(before.abs().max()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))
+    if not found.passed:
+        raise PruneMismatch(f"{found}: more than rounding; nothing was changed; please report the model's type")
+    return found
+
+
+@torch.no_grad()
+def outputs_of(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> Tensor:
+    """The model's logits, or its last hidden state, at real positions."""
+    with evaluating(model):
+        found = model(**batch)
+    first: Tensor = next(found[key] for key in ("logits", "last_hidden_state", "start_logits") if key in found)
+    mask = batch.get("attention_mask")
+    if mask is not None and "decoder_input_ids" not in batch and first.shape[: mask.ndim] == mask.shape:
+        return first[mask.bool()]
+    return first
+
+
+def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
+    """A small batch of random tokens, the second row padded, or random images, on the model's device."""
+    generator = torch.Generator().manual_seed(seed)
+    config = model.config
+    if model.main_input_name == "pixel_values":
+        shape = (ROWS, getattr(config, "num_channels", 3), *_image_size(config))
+        return {"pixel_values": torch.randn(shape, generator=generator).to(model.device, model.dtype)}
+
+    def ids(length: int) -> Tensor:
+        return torch.randint(3, max(4, config.vocab_size), (ROWS, length), generator=generator)
+
+    mask = torch.ones(ROWS, LENGTH, dtype=torch.long)
+    mask[1:, LENGTH // 2 :] = 0
+    words = ids(LENGTH).masked_fill(mask == 0, getattr(config, "pad_token_id", None) or 0)
+    batch = {"input_ids": words, "attention_mask": mask}
+    if getattr(config, "is_encoder_decoder", False):
+        if type(model).__name__.endswith("ForSequenceClassification"):
+            words[:, LENGTH // 2 - 1] = config.eos_token_id
+        else:
+            batch["decoder_input_ids"] = ids(LENGTH // 2)
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        batch = {key: tensor[:, None].repeat(1, 2, 1) for key, tensor in batch.items()}
+    return {key: tensor.to(model.device) for key, tensor in batch.items()}
+
+
+def _image_size(config: Any) -> tuple[int, int]:
+    size = config.image_size
+    return tuple(size) if isinstance(size, list | tuple) else (size, size)
