@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     run = options.out / "runs" / "translation" / "random" / "seed-0"
     said = {}
     tests = sorted(options.data.glob("test_*.parquet"))
-    for folder in [*sorted((run / "checkpoints").iterdir()), run / "model"]:
+    for folder in [*sorted((run / "checkpoints").glob("step-*")), run / "model"]:
         model, tokenizer = load_model(folder, head="translation").to(options.device), load_tokenizer(folder)
         for test in tests if folder.name == "model" else tests[:1]:
             examples = read_examples(pd.read_parquet(test)[["de", "en"]][: options.limit], task, None)

@@ -190,18 +190,12 @@ def test_a_text_without_words(tagger: Path, text: str) -> None:
     assert refused(DataProblem, ["A dog", text, ""], tagger).startswith(f"row 1: there is no word in {text!r}")
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="tag_texts counts the texts that were chosen, not the rows of the table"
-)
 def test_the_row_of_a_text_without_words_is_that_of_the_table(planted_model: Any, tagger: Path) -> None:
     data = pd.DataFrame({"text": ["A dog"] * 50 + [""] + ["A dog"] * 50})
     with pytest.raises(DataProblem, match="row 50: "):
         hc.measure(*planted_model, data, only="features", limit=90, tagger=tagger)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=IndexError, reason="RoBERTa's positions begin behind its padding index; longest_input knows it"
-)
 def test_a_long_text_for_a_tagger_with_fewer_positions_than_its_config_says(tmp_path: Path) -> None:
     options = {**config(max_position_embeddings=66).to_dict(), "model_type": "roberta", "pad_token_id": 1}
     model = tf.RobertaForTokenClassification(tf.RobertaConfig(**options))
@@ -209,11 +203,6 @@ def test_a_long_text_for_a_tagger_with_fewer_positions_than_its_config_says(tmp_
     assert found.upos[62:] == ("X",) * 38
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="word_ids() complains; read_inputs asks for a fast tokenizer, tag_texts does not",
-)
 def test_a_slow_tokenizer(tmp_path: Path) -> None:
     model = tf.BertForTokenClassification(config(vocab_size=400))
     refused(InvalidOption, ["A dog"], save(tmp_path, model, tokenizer=tf.ByT5Tokenizer()))
@@ -279,9 +268,6 @@ def test_two_that_annotate(planted_model: Any, tagger: Path) -> None:
         hc.measure(*planted_model, COUPLES, tagger=tagger, spacy="en_core_web_sm")
 
 
-@pytest.mark.xfail(
-    strict=True, raises=pytest.fail.Exception, reason="a tagger gives no links: NaN for all heads, not a word about it"
-)
 def test_links_cannot_be_measured(planted_model: Any, tagger: Path) -> None:
     with pytest.raises(InvalidOption, match="links cannot be measured here"):
         hc.measure(*planted_model, COUPLES, only="links", tagger=tagger)
@@ -290,11 +276,9 @@ def test_links_cannot_be_measured(planted_model: Any, tagger: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["A dog\N{ZERO WIDTH SPACE} slept", "A cafe\N{COMBINING ACUTE ACCENT} slept", "\N{SOFT HYPHEN}A dog", "\ufeffA dog",
-     "A dog \N{BLACK HEART SUIT}\N{VARIATION SELECTOR-16}"],
+     "A dog \N{BLACK HEART SUIT}\N{VARIATION SELECTOR-16}",
+     "A dog \N{REPLACEMENT CHARACTER} slept"],
 )  # fmt: skip
-@pytest.mark.xfail(
-    strict=True, raises=DataProblem, reason="split_words makes a word of a mark that the tokenizer leaves out"
-)
 def test_marks_that_nobody_sees_do_not_stop_a_measurement(planted_model: Any, tagger: Path, text: str) -> None:
     data = pd.DataFrame({"text": [text]})
     hc.measure(*planted_model, data, only="features")

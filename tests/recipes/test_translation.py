@@ -92,7 +92,6 @@ def test_the_start_has_no_weights(data: Path, tmp_path: Path) -> None:
         load_model(start)
 
 
-@pytest.mark.xfail(strict=True, raises=FileNotFoundError, reason="without checkpoints there is no folder of them")
 def test_no_checkpoints(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path, "--checkpoints", 0, "--limit", 8, "--epochs", 1)
     assert list(json.loads((tmp_path / "translations.json").read_text(encoding="utf-8"))) == ["model"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -89,21 +88,7 @@ def stop(place: Path, out: Path, fault: str) -> Path:
     return out / "mrpc" / "pretrained" / "seed-0"
 
 
-def known(reason: str, raises: Any, *names: str) -> list[Any]:
-    """All faults; those that are known to go wrong are marked."""
-    mark = pytest.mark.xfail(strict=True, raises=raises, reason=reason)
-    return [pytest.param(name, marks=mark if name in names else ()) for name in FAULTS]
-
-
-@pytest.mark.parametrize(
-    "fault",
-    known(
-        "finetune turns OSError alone into a StudyProblem, and none of the table of runs",
-        (SafetensorError, RuntimeError, OSError),
-        "first checkpoint, weights", "state, weights", "second state, optimizer", "second checkpoint, weights",
-        "model, weights", "table of runs",
-    ),
-)  # fmt: skip
+@pytest.mark.parametrize("fault", FAULTS)
 def test_it_is_one_clear_line(place: Path, tmp_path: Path, fault: str) -> None:
     with full(*FAULTS[fault]), pytest.raises(HeadcountError) as caught:
         train(place, tmp_path)
@@ -113,9 +98,6 @@ def test_it_is_one_clear_line(place: Path, tmp_path: Path, fault: str) -> None:
     assert "run it again" in message
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="save_whole leaves its hidden folder: it takes room until the next call"
-)
 @pytest.mark.parametrize(
     "fault", [name for name in FAULTS if name.startswith(("first checkpoint", "second checkpoint", "model"))]
 )
@@ -123,10 +105,7 @@ def test_what_was_half_written_takes_no_room(place: Path, tmp_path: Path, fault:
     assert not [one.name for one in stop(place, tmp_path, fault).rglob(".*")]
 
 
-@pytest.mark.parametrize(
-    "fault",
-    known("a trainer_state.json without its end passes for whole", json.JSONDecodeError, "second state, last file"),
-)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_with_room_again_it_goes_on_to_the_same_model(
     place: Path, tmp_path: Path, whole: tuple[pd.DataFrame, dict[str, torch.Tensor]], fault: str
 ) -> None:

@@ -34,6 +34,8 @@ class Setting:
     """How many layers each stack has."""
     width: int
     """The largest number of heads in a layer."""
+    linked: bool = True
+    """Whether annotated texts have links between words."""
 
     @property
     def special(self) -> bool:

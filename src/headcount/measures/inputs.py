@@ -50,6 +50,11 @@ class Inputs:
         return fingerprint([self.ids, self.rows, notes])
 
     @property
+    def linked(self) -> bool:
+        """Whether links between words are known of some text."""
+        return any(found for one in self.facts for found in one.links.values())
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes of tokens that are known of these texts."""
         return tuple(self.facts[0].classes)
@@ -81,6 +86,10 @@ def read_inputs(
     texts = [_check_texts(table, row, names) for row in rows]
     if annotate is not None:
         _check_alone(both)
+        for row, text in zip(rows, texts, strict=True):
+            empty = next((part for part in text if not part.strip()), None)
+            if empty is not None:
+                raise DataProblem(f"row {row}: there is no word in {empty!r}; expected some text")
         columns_of = [annotate(list(column)) for column in zip(*texts, strict=True)]
         return _plain(texts, rows, tokenizer, longest, model, list(zip(*columns_of, strict=True)))
     if both:
@@ -154,9 +163,12 @@ def _plain(
 
 def _encode(
     tokenizer: Any, columns: list[list[str]], names: list[str], longest: int,
-    sentences: list[tuple[Annotated, ...]] | None = None,
+    sentences: list[tuple[Annotated, ...]] | None = None, gold: bool = False,
 ) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
-    """Encodings and facts of all texts, and how many were longer than the model takes."""
+    """Encodings and facts of all texts, and how many were longer than the model takes.
+
+    Every word of a `gold` sentence must have a token; a tagger may see words in marks that tokenizers drop.
+    """
     pairs = len(columns) > 1
     if longest <= tokenizer.num_special_tokens_to_add(pairs):
         raise InvalidOption(f"got room for {longest} tokens, which leaves none for the text; give a larger max_length")
@@ -173,7 +185,7 @@ def _encode(
             assert sentences is not None
             words = _words_of(sentences[number], made["offset_mapping"][number], made.sequence_ids(number))
             lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
-            if lost:
+            if lost and gold:
                 raise DataProblem(f"{name}: the tokenizer makes no token of the word {sentence.words[lost[0]]!r}")
         found = find_facts(row, kinds, words, sentence)
         if len(found.classes["special"]) == found.length:
@@ -208,7 +220,7 @@ def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, li
     chosen = [sentences[number] for number in ids]
     texts = [" ".join(sentence.words) for sentence in chosen]
     names = [f"sentence {sentence.name}" for sentence in chosen]
-    rows, facts, cut = _encode(tokenizer, [texts], names, longest, [(one,) for one in chosen])
+    rows, facts, cut = _encode(tokenizer, [texts], names, longest, [(one,) for one in chosen], gold=True)
     lengths = np.array([one.length for one in facts])
     return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest)
 

@@ -26,7 +26,9 @@ class WordLinks(Measure):
     paper = "Kovaleva 2019, section 4.5"
 
     def lacking(self, setting: Setting) -> str | None:
-        return None if setting.annotated else "the texts are not annotated (give CoNLL-U, or a table with heads)"
+        if not setting.annotated:
+            return "the texts are not annotated (give CoNLL-U, or a table with heads)"
+        return None if setting.linked else "no text has a link between words (a tagger tells none)"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"attention": ("link",), "control": ("link",), "gain": ("link",)}

@@ -94,6 +94,7 @@ def prepare(
     setting = Setting(
         inputs.classes, inputs.annotated, inputs.pairs, language,
         {stack: layout.layers(stack) for stack in layout.stacks}, max(layout.width(stack) for stack in layout.stacks),
+        inputs.linked,
     )  # fmt: skip
     tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     return Task(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)

@@ -16,8 +16,9 @@ import torch
 
 from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.encode import longest_input
 from headcount.errors import DataProblem, InvalidOption
-from headcount.models.load import load_model, load_tokenizer
+from headcount.models.load import NEW_WEIGHTS, load_model, load_tokenizer
 from headcount.trace.modes import evaluating
 
 WORDS = re.compile(r"\w+(?=n['\u2019]t\b)|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE)
@@ -50,11 +51,17 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
             f"{tagger} knows the class {strange[0]!r}; expected parts of speech of Universal Dependencies, "
             "such as VERB or NOUN:nsubj; train one on tokens with such tags"
         )
+    if getattr(model, NEW_WEIGHTS):
+        raise InvalidOption(f"{tagger} has no trained token classifier; train one, for example with headcount finetune")
     words = [split_words(text) for text in texts]
     empty = next((number for number, found in enumerate(words) if not found), None)
     if empty is not None:
-        raise DataProblem(f"row {empty}: there is no word in {texts[empty]!r}; expected some text")
-    limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
+        raise DataProblem(f"there is no word in {texts[empty]!r}; expected some text")
+    if not getattr(tokenizer, "is_fast", False):
+        raise InvalidOption(
+            f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words"
+        )
+    limit = longest_input(model, tokenizer)
     made = tokenizer(words, is_split_into_words=True, truncation=True, max_length=limit)
     rows = [{key: made[key][number] for key in made} for number in range(len(words))]
     order = by_length(np.array([len(row["input_ids"]) for row in rows]))

@@ -86,6 +86,12 @@ class Attention:
             yield self._slice(role, f"{name}.weight", module.weight, dim, row)
             if module.bias is not None:
                 yield self._slice(role, f"{name}.bias", module.bias, 0, row)
+        for name in self.plan.further:
+            further: Any = getattr(self.module, name, None)
+            if further is not None:
+                yield self._slice("query", f"{self.name}.{name}.weight", further.weight, 0, place)
+                if further.bias is not None:
+                    yield self._slice("query", f"{self.name}.{name}.bias", further.bias, 0, place)
         dim = 0 if isinstance(self.output, Conv1D) else 1
         yield self._slice("output", f"{self.output_name}.weight", self.output.weight, dim, place)
 

@@ -86,9 +86,7 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     if plain is not None:
         config |= plain
     else:
-        config["auto_map"] = {
-            name: f"{Path(MODELLING).stem}.{kind.__name__}" for name, kind in kinds.items()
-        }
+        config["auto_map"] = {name: f"{Path(MODELLING).stem}.{kind.__name__}" for name, kind in kinds.items()}
         (folder / MODELLING).write_text(_modelling_file(set(kinds.values())), encoding="utf-8")
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     (folder / CARD).write_text(_card(model, record, next(iter(kinds), "AutoModel"), plain), encoding="utf-8")

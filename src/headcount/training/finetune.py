@@ -73,10 +73,10 @@ def finetune(
                                 place, trust_remote_code))  # fmt: skip
     try:
         results = _perform_all(runs, jobs, progress)
+        table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
+        table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
         raise StudyProblem(f"cannot write {out}: {error.strerror or error}; free some room and run it again") from error
-    table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
-    table.to_csv(Path(out) / "runs.csv", index=False)
     return table
 
 
@@ -101,7 +101,7 @@ def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[
         for future in as_completed(waiting):
             try:
                 found[waiting[future]] = future.result()
-            except HeadcountError:
+            except (HeadcountError, OSError):
                 pool.shutdown(cancel_futures=True)
                 raise
             tick()

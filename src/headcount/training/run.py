@@ -134,7 +134,7 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
     trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", wanted, tokenizer))
     if wanted and not (run.folder / "checkpoints" / "step-000000").exists():
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
-    whole = sorted((one for one in state.glob("checkpoint-*") if (one / "trainer_state.json").is_file()),
+    whole = sorted((one for one in state.glob("checkpoint-*") if _is_whole(one)),
                    key=lambda one: int(one.name.split("-")[1]))  # fmt: skip
     try:
         with no_progress_bar():
@@ -147,6 +147,15 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
             state.replace(run.folder / "diverged")
         raise
     return int(trainer.state.global_step)
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    """The Trainer writes this file last; a full disk may leave it empty."""
+    try:
+        json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _made(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
@@ -102,6 +104,17 @@ class RunTrainer(Trainer):  # type: ignore[misc]
         lengths = [_length(row) for row in self.train_dataset]
         return LikeLengths(lengths, self.args.train_batch_size * self.args.gradient_accumulation_steps, self.args.seed)
 
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super()._save_checkpoint(*args, **kwargs)
+        except (OSError, SafetensorError, RuntimeError) as error:
+            # torch says of a full disk only that a stream broke.
+            shutil.rmtree(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}", ignore_errors=True)
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise OSError(
+                errno.EIO, f"the state at step {self.state.global_step} could not be saved ({reason})"
+            ) from error
+
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
         loss: Tensor = super().training_step(*args, **kwargs)
         if not bool(torch.isfinite(loss)):
@@ -128,10 +141,15 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
     """A model and its tokenizer in a folder that is either absent or whole."""
     new = place.with_name(f".{place.name}-new")
     shutil.rmtree(new, ignore_errors=True)
-    with no_progress_bar():
-        model.save_pretrained(new)
-        tokenizer.save_pretrained(new)
-    new.replace(place)
+    try:
+        with no_progress_bar():
+            model.save_pretrained(new)
+            tokenizer.save_pretrained(new)
+        new.replace(place)
+    except SafetensorError as error:
+        raise OSError(errno.EIO, str(error).splitlines()[0]) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def _length(row: Encoding) -> int:

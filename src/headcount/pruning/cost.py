@@ -1,0 +1,165 @@
+"""What a model costs to keep and to run: parameters, bytes, operations, memory, time; before and after a cut, side by side.
+
+Times are taken in turns (one model, the other, the first again), after a warm-up, each pass waited for: a machine that
+slows down slows both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import PreTrainedModel
+
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Attention, read_anatomy
+from headcount.pruning.memory import peak_bytes
+from headcount.trace.modes import evaluating
+
+BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
+Progress = Callable[[float, float], None]
+
+
+def cost(
+    models: Mapping[str, PreTrainedModel],
+    *,
+    batches: Sequence[int] = BATCHES,
+    lengths: Sequence[int] = LENGTHS,
+    repeats: int = REPEATS,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
+
+    Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
+    """
+    if repeats < 1 or not batches or not lengths or min(*batches, *lengths) < 1:
+        raise InvalidOption("expected at least one repeat, batch size and length, each at least 1")
+    for name, model in models.items():
+        longest = getattr(model.config, "max_position_embeddings", None) or max(lengths)
+        if max(lengths) > longest:
+            raise InvalidOption(f"got the length {max(lengths)}; {name} takes at most {longest} tokens")
+    vision = any(model.main_input_name == "pixel_values" for model in models.values())
+    shapes = [(batch, length) for batch in batches for length in ((0,) if vision else lengths)]
+    rows = []
+    for number, shape in enumerate(shapes):
+        inputs = {name: make_inputs(model, *shape) for name, model in models.items()}
+        times = time_in_turns(models, inputs, repeats)
+        for name, model in models.items():
+            low, middle, high = np.quantile(times[name], (0.25, 0.5, 0.75))
+            rows.append({
+                "model": name, "batch": shape[0], "length": shape[1], "ms": 1e3 * middle, "ms_low": 1e3 * low,
+                "ms_high": 1e3 * high, "per_second": shape[0] / middle, "flops": flops(model, inputs[name]),
+                "peak_bytes": peak_bytes(model, inputs[name]), **size(model),
+            })  # fmt: skip
+        if progress is not None:
+            progress(number + 1, len(shapes))
+    return pd.DataFrame(rows)
+
+
+def size(model: PreTrainedModel) -> dict[str, int]:
+    """Parameters in all and in the attention, and the bytes of the weights."""
+    tensors = {tensor.data_ptr(): tensor for tensor in model.state_dict().values() if tensor.numel()}
+    return {
+        "parameters": model.num_parameters(),
+        "attention_parameters": sum(p.numel() for module in _attention_modules(model) for p in module.parameters()),
+        "bytes": sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()),
+    }
+
+
+def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Tensor]:
+    """Random tokens without padding (or images), on the model's device."""
+    generator = torch.Generator().manual_seed(0)
+    config = model.config
+    if model.main_input_name == "pixel_values":
+        sides = config.image_size if isinstance(config.image_size, list | tuple) else (config.image_size,) * 2
+        images = torch.randn(batch, getattr(config, "num_channels", 3), *sides, generator=generator)
+        return {"pixel_values": images.to(model.device, model.dtype)}
+    ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
+    found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if getattr(config, "is_encoder_decoder", False):
+        found["decoder_input_ids"] = ids
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        found = {key: tensor[:, None] for key, tensor in found.items()}
+    return found
+
+
+@torch.no_grad()
+def time_in_turns(
+    models: Mapping[str, PreTrainedModel], inputs: Mapping[str, Mapping[str, Tensor]], repeats: int
+) -> dict[str, list[float]]:
+    """Seconds of every pass, by model."""
+    times: dict[str, list[float]] = {name: [] for name in models}
+    for turn in range(WARM_UP + repeats):
+        for name, model in models.items():
+            with evaluating(model):
+                _wait(model)
+                start = time.perf_counter()
+                model(**inputs[name])
+                _wait(model)
+            if turn >= WARM_UP:
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+@torch.no_grad()
+def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
+    """Floating-point operations of the matrix products of one pass."""
+    with evaluating(model), FlopCounterMode(display=False) as counter:
+        model(**inputs)
+    return int(counter.get_total_flops())
+
+
+@torch.no_grad()
+def attention_share(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeats: int = 5) -> float:
+    """The share of a pass's time that the attention blocks take, output projections included: what a cut can win."""
+    inside: list[float] = []
+    started: list[float] = []
+
+    def begin(*_: Any) -> None:
+        _wait(model)
+        started.append(time.perf_counter())
+
+    def end(*_: Any) -> None:
+        _wait(model)
+        inside.append(time.perf_counter() - started.pop())
+
+    handles = []
+    for module in _attention_modules(model):
+        handles += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+    shares = []
+    try:
+        with evaluating(model):
+            for turn in range(WARM_UP + repeats):
+                inside.clear()
+                start = time.perf_counter()
+                model(**inputs)
+                _wait(model)
+                if turn >= WARM_UP:
+                    shares.append(sum(inside) / (time.perf_counter() - start))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return float(np.median(shares))
+
+
+def _attention_modules(model: PreTrainedModel) -> list[nn.Module]:
+    """The attention modules and those output projections that stand beside them, each once."""
+
+    def parts(block: Attention) -> Iterable[nn.Module]:
+        yield block.module
+        if not block.output_name.startswith(f"{block.name}."):
+            yield block.output
+
+    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers]
+    return list(dict.fromkeys(module for block in blocks for module in parts(block)))
+
+
+def _wait(model: PreTrainedModel) -> None:
+    if model.device.type == "cuda":
+        torch.cuda.synchronize(model.device)
