@@ -62,7 +62,7 @@ def own_outputs(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
 
 
 class Before:
-    """A model as it is: weights, config, classes, attributes and hooks of all modules, so that a failure can be seen."""
+    """A model as it is: weights, config, and the class, attributes and hooks of each module."""
 
     def __init__(self, model: Any, batch: dict[str, torch.Tensor]) -> None:
         self.model, self.batch = model, batch

@@ -75,5 +75,5 @@ def test_bad_input(pipeline: str, tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     with pytest.raises(ModelUnavailable, match="no spaCy pipeline"):
         parse_texts(["A text"], str(tmp_path / "nothing"))
-    with pytest.raises(DataProblem, match="row 1"):
+    with pytest.raises(DataProblem, match="no word in"):
         parse_texts(["Dogs chase cats", " "], pipeline)

@@ -187,7 +187,7 @@ def test_what_is_no_tagger(tagger: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", " \n "])
 def test_a_text_without_words(tagger: Path, text: str) -> None:
-    assert refused(DataProblem, ["A dog", text, ""], tagger).startswith(f"row 1: there is no word in {text!r}")
+    assert refused(DataProblem, ["A dog", text, ""], tagger).startswith(f"there is no word in {text!r}")
 
 
 def test_the_row_of_a_text_without_words_is_that_of_the_table(planted_model: Any, tagger: Path) -> None:

@@ -14,11 +14,14 @@ from rich.console import Console
 import headcount
 from headcount.cli.agreement import agreement
 from headcount.cli.compare import compare
+from headcount.cli.cost import cost
 from headcount.cli.demo import demo
+from headcount.cli.export import export
 from headcount.cli.finetune import finetune
 from headcount.cli.heads import heads
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
+from headcount.cli.prune import prune
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.errors import HeadcountError, InvalidOption
@@ -32,7 +35,7 @@ app = App(
     version=headcount.__version__,
     result_action="return_value",
 )
-for verb in (demo, heads, sweep, measure, compare, maps, finetune, table, agreement):
+for verb in (demo, heads, sweep, measure, compare, maps, finetune, prune, cost, export, table, agreement):
     app.command(verb)
 
 

@@ -58,9 +58,7 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
     if empty is not None:
         raise DataProblem(f"there is no word in {texts[empty]!r}; expected some text")
     if not getattr(tokenizer, "is_fast", False):
-        raise InvalidOption(
-            f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words"
-        )
+        raise InvalidOption(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
     limit = longest_input(model, tokenizer)
     made = tokenizer(words, is_split_into_words=True, truncation=True, max_length=limit)
     rows = [{key: made[key][number] for key in made} for number in range(len(words))]

@@ -200,10 +200,11 @@ def _attention(
         raise UnknownFamily(f"{where}: {name} does not say the size of a head ({plan.size!r})")
     heads, rest = divmod(_inputs(modules[output_name]), head_size)
     parts = 3 if plan.fused else 1
-    if hasattr(module, "kept_heads"):  # pruned
+    pruned: Any = module
+    if hasattr(pruned, "kept_heads"):
         return Attention(
             family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
-            heads=tuple(module.kept_heads), head_size=head_size, groups=tuple(module.kept_groups),
+            heads=tuple(pruned.kept_heads), head_size=head_size, groups=tuple(pruned.kept_groups),
         )  # fmt: skip
     kv_heads, kv_rest = divmod(_outputs(modules[f"{name}.{plan.key}"]) // parts, head_size)
     if rest or kv_rest or (kv_heads and heads % kv_heads):

@@ -37,11 +37,7 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     its place and moved there at the end: killed at any moment, it is absent or whole. One that is there and not empty
     is refused without `overwrite`.
     """
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidOption(f"{place} is a file; expected a folder that is new or empty")
-    if place.is_dir() and any(place.iterdir()) and not overwrite:
-        raise InvalidOption(f"the folder {place} is not empty; give another one, or overwrite it (--overwrite)")
+    place = check_place(folder, overwrite)
     new = place.with_name(f".{place.name}-new")
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
     try:
@@ -56,6 +52,16 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
         raise InvalidOption(f"cannot write {place}: {reason}; free some room or give another folder") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
+    return place
+
+
+def check_place(folder: str | Path, overwrite: bool = False) -> Path:
+    """The folder, if a model may be written there: asked before the work is done."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InvalidOption(f"{place} is a file; expected a folder that is new or empty")
+    if place.is_dir() and any(place.iterdir()) and not overwrite:
+        raise InvalidOption(f"the folder {place} is not empty; give another one, or overwrite it (--overwrite)")
     return place
 
 
@@ -153,7 +159,7 @@ def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, in
     ]
     total = layout.count + len(gone)
     how = (
-        f"`transformers.{auto}.from_pretrained(folder)` loads it: every layer keeps as many heads, and the config says so."
+        f"`transformers.{auto}.from_pretrained(folder)` loads it: all layers keep as many heads, the config says so."
         if plain is not None
         else f"`transformers.{auto}.from_pretrained(folder, trust_remote_code=True)` loads it with the code in "
         f"`{MODELLING}`, which takes the heads out of {type(model).__name__} before its weights are read."

@@ -1,9 +1,9 @@
 """Takes attention heads out of a model of transformers, so that its modules have the shapes of the heads that stay.
 
-This file needs torch and transformers alone: a saved model carries a copy of it, so that it also loads where Headcount is
-not installed. What it does is written in `config.headcount`: for each stack the paths and names of its parts and, layer by
-layer, the heads that are kept, by their original numbers. It works on a model with weights and on one whose weights are
-yet to be loaded.
+This file needs torch and transformers alone: a saved model carries a copy of it, so that it also loads where Headcount
+is not installed. What it does is written in `config.headcount`: for each stack the paths and names of its parts and,
+layer by layer, the heads that are kept, by their original numbers. It works on a model with weights and on one whose
+weights are yet to be loaded.
 """
 
 import re
@@ -138,7 +138,7 @@ class SilentLinear(_Silent, nn.Linear):
     pass
 
 
-class SilentConv1D(_Silent, Conv1D):
+class SilentConv1D(_Silent, Conv1D):  # type: ignore[misc]
     pass
 
 
@@ -163,7 +163,7 @@ def _unhook(module: Any) -> None:
 
 
 class ChooseBias:
-    """T5, MPNet: the position bias [1, all original heads, Q, K] goes from layer to layer; each takes that of its heads."""
+    """T5, MPNet: the position bias [1, all heads, Q, K] goes from layer to layer; each takes that of its own."""
 
     def __init__(self, heads: list[int]) -> None:
         self.heads = list(heads)

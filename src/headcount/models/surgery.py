@@ -1,4 +1,4 @@
-"""Heads cut out of a model, in place: checks first, then the cut, which can be taken back until it is known to be right."""
+"""Heads cut out of a model, in place: checks first, then the cut, which can be taken back until it is found right."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def check_can_prune(anatomy: Anatomy) -> None:
     """An error, with the reason, for a model whose heads cannot be cut out."""
     if anatomy.family.shared:
         raise CannotPrune(
-            f"{anatomy.family.model_types[0]} uses the weights of one layer for all: a head cut from one layer would be "
-            "gone from all of them; ablate or gate it instead"
+            f"{anatomy.family.model_types[0]} uses the weights of one layer for all: a head cut from one layer would "
+            "be gone from all of them; ablate or gate it instead"
         )
     for block in anatomy:
         for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), block.output):

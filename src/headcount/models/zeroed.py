@@ -12,7 +12,7 @@ from headcount.models.anatomy import read_anatomy
 
 
 def zeroed(model: PreTrainedModel) -> PreTrainedModel:
-    """A new model of the family's own shapes that computes what `model` does; the heads that are gone have zero weights."""
+    """A new model of the family's own shapes that computes what `model` does; heads that are gone have zero weights."""
     config = copy.deepcopy(model.config)
     if hasattr(config, "headcount"):
         del config.headcount

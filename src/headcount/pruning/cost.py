@@ -1,4 +1,4 @@
-"""What a model costs to keep and to run: parameters, bytes, operations, memory, time; before and after a cut, side by side.
+"""What a model costs to keep and to run: parameters, bytes, operations, memory, time; before and after a cut.
 
 Times are taken in turns (one model, the other, the first again), after a warm-up, each pass waited for: a machine that
 slows down slows both.

@@ -16,10 +16,10 @@ from headcount.trace.modes import evaluating
 
 
 class _Live(TorchDispatchMode):
-    """Counts the bytes of all tensors that are made inside and still alive. What a kernel needs for itself is not seen."""
+    """Counts the bytes of all tensors made inside that are still alive; what a kernel needs for itself is unseen."""
 
     def __init__(self, known: set[int]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.known, self.bytes, self.peak = known, 0, 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -45,7 +45,7 @@ class _Live(TorchDispatchMode):
 
 @torch.no_grad()
 def peak_bytes(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
-    """Of one pass: on a GPU as its allocator counts them, elsewhere the weights and all tensors that are alive at once."""
+    """Of one pass: on a GPU as its allocator counts them, elsewhere the weights and the tensors alive at once."""
     if model.device.type == "cuda":
         torch.cuda.synchronize(model.device)
         torch.cuda.reset_peak_memory_stats(model.device)
@@ -57,10 +57,10 @@ def peak_bytes(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
     known = {tensor.untyped_storage()._cdata for tensor in (*model.parameters(), *model.buffers(), *inputs.values())}
     with evaluating(model), _Live(known) as live:
         model(**inputs)
-    return live.peak + _weights(model)
+    return int(live.peak) + _weights(model)
 
 
 def _weights(model: PreTrainedModel) -> int:
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes()
                 for tensor in (*model.parameters(), *model.buffers())}  # fmt: skip
-    return sum(storages.values())
+    return int(sum(storages.values()))

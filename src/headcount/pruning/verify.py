@@ -1,4 +1,4 @@
-"""Does a pruned model compute what the whole one does with the same heads at zero? On a batch, before it is handed out."""
+"""Does a pruned model compute what the whole one does with the same heads at zero? Asked on a batch after every cut."""
 
 from __future__ import annotations
 

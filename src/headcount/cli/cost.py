@@ -1,0 +1,120 @@
+"""`headcount cost`: what a model costs to keep and to run, alone or beside another one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Trust, load_model_and_tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def cost(
+    model: str,
+    other: str | None = None,
+    /,
+    *,
+    batches: Annotated[str, Parameter(help="Batch sizes.")] = "1,16",
+    lengths: Annotated[str, Parameter(help="Lengths in tokens.")] = "32,128",
+    repeats: Annotated[int, Parameter(help="Passes that are timed.")] = 10,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Measure parameters, size, operations, memory, latency and throughput of a model, or of two side by side.
+
+    Example: headcount cost bundled:qnli small --batches 1,16 --lengths 64
+
+    The models take turns, after a warm-up; times are medians, with the quartiles.
+
+    Parameters
+    ----------
+    model
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
+    other
+        The model after a cut, to compare with.
+    """
+    from rich.console import Console
+
+    from headcount.cli.sweep import progress_bar
+    from headcount.errors import InvalidOption
+    from headcount.pruning.cost import attention_share, make_inputs
+    from headcount.pruning.cost import cost as measure
+
+    try:
+        sizes = [[int(part) for part in words.split(",")] for words in (batches, lengths)]
+    except ValueError as error:
+        raise InvalidOption(f"got --batches {batches} --lengths {lengths}; expected numbers, such as 1,16") from error
+    names = [model, *([other] if other is not None else [])]
+    models = {name: load_model_and_tokenizer(name, device, dtype, trust_remote_code)[0] for name in names}
+    with progress_bar("cost", shown=not json_ and sys.stderr.isatty()) as progress:
+        found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
+        first = models[model]
+        share = attention_share(first, make_inputs(first, max(sizes[0]), max(sizes[1])))
+    if json_:
+        print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
+        return
+    console = Console(highlight=False)
+    for one in tables(found, [Path(name).name for name in names]):
+        console.print(one)
+    for line in tell(found, share, (max(sizes[0]), max(sizes[1])), len(names) > 1):
+        console.print(line)
+
+
+SIZES = {
+    "parameters (million)": "parameters",
+    "of them in the attention": "attention_parameters",
+    "weights (MB)": "bytes",
+}
+
+
+def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
+    """The size of each model, and its time for every shape; half the distance of the quartiles behind the median."""
+    from rich.table import Table
+
+    size = Table("", *names)
+    sides = ["before", "after"] if len(names) > 1 else ["model"]
+    run = Table("batch x length", *[f"{side} (ms)" for side in sides], *["faster"][: len(names) - 1],
+                "texts a second", "GFLOP", "peak MB")  # fmt: skip
+    for column in (*size.columns[1:], *run.columns[1:]):
+        column.justify = "right"
+    parts = [part for _, part in found.groupby("model", sort=False)]
+    for label, name in SIZES.items():
+        size.add_row(label, *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
+    for _, row in found.groupby(["batch", "length"], sort=False):
+        times = [f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in
+                 row[["ms_low", "ms", "ms_high"]].to_numpy()]  # fmt: skip
+        faster = [f"{row.ms.iloc[0] / row.ms.iloc[1]:.2f} x"] if len(row) > 1 else []
+        shape = f"{row.batch.iloc[0]} x {row.length.iloc[0]}" if row.length.iloc[0] else str(row.batch.iloc[0])
+        run.add_row(shape, *times, *faster, _each(row.per_second, "{:.0f}"), _each(row.flops / 1e9, "{:.2f}"),
+                    _each(row.peak_bytes / 1e6, "{:.0f}"))  # fmt: skip
+    return [size, run]
+
+
+def _each(values: pd.Series, form: str) -> str:
+    return " / ".join(form.format(value) for value in values)
+
+
+def tell(found: pd.DataFrame, share: float, shape: tuple[int, int], two: bool) -> list[str]:
+    """Where the time goes, and what a cut of heads can win at most."""
+    largest = found[(found.batch == found.batch.max()) & (found.length == found.length.max())]
+    where = f"At {shape[0]} x {shape[1]} the attention takes {share:.0%} of the time, so that a cut can make the model"
+    lines = [
+        f"{where} at most {1 / (1 - share):.2f} times as fast; feed-forward, embeddings and output stay as they are."
+    ]
+    if two:
+        first, second = largest.iloc[0], largest.iloc[1]
+        kept = second.attention_parameters / first.attention_parameters
+        bound = 1 / (1 - share * (1 - kept))
+        lines.append(
+            f"The second model keeps {kept:.0%} of the attention's weights and is {first.ms / second.ms:.2f} times as "
+            f"fast; in proportion to its weights it would be {bound:.2f} times."
+        )
+    return lines

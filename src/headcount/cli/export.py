@@ -1,0 +1,51 @@
+"""`headcount export`: a model for other tools, as ONNX or in the shapes of the whole model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Trust, load_model_and_tokenizer
+
+
+def export(
+    model: str,
+    /,
+    *,
+    to: Annotated[Literal["onnx", "zeroed"], Parameter(help="onnx: one file for onnxruntime; zeroed: whole shapes.")],
+    out: Annotated[Path, Parameter(help="The folder.")],
+    overwrite: Annotated[bool, Parameter(help="Replace what is there.", negative="")] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Write a model, pruned or whole, for other tools.
+
+    Example: headcount export small --to onnx --out small-onnx
+
+    onnx: OUT/model.onnx with free batch size and length (onnx, onnxscript and onnxruntime are needed), run once and
+    compared with the model. zeroed: the shapes of the whole model, with zeros where heads are gone, for tools that need
+    these shapes.
+
+    Parameters
+    ----------
+    model
+        A folder, pruned by headcount or not, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    from rich.console import Console
+
+    from headcount.models.checkpoint import check_place, save
+    from headcount.models.zeroed import zeroed
+    from headcount.pruning.onnx import export_onnx
+
+    console = Console(highlight=False)
+    check_place(out, overwrite)
+    loaded, tokenizer = load_model_and_tokenizer(model, "cpu", "auto", trust_remote_code)
+    if to == "onnx":
+        found = export_onnx(loaded, out / "model.onnx", overwrite=overwrite)
+        tokenizer.save_pretrained(out)
+        console.print(f"Checked: onnxruntime and the model differ by at most {found.difference:.1e}.")
+        console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)
+        return
+    save(zeroed(loaded), tokenizer, out, overwrite=overwrite)
+    console.print(f"Saved in {out}: plain from_pretrained loads it.", markup=False, soft_wrap=True)
