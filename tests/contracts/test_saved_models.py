@@ -15,6 +15,7 @@ import transformers as tf
 from safetensors.torch import load_file, save_file
 
 import headcount as hc
+from headcount.errors import ModelUnavailable
 from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import MODELLING
 from headcount.models.load import NEW_WEIGHTS, load_model
@@ -27,7 +28,7 @@ from tests.training import toy
 
 KINDS = {
     "bert": "SequenceClassification", "roberta": "TokenClassification", "xlm-roberta": "MultipleChoice",
-    "electra": "QuestionAnswering", "distilbert": "SequenceClassification", "modernbert": "MaskedLM",
+    "electra": "PreTraining", "distilbert": "SequenceClassification", "modernbert": "MaskedLM",
     "mpnet": "SequenceClassification", "deberta-v2": "TokenClassification", "gpt2": "CausalLM", "opt": "CausalLM",
     "gpt_neox": "CausalLM", "llama": "CausalLM", "qwen2": "SequenceClassification", "qwen3": "CausalLM",
     "mistral": "CausalLM", "t5": "Seq2SeqLM", "bart": "SequenceClassification", "marian": "Seq2SeqLM",
@@ -74,7 +75,7 @@ for name, (auto, options) in json.loads((place / "cases.json").read_text()).item
         if auto is None:
             import headcount
 
-            model = headcount.load(place / name, tokenizer=place / "tokenizer", **options)[0]
+            model = headcount.load(place / name, **options)[0]
         else:
             model = getattr(tf, auto).from_pretrained(place / name, **options).eval()
         with torch.no_grad():
@@ -154,12 +155,11 @@ def test_without_headcount(tmp_path: Path) -> None:
 
 def test_with_headcount_in_another_process(tmp_path: Path) -> None:
     places = Places(tmp_path)
-    (tmp_path / "tokenizer").mkdir()
-    toy.save_tokenizer(tmp_path / "tokenizer")
+    tokenizer = toy.save_tokenizer(tmp_path)
     for case in PRUNABLE:
         model, batch = headed(case)
         hc.prune(model, uneven(case))
-        hc.save(model, None, places.add(case.name, model, batch, None))
+        hc.save(model, tokenizer, places.add(case.name, model, batch, None))
     assert places.ask(blocked=False) == dict.fromkeys(places.cases, "same")
 
 
@@ -214,8 +214,15 @@ def test_a_number_of_heads_that_does_not_divide_the_width(name: str, tmp_path: P
     assert torch.equal(own_outputs(load_model(tmp_path / "saved"), batch), own_outputs(model, batch))
 
 
-@pytest.mark.xfail(strict=True, reason="the config says the smaller model's numbers of heads, the record original ones")
-@pytest.mark.parametrize("heads", [["L0H1"], ["L0H1", "L1H0", "L2H1"]], ids=str)
+@pytest.mark.parametrize(
+    "heads",
+    [
+        pytest.param(["L0H1"], id="one", marks=pytest.mark.xfail(
+            strict=True, reason="the config says the smaller model's number of heads, the record the original numbers"
+        )),
+        pytest.param(["L0H1", "L1H0", "L2H1"], id="one of each layer"),
+    ],
+)  # fmt: skip
 def test_a_plain_model_cut_again(heads: list[str], tmp_path: Path) -> None:
     model, batch = as_many_in_every_layer("llama")
     once = load_model(hc.save(model, None, tmp_path / "once"))
@@ -230,44 +237,76 @@ def test_a_plain_model_cut_again(heads: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.xfail(strict=True, reason="read_anatomy counts anew where the record is there and kept_heads is not")
 def test_a_plain_model_that_transformers_loaded_has_the_original_numbers(tmp_path: Path) -> None:
-    """Or is refused: L0H1 must never mean another head."""
+    """L0H1 must never mean another head."""
     model, batch = as_many_in_every_layer("llama")
     folder = hc.save(model, None, tmp_path / "plain")
     tf.utils.logging.disable_progress_bar()
     plain = tf.AutoModelForCausalLM.from_pretrained(folder).eval()
     tf.utils.logging.enable_progress_bar()
     assert torch.equal(own_outputs(plain, batch), own_outputs(model, batch))
-    try:
-        assert read_anatomy(plain).layout == read_anatomy(model).layout
-    except hc.HeadcountError as error:
-        assert "headcount.load" in str(error)
+    assert read_anatomy(plain).layout == read_anatomy(model).layout
 
 
 REMOTE = """
+import json
 import sys
+from pathlib import Path
 
 import torch
 import transformers as tf
 
 import headcount as hc
+from headcount.models.load import load_model
 
 torch.set_num_threads(1)
 tf.logging.set_verbosity_error()
 tf.utils.logging.disable_progress_bar()
-known = torch.load(sys.argv[1] + ".pt", weights_only=True)
-model = tf.AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True).eval()
-layout = hc.read_anatomy(model).layout
-assert {stack: [list(one) for one in layers] for stack, layers in layout.stacks.items()} == known["kept"], layout
-with torch.no_grad(), hc.ablated(model, known["next"]):
-    torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
-hc.prune(model, known["next"])
-with torch.no_grad():
-    torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
-hc.save(model, None, sys.argv[1] + "-again")
-again = hc.models.load.load_model(sys.argv[1] + "-again")
-with torch.no_grad():
-    assert torch.equal(again(**known["batch"])[0], model(**known["batch"])[0])
+place, report = Path(sys.argv[1]), {}
+for name in sys.argv[2:]:
+    try:
+        known = torch.load(place / f"{name}.pt", weights_only=True)
+        model = tf.AutoModel.from_pretrained(place / name, trust_remote_code=True).eval()
+        report[name] = "other heads"
+        layout = hc.read_anatomy(model).layout
+        assert {stack: [list(one) for one in layers] for stack, layers in layout.stacks.items()} == known["kept"]
+        report[name] = "not ablated"
+        with torch.no_grad(), hc.ablated(model, known["next"]):
+            torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
+        report[name] = "not cut again"
+        hc.prune(model, known["next"])
+        with torch.no_grad():
+            torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
+        report[name] = "not saved again"
+        again = load_model(hc.save(model, None, place / f"{name}-again"))
+        with torch.no_grad():
+            assert torch.equal(again(**known["batch"])[0], model(**known["batch"])[0])
+        report[name] = "good"
+    except Exception as error:
+        report[name] = f"{report.get(name, 'not loaded')}: {type(error).__name__}: {str(error)[:200]}"
+print(json.dumps(report))
 """
+
+
+@pytest.fixture(scope="module")
+def with_the_folders_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What can be done with models that transformers loaded with the code of their folders."""
+    place, names = tmp_path_factory.mktemp("remote"), ("bert", "t5", "llama")
+    for name in names:
+        case = BY_NAME[name]
+        model, batch = whole(name), inputs(case, "right")
+        hc.save(hc.prune(model, uneven(case)), None, place / name)
+        chosen = "encoder.L0H2" if case.kind == "pair" else "L0H2"
+        kept = {stack: [list(one) for one in layers] for stack, layers in read_anatomy(model).layout.stacks.items()}
+        with torch.no_grad():
+            output = hc.prune(model, chosen)(**batch)[0]
+        torch.save({"batch": batch, "output": output, "next": chosen, "kept": kept}, place / f"{name}.pt")
+    done = subprocess.run(
+        [sys.executable, "-c", REMOTE, str(place), *names], capture_output=True, text=True, check=False,
+        env=clean_environment(HF_MODULES_CACHE=str(place / "modules")), timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report: dict[str, str] = json.loads(done.stdout)
+    return report
 
 
 @pytest.mark.parametrize(
@@ -276,29 +315,16 @@ with torch.no_grad():
         "bert",
         *(
             pytest.param(name, marks=pytest.mark.xfail(
-                strict=True, reason="hooks of the folder's own code are not known as hooks of an earlier cut"
+                strict=True, raises=AssertionError,
+                reason="hooks of the folder's own code are not known as those of an earlier cut",
             ))
             for name in ("t5", "llama")
         ),
     ],
 )  # fmt: skip
-def test_what_the_folders_own_code_loaded_can_be_cut_again(name: str, tmp_path: Path) -> None:
+def test_what_the_folders_code_loaded_can_be_cut_again(with_the_folders_code: dict[str, str], name: str) -> None:
     """transformers loads it with the code of the folder, and then Headcount is there after all."""
-    case = BY_NAME[name]
-    model, batch = whole(name), inputs(case, "right")
-    hc.prune(model, uneven(case))
-    hc.save(model, None, tmp_path / "model")
-    chosen = "encoder.L0H2" if case.kind == "pair" else "L0H2"
-    kept = {stack: [list(one) for one in layers] for stack, layers in read_anatomy(model).layout.stacks.items()}
-    hc.prune(model, chosen)
-    with torch.no_grad():
-        output = model(**batch)[0]
-    torch.save({"batch": batch, "output": output, "next": chosen, "kept": kept}, tmp_path / "model.pt")
-    done = subprocess.run(
-        [sys.executable, "-c", REMOTE, str(tmp_path / "model")], capture_output=True, text=True, check=False,
-        env=clean_environment(HF_MODULES_CACHE=str(tmp_path / "modules")), timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert with_the_folders_code[name] == "good"
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5", "deberta-v2"])
@@ -460,6 +486,9 @@ def test_heads_that_transformers_4_pruned(name: str, tmp_path: Path) -> None:
     assert list(removed_heads(again.config.headcount).values()) == [{0: [1], 2: [0, 1, 3]}]
 
 
+@pytest.mark.xfail(
+    strict=True, raises=ModelUnavailable, reason="the record is written into a config that two models share"
+)
 def test_two_models_of_one_config(tmp_path: Path) -> None:
     """The cut of one is not the cut of the other."""
     config = tf.BertConfig(**BY_NAME["bert"].options)

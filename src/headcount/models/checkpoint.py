@@ -132,10 +132,10 @@ def _modelling_file(kinds: set[type]) -> str:
 def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     """What the config says where every layer keeps as many heads, and the family's config can say how many.
 
-    Llama and its like can: they name the size of a head beside the number of heads. BERT and most others cannot:
-    there the size of a head is the width divided by the number of heads.
+    Llama and its like and ViT can: they name the size of a head beside the number of heads. BERT and most others
+    cannot: there the size of a head is the width divided by the number of heads.
     """
-    if config.model_type not in ("llama", "mistral", "qwen2", "qwen3") or len(record["stacks"]) != 1:
+    if config.model_type not in ("llama", "mistral", "qwen2", "qwen3", "vit") or len(record["stacks"]) != 1:
         return None
     kept, heads = record["stacks"][0]["kept"], record["stacks"][0]["heads"]
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
@@ -145,8 +145,11 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     if len(shapes) != 1 or len(set(next(iter(shapes)))) != 1:
         return None
     (shape,) = shapes
+    if config.model_type == "llama" and config.hidden_size % sum(shape):
+        return None  # its config refuses such a number, whatever the size of a head
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    return {"num_attention_heads": sum(shape), "num_key_value_heads": len(shape), "head_dim": size}
+    numbers = {"num_attention_heads": sum(shape), "head_dim": size}
+    return numbers if config.model_type == "vit" else numbers | {"num_key_value_heads": len(shape)}
 
 
 def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 
@@ -128,10 +129,11 @@ class _Silent:
     bias: Any
 
     def forward(self, states: Tensor) -> Tensor:
-        if self.silent is not None:
-            return states.new_zeros(*states.shape[:-1], self.silent)
-        zeros = states.new_zeros(*states.shape[:-1], self.weight.shape[_dim(self, "out")])
-        return zeros if self.bias is None else zeros + self.bias
+        # Through the empty weights, not past them: training on several devices waits for every parameter's gradient.
+        weight = self.weight.T if isinstance(self, Conv1D) else self.weight
+        if self.silent is None:
+            return functional.linear(states[..., :0], weight, self.bias)
+        return functional.pad(functional.linear(states, weight, self.bias), (0, self.silent))
 
 
 class SilentLinear(_Silent, nn.Linear):
@@ -145,10 +147,6 @@ class SilentConv1D(_Silent, Conv1D):  # type: ignore[misc]
 def _silence(module: Any, width: int | None) -> None:
     module.__class__ = SilentConv1D if isinstance(module, Conv1D) else SilentLinear
     module.silent = width
-    # Empty and never used: training on several devices would wait for its gradient.
-    module.weight.requires_grad_(False)
-    if width is not None and module.bias is not None:
-        module.bias.requires_grad_(False)
 
 
 def _unhook(module: Any) -> None:

@@ -14,31 +14,34 @@ from headcount.errors import PruneMismatch
 from headcount.trace.modes import evaluating
 
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
-"""Of the largest number of the output: kernels add in another order where there are fewer heads."""
+"""Of ten times the middle of the outputs' sizes: kernels add in another order where there are fewer heads."""
 LENGTH, ROWS = 12, 2
 
 
 @dataclass(frozen=True)
 class Check:
-    """How far the outputs of the pruned model are from those of the gated one, at most."""
+    """How far the outputs of the pruned model are from those of the gated one, at most.
+
+    `middle` is the median of the outputs' sizes: Marian gives its padding token -1e9, which says nothing.
+    """
 
     difference: float
-    largest: float
+    middle: float
     tolerance: float
 
     @property
     def passed(self) -> bool:
-        return self.difference <= self.tolerance * max(1.0, self.largest)
+        return self.difference <= self.tolerance * max(1.0, 10 * self.middle)
 
     def __str__(self) -> str:
-        return f"pruned and gated outputs differ by at most {self.difference:.1e} (the largest is {self.largest:.3g})"
+        return f"pruned and gated outputs differ by at most {self.difference:.1e} (half are above {self.middle:.2g})"
 
 
 def check_outputs(gated: Tensor, pruned: Tensor) -> Check:
     """The check of two outputs; a mismatch is an error."""
     before, after = gated.double(), pruned.double()
     difference = float((before - after).abs().max()) if before.numel() else 0.0
-    found = Check(difference, float(before.abs().max()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))
+    found = Check(difference, float(before.abs().median()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))
     if not found.passed:
         raise PruneMismatch(f"{found}: more than rounding; nothing was changed; please report the model's type")
     return found
