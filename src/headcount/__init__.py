@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
+    from headcount.pruning.importance import importance as importance
     from headcount.pruning.prune import prune as prune
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
@@ -47,6 +48,7 @@ _HOMES = {
     "finetune": "training.finetune",
     "gated": "trace.gates",
     "compare": "measures.compare",
+    "importance": "pruning.importance",
     "load": "models.load",
     "mean_outputs": "ablation.means",
     "measure": "measures.measure",

@@ -16,9 +16,11 @@ from headcount.cli.agreement import agreement
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
 from headcount.cli.demo import demo
+from headcount.cli.dynamics import dynamics
 from headcount.cli.export import export
 from headcount.cli.finetune import finetune
 from headcount.cli.heads import heads
+from headcount.cli.importance import importance
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.prune import prune
@@ -35,7 +37,22 @@ app = App(
     version=headcount.__version__,
     result_action="return_value",
 )
-for verb in (demo, heads, sweep, measure, compare, maps, finetune, prune, cost, export, table, agreement):
+for verb in (
+    demo,
+    heads,
+    sweep,
+    measure,
+    compare,
+    maps,
+    finetune,
+    importance,
+    prune,
+    dynamics,
+    cost,
+    export,
+    table,
+    agreement,
+):
     app.command(verb)
 
 

@@ -2,51 +2,199 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Trust, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer
+from headcount.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headcount.pruning.smaller import Smaller
 
 
 def prune(
     model: str,
     /,
     *,
-    heads: Annotated[str, Parameter(help="The heads to take out, such as 'L3H7,L5,L6H0-3'.")],
     out: Annotated[Path, Parameter(help="The folder for the smaller model.")],
+    heads: Annotated[str | None, Parameter(help="Take out these, such as 'L3H7,L5,L6H0-3'.")] = None,
+    drop: Annotated[str | None, Parameter(help="Take out so many: 40% or 58.")] = None,
+    keep: Annotated[str | None, Parameter(help="Keep so many: 80 or 80%.")] = None,
+    tolerance: Annotated[
+        float | None, Parameter(help="Take out as many as cost at most so many points of the score.")
+    ] = None,
+    task: Annotated[str | None, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")] = None,
+    data: Annotated[str | None, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")] = None,
+    order: Annotated[
+        str, Parameter(help="Some of importance,ablation,taylor,norm,random,file:PATH; the first one decides.")
+    ] = "importance,random",
+    steps: Annotated[int, Parameter(help="Steps of the curves.")] = 10,
+    randoms: Annotated[int, Parameter(help="Random orders to compare with.")] = 3,
+    anew: Annotated[bool, Parameter(help="Compute the importance again after each step.", negative="")] = False,
+    at_least: Annotated[int, Parameter(help="Heads that every layer keeps.")] = 0,
+    stack: Annotated[str | None, Parameter(help="Only heads of this stack: encoder, decoder or cross.")] = None,
+    recover: Annotated[int, Parameter(help="Fine-tune for so many steps after the cut.")] = 0,
+    recover_rate: Annotated[float, Parameter(help="The learning rate of that.")] = 2e-5,
+    study: Annotated[Path | None, Parameter(help="The study folder that curves and importance go to.")] = None,
+    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
+    label: Annotated[str | None, Parameter(help="Label column.")] = None,
     overwrite: Annotated[bool, Parameter(help="Replace a folder that is there.", negative="")] = False,
+    limit: Limit = None,
+    seed: Seed = 0,
+    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     trust_remote_code: Trust = False,
 ) -> None:
     """Take heads out of a model and save what is left: smaller, faster, and it loads again anywhere.
 
-    Example: headcount prune bundled:qnli --heads "L3H7,L5" --out small
+    Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
+
+    Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then half of the
+    examples order the heads and choose how many go, and the other half confirms it. Killed at any moment, the same command with
+    --study goes on where it stopped.
 
     Parameters
     ----------
     model
-        A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
     """
     from rich.console import Console
 
     from headcount.models.anatomy import read_anatomy
-    from headcount.models.checkpoint import check_place, save
-    from headcount.pruning.prune import LAST_CHECK
-    from headcount.pruning.prune import prune as cut
+    from headcount.models.checkpoint import check_place
 
+    _check_ways(heads, task, data, (drop, keep, tolerance), recover)
     check_place(out, overwrite)
     console = Console(highlight=False)
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    before, count = loaded.num_parameters(), read_anatomy(loaded).layout.count
-    cut(loaded, heads)
-    save(loaded, tokenizer, out, overwrite=overwrite)
-    after, left = loaded.num_parameters(), read_anatomy(loaded).layout.count
+    if heads is not None:
+        _cut(console, loaded, tokenizer, heads, out, overwrite, model)
+        return
+    from headcount.cli.sweep import progress_bar
+    from headcount.data.tasks import find_task
+    from headcount.pruning.smaller import Target, find_smaller, read_halves
+
+    target = Target.parse(read_anatomy(loaded).layout.count, drop, keep, tolerance)
+    known = find_task(str(task), texts=text, label=label)
+    with progress_bar("prune", shown=sys.stderr.isatty()) as progress:
+        found = find_smaller(
+            loaded, tokenizer, find_data(str(data)), task=known, target=target, orders=order.split(","),
+            randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, limit=limit, seed=seed,
+            max_length=max_length, study=study, progress=lambda _, done, total: progress(done, total),
+        )  # fmt: skip
+    console.print(curve_table(found))
+    for line in tell(found):
+        console.print(line)
+    if not found.removed:
+        console.print("Nothing was written: no step stays within the tolerance; allow more, or more --steps.")
+        return
+    if recover:
+        parts = read_halves(find_data(str(data)), known, limit, seed)
+        console.print(_recovered(loaded, tokenizer, parts, known, found, recover, recover_rate, max_length))
+        from headcount.models.checkpoint import save
+
+        save(loaded, tokenizer, out, overwrite=overwrite)
+        say_where(console, out, model)
+        return
+    _cut(console, loaded, tokenizer, found.removed, out, overwrite, model)
+
+
+def _check_ways(heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int) -> None:
+    """Either the heads are named, or what they are to be chosen by."""
+    asked = [one for one in sizes if one is not None]
+    if heads is not None and (asked or task or data or recover):
+        raise InvalidOption("got --heads and a way to choose them; give --heads alone, or --task, --data and a size")
+    if heads is None and (not task or not data or not asked):
+        raise InvalidOption(
+            "say which heads go: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, --tolerance 0.5"
+        )
+
+
+def _cut(console: Console, model: Any, tokenizer: Any, heads: Any, out: Path, overwrite: bool, name: str) -> None:
+    from headcount.models.anatomy import read_anatomy
+    from headcount.models.checkpoint import save
+    from headcount.pruning.prune import LAST_CHECK, prune
+
+    before, count = model.num_parameters(), read_anatomy(model).layout.count
+    prune(model, heads)
+    save(model, tokenizer, out, overwrite=overwrite)
+    after, left = model.num_parameters(), read_anatomy(model).layout.count
     console.print(
         f"{left} of {count} heads are left, {after:,} of {before:,} parameters ({1 - after / before:.1%} less)."
     )
-    console.print(f"Checked: {getattr(loaded, LAST_CHECK)}.")
+    console.print(f"Checked: {getattr(model, LAST_CHECK)}.")
+    say_where(console, out, name)
+
+
+def say_where(console: Console, out: Path, name: str) -> None:
     console.print(f"Saved in {out} (how to load it: {out / 'README.md'}).", markup=False, soft_wrap=True)
-    console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)
+    console.print(f"Next: headcount cost {name} {out}", markup=False, soft_wrap=True)
+
+
+def curve_table(found: Smaller) -> Any:
+    """The curves on the part that confirms: a row for each step, a column for each order, random ones as one."""
+    from rich.table import Table
+
+    curves = found.confirmed
+    names = [str(name) for name in curves["order"].values]
+    randoms = [name for name in names if name.startswith("random ")]
+    shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
+    table = Table("heads left", *[f"{name}: {curves.attrs['metric']}" for name in shown])
+    for column in table.columns:
+        column.justify = "right"
+    whole = f"{float(curves['baseline']):.3f}"
+    table.add_row(str(curves.attrs["heads"]), *[whole] * len(shown))
+    for count in curves["removed"].values:
+        cells = []
+        for name in shown:
+            if name == "random":
+                scores = curves["score"].sel(order=randoms, removed=count).values
+                cells.append(f"{scores.mean():.3f} ({scores.min():.3f}-{scores.max():.3f})")
+                continue
+            row = curves.sel(order=name, removed=count)
+            base = float(curves["baseline"])
+            cells.append(f"{float(row['score']):.3f} [{base + float(row['low']):.3f}, {base + float(row['high']):.3f}]")
+        chosen = " *" if int(count) == len(found.removed) else ""
+        table.add_row(f"{curves.attrs['heads'] - int(count)}{chosen}", *cells)
+    return table
+
+
+def tell(found: Smaller) -> list[str]:
+    """What was chosen, on what, and what the other part says of it."""
+    if not found.removed:
+        return []
+    chosen, confirmed = found.step(found.chosen), found.step(found.confirmed)
+    metric, heads = found.chosen.attrs["metric"], found.chosen.attrs["heads"]
+    change = f"{float(confirmed['delta']):+.4f} [{float(confirmed['low']):+.4f}, {float(confirmed['high']):+.4f}]"
+    first, second = found.chosen.attrs["examples"], found.confirmed.attrs["examples"]
+    return [
+        f"* {len(found.removed)} of {heads} heads go, ordered by {found.order}.",
+        f"On the {first} examples that chose them {metric} changes by {float(chosen['delta']):+.4f},",
+        f"on the {second} others by {change}, p = {float(confirmed['p']):.2g}.",
+    ]
+
+
+def _recovered(
+    model: Any, tokenizer: Any, parts: Any, task: Any, found: Smaller, steps: int, rate: float, length: int | None
+) -> str:
+    """Cut, score, train on, score again: the two scores in one sentence."""
+    from headcount.pruning.prune import prune
+    from headcount.pruning.recover import recover
+    from headcount.training.scores import score_table
+
+    prune(model, found.removed)
+    before = score_table(model, tokenizer, parts[1], task, length)
+    recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length)
+    after = score_table(model, tokenizer, parts[1], task, length)
+    metric = next(iter(before))
+    whole = float(found.confirmed["baseline"])
+    return (
+        f"Fine-tuned for {steps} steps on the part that chose: {metric} {before[metric]:.4f} -> {after[metric]:.4f} on "
+        f"the other part (the whole model {whole:.4f})."
+    )

@@ -153,6 +153,14 @@ class Study:
             shutil.rmtree(place, ignore_errors=True)
 
 
+def write_result(path: str | Path, name: str, identity: dict[str, Any], result: xr.Dataset) -> None:
+    """A small result as a whole: the group that is there must have been made with the same options."""
+    fixed = {str(key): (tuple(map(str, array.dims)), array.values) for key, array in result.variables.items()}
+    group = Study(path).group(name, identity, result.attrs, {}, fixed, [(0, 1)])
+    if not group.complete:
+        group.finish({}, {})
+
+
 def check_study(path: Path) -> None:
     """An error if the folder is not a study, is damaged, or is of a version that this program does not know."""
     if not path.is_dir():

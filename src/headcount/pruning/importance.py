@@ -1,7 +1,7 @@
 """How much does the loss hang on each head? Estimates from one forward and one backward pass, with intervals.
 
-Every head's output is multiplied by a gate of 1, one gate for each example. The gradient of an example's loss in its gate
-is Att_h(x) . dL/dAtt_h(x), so one pass gives it for every head and every example, and any batch gives the same numbers.
+Every head's output is multiplied by a gate of 1, one gate for each example. The gradient of an example's loss in its
+gate is Att_h(x) . dL/dAtt_h(x), so one pass gives it for every head and every example, and any batch gives the same.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def importance(
         if out is None
         else FolderResult(out, name, identity, Importance(), setting, layout, ids, said, units)
     )
-    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id or 0
+    padding = padding_of(tokenizer)
     tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
     def work(unit: int) -> Arrays:
@@ -129,7 +129,7 @@ def importance(
             progress(stop, len(order))
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
-    with evaluating(model), _frozen(model), torch.inference_mode(False):
+    with evaluating(model), frozen(model), torch.inference_mode(False):
         run_units(result.done(), Shard(), work, result.save)
     return result.finish(seed)
 
@@ -151,13 +151,23 @@ class _Probe(OutputEdit):
         return outputs * self.gates[:, None, :, None].to(outputs)
 
 
-def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
-    """[example, stack, layer, head] of every variable for some examples."""
+def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
+    """Some examples as tensors: all of them, those that the model takes, and the labels."""
     batch = collate([job.encodings.rows[row] for row in rows], padding, job.model.device)
     labels = batch["labels"]
     inputs = forward_inputs(job.model, batch)
     if job.task.kind == "translation":
         inputs["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=labels)
+    return batch, inputs, labels
+
+
+def padding_of(tokenizer: Any) -> int:
+    return int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id or 0)
+
+
+def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
+    """[example, stack, layer, head] of every variable for some examples."""
+    batch, inputs, labels = batch_of(job, rows, padding)
     # The rows inside the layers: a multiple choice is several of them.
     width = batch["input_ids"].shape[1] if batch["input_ids"].ndim == 3 else 1
     probes: dict[Place, _Probe] = {}
@@ -188,7 +198,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
 
 
 @contextmanager
-def _frozen(model: PreTrainedModel) -> Iterator[None]:
+def frozen(model: PreTrainedModel) -> Iterator[None]:
     """No gradients of weights: they are not asked for, and would cost a third of the time."""
     asked = [parameter for parameter in model.parameters() if parameter.requires_grad]
     for parameter in asked:

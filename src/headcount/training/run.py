@@ -127,7 +127,7 @@ def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Enco
 def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
     """Train to the end, from the last whole state if there is one; the number of steps."""
     state = run.folder / "state"
-    trainer = make_trainer(model, tokenizer, _known(model, encodings), state, run.settings, run.seed)
+    trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
     each = math.ceil(len(encodings.rows) / (run.settings.batch * run.settings.accumulate))
     total = math.ceil(each * run.settings.epochs)
     wanted = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
@@ -163,7 +163,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _known(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
+def known_rows(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
     """The rows with what the model takes: a tokenizer may make more than its model knows."""
     import inspect
 

@@ -7,14 +7,16 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import IGNORED, Encodings
-from headcount.data.examples import Examples
+from headcount.data.encode import IGNORED, Encodings, encode, longest_input
+from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import GENERATED, find_metric
 from headcount.data.outputs import reduce_result, trim_tags
+from headcount.data.tasks import Task
 
 FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
 """What the papers give beside a task's own metric."""
@@ -44,6 +46,16 @@ def score(
         # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
         labels = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
     return {name: find_metric(name, task.kind).score(outputs, labels) for name in names}
+
+
+def score_table(
+    model: PreTrainedModel, tokenizer: Any, table: pd.DataFrame, task: Task, max_length: int | None = None
+) -> dict[str, float]:
+    """How good a model is on the examples of a table."""
+    examples = read_examples(table, task, getattr(model.config, "id2label", None))
+    return score(
+        model, tokenizer, examples, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), 0)
+    )
 
 
 def translate(

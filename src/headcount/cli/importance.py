@@ -1,0 +1,111 @@
+"""`headcount importance`: how much the loss hangs on each head."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def importance(
+    model: str,
+    /,
+    *,
+    task: Annotated[str, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")],
+    data: Annotated[str, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")],
+    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
+    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
+    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
+    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Estimate how much a task's loss hangs on each head, from one forward and one backward pass over the data.
+
+    Example: headcount importance bundled:qnli --task qnli --data bundled:pairs --limit 64 --out study
+
+    michel: the mean size of the loss's gradient in the head's gate, example by example. taylor: the rise of the loss
+    that the gradient foretells for the head's removal. gate: the size of the mean gradient. norm: how much the head
+    gives. With `headcount sweep ... --how zero` in the same study it says how well each foretells what really happens.
+
+    Parameters
+    ----------
+    model
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    from rich.console import Console
+
+    from headcount.cli.sweep import progress_bar
+    from headcount.core.results import as_table
+    from headcount.data.tasks import find_task
+    from headcount.pruning.importance import importance as run
+
+    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    known = find_task(task, texts=text, label=label)
+    with progress_bar("importance", shown=not json_ and sys.stderr.isatty()) as progress:
+        found = run(
+            loaded, tokenizer, find_data(data), task=known, limit=limit, seed=seed, max_length=max_length, out=out,
+            name=name, batch_tokens=batch_tokens, progress=progress,
+        )  # fmt: skip
+    if json_:
+        print(as_table(found).to_json(orient="records"))
+        return
+    console = Console(highlight=False)
+    for line in tell(found, _sweep_of(out)):
+        console.print(line)
+    if out is not None:
+        say_saved(console, out)
+
+
+def _sweep_of(out: Path | None) -> xr.Dataset | None:
+    """The sweep by head of the same study, with heads at zero."""
+    from headcount.core.store import open_study
+
+    if out is None:
+        return None
+    tree = open_study(out)
+    return tree["sweep/head-zero"].to_dataset() if "sweep/head-zero" in tree else None
+
+
+def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
+    """The estimators side by side: the strongest head, stability, and how well they foretell the truth."""
+    import numpy as np
+    from rich.table import Table
+
+    from headcount.core.heads import Head
+    from headcount.pruning.importance import ESTIMATORS, prediction, stability
+
+    table = Table("estimate", "most needed head", "least needed", "halves agree", "foretells ablation")
+    several = found.sizes["stack"] > 1
+
+    def spell(place: tuple[Any, ...]) -> str:
+        head = str(Head(str(found["stack"].values[place[0]]), int(place[1]), int(place[2])))
+        return head if several else head.partition(".")[2]
+
+    for name in ESTIMATORS:
+        values = found[name].values
+        most, least = (np.unravel_index(pick(values), values.shape) for pick in (np.nanargmax, np.nanargmin))
+        halves = "{:.2f} [{:.2f}, {:.2f}]".format(*stability(found, name))
+        truth = "-" if sweep is None or "delta" not in sweep else "{:.2f} [{:.2f}, {:.2f}]".format(
+            *prediction(found, sweep, name))  # fmt: skip
+        table.add_row(name, f"{spell(most)} {values[most]:.3g}", f"{spell(least)} {values[least]:.3g}", halves, truth)
+    lines: list[Any] = [
+        f"Importance on {found.sizes['example']} examples; rank correlations with 95 % intervals:",
+        table,
+    ]
+    if sweep is None:
+        lines.append("For the last column: headcount sweep ... --by head --how zero into the same study.")
+    return lines

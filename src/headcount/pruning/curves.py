@@ -1,0 +1,82 @@
+"""The score against the heads that are left, for several orders at once: all steps of all orders share their passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.ablation.job import Data
+from headcount.ablation.sweep import sweep
+from headcount.core.heads import Head
+from headcount.data.tasks import Task
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import read_anatomy
+from headcount.pruning.orders import removals
+
+Progress = Callable[[float, float], None]
+PER_STEP = ("score", "delta", "low", "high", "p")
+
+
+def curve(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    orders: Mapping[str, Sequence[Head]],
+    *,
+    task: str | Task | None = None,
+    steps: int | Sequence[int] = 10,
+    metric: Any = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    max_new_tokens: int = 128,
+    out: str | Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Scores as a Dataset with dims (order, removed): the first heads of each order at zero, step by step.
+
+    `orders`: by name, the heads in the order in which they go. `steps`: how many, or the numbers of heads that are
+    gone after each. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps
+    beyond the end of a shorter order are NaN. `out`: a study folder; the same call goes on where it stopped.
+    """
+    layout = read_anatomy(model).layout
+    if not orders or not all(orders.values()):
+        raise InvalidOption("got no heads to remove; expected at least one order with heads")
+    longest = max(map(len, orders.values()))
+    counts = removals(longest, steps) if isinstance(steps, int) else sorted(set(steps))
+    if not counts or counts[0] < 1 or counts[-1] > longest:
+        raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}")
+    places: dict[frozenset[Head], int] = {}
+    for order in orders.values():
+        for count in counts:
+            if count <= len(order):
+                places.setdefault(frozenset(order[:count]), len(places))
+    found = sweep(
+        model, tokenizer, data, task=task, by="sets", sets=[sorted(one) for one in places], how="zero", metric=metric,
+        limit=limit, seed=seed, max_length=max_length, max_new_tokens=max_new_tokens, out=out, name=name,
+        texts=False, progress=progress,
+    )  # fmt: skip
+
+    def at(order: Sequence[Head], count: int, values: np.ndarray) -> float:
+        return float(values[places[frozenset(order[:count])]]) if count <= len(order) else float("nan")
+
+    arrays = {
+        key: (("order", "removed"), np.array([[at(order, count, found[key].values) for count in counts]
+                                              for order in orders.values()]))
+        for key in PER_STEP
+    }  # fmt: skip
+    width = max(map(len, orders.values()))
+    spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
+    single = {key: ((), float(found[key])) for key in ("baseline", "baseline_low", "baseline_high")}
+    return xr.Dataset(
+        arrays | single | {"heads": (("order", "rank"), np.array(spelled, dtype=object))},
+        coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
+        attrs={key: found.attrs[key] for key in ("task", "metric", "higher_is_better", "model", "data", "device")}
+        | {"examples": found.sizes["example"], "heads": layout.count},
+    )

@@ -1,0 +1,118 @@
+"""When does the order of heads settle? Importance and pruning curve at every checkpoint (Michel 2019, Figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+
+from headcount.ablation.job import Data, read_data
+from headcount.core.provenance import fingerprint
+from headcount.core.statistics import rank_correlation
+from headcount.data.tasks import Task
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import read_anatomy
+from headcount.models.fingerprint import model_fingerprint
+from headcount.models.load import load_model, load_tokenizer
+from headcount.pruning.curves import curve
+from headcount.pruning.importance import estimate, importance
+from headcount.pruning.orders import by_values
+from headcount.pruning.smaller import find_known_task, halves
+
+SETTLED = 0.9
+"""The rank correlation with the final order from which on the order counts as settled."""
+Progress = Callable[[str, float, float], None]
+
+
+def find_checkpoints(folder: str | Path) -> list[Path]:
+    """The models along the way that `finetune --checkpoints` wrote into a run's folder, in order."""
+    place = Path(folder)
+    found = sorted((place / "checkpoints").glob("step-*")) or sorted(place.glob("step-*"))
+    if len(found) < 2:
+        raise InvalidOption(
+            f"{place} has {len(found)} checkpoints (step-...); expected a run of finetune --checkpoints with at least 2"
+        )
+    return found
+
+
+def dynamics(
+    folder: str | Path,
+    data: Data,
+    *,
+    task: str | Task,
+    steps: int = 10,
+    estimator: str = "michel_normed",
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    metric: Any = None,
+    max_new_tokens: int = 128,
+    device: str = "cpu",
+    study: str | Path | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """A Dataset with dims (checkpoint, removed), and the importance (checkpoint, stack, layer, head).
+
+    For each checkpoint the heads are ordered by importance on one half of the examples and removed step by step on the
+    other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
+    importance with that of the last one. `study`: a folder; the same call goes on where it stopped.
+    """
+    places = find_checkpoints(folder)
+    known = find_known_task(data, task)
+    parts = halves(read_data(data, known), limit, seed)
+    tell = progress or (lambda *_: None)
+    shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
+    curves, values, marks = [], [], []
+    for place in places:
+        model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
+        tokenizer = load_tokenizer(place)
+        layout = read_anatomy(model).layout
+        found = importance(model, tokenizer, parts[0], name=place.name, progress=partial(tell, place.name), **shared)
+        order = by_values(estimate(found, estimator), layout)
+        curves.append(curve(
+            model, tokenizer, parts[1], {"importance": order}, steps=steps, name=place.name, metric=metric,
+            max_new_tokens=max_new_tokens, progress=partial(tell, place.name), **shared,
+        ))  # fmt: skip
+        values.append(found[estimator])
+        marks.append(model_fingerprint(model))
+    result = _dataset(places, curves, values, estimator)
+    if study is not None:
+        from headcount.core.store import write_result
+
+        identity = {"models": marks, "data": fingerprint([part.to_json() for part in parts]), "task": known.name,
+                    "steps": steps, "estimator": estimator, "seed": seed}  # fmt: skip
+        write_result(study, "pruning/dynamics", identity, result)
+    return result
+
+
+def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray], estimator: str) -> xr.Dataset:
+    numbers = [int(place.name.removeprefix("step-")) for place in places]
+    last = values[-1].values.ravel()
+    agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
+    steps = {key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]))
+             for key in ("score", "delta", "low", "high")}  # fmt: skip
+    single = {
+        "baseline": ("checkpoint", [float(one["baseline"]) for one in curves]),
+        "agreement": ("checkpoint", agreement[:, 0]),
+        "agreement_low": ("checkpoint", agreement[:, 1]),
+        "agreement_high": ("checkpoint", agreement[:, 2]),
+    }
+    heads = {"importance": (("checkpoint", "stack", "layer", "head"), np.stack([one.values for one in values]))}
+    coords = {"checkpoint": numbers, "removed": curves[0]["removed"].values,
+              **{dim: values[0][dim].values for dim in ("stack", "layer", "head")}}  # fmt: skip
+    attributes = {key: curves[0].attrs[key] for key in ("task", "metric", "higher_is_better", "heads", "examples")}
+    return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
+
+
+def settled_at(result: xr.Dataset, level: float = SETTLED) -> int | None:
+    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
+    agrees = result["agreement"].values >= level
+    for place in range(len(agrees) - 1):
+        if agrees[place:].all():
+            return int(result["checkpoint"].values[place])
+    return None
