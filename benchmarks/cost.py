@@ -1,4 +1,4 @@
-"""How much faster and smaller is a 12 x 12 x 384 BERT without half of its heads? Whole and pruned in turns, in one run."""
+"""How much faster and smaller is a 12 x 12 x 384 BERT without half of its heads? Whole and pruned, in turns."""
 
 import argparse
 import copy
@@ -24,9 +24,8 @@ def main() -> None:
     half = hc.prune(copy.deepcopy(whole), [f"L{layer}H{head}" for layer in range(12) for head in range(0, 12, 2)])
     found = cost({"whole": whole, "half": half}, batches=options.batches, lengths=options.lengths,
                  repeats=options.repeats)  # fmt: skip
-    print(
-        "| batch x length | whole ms | half ms | faster | whole GFLOP | half GFLOP | peak MB |\n|---|---|---|---|---|---|---|"
-    )
+    print("| batch x length | whole ms | half ms | faster | whole GFLOP | half GFLOP | peak MB |")
+    print("|---|---|---|---|---|---|---|")
     for (batch, length), rows in found.groupby(["batch", "length"]):
         one, two = rows.set_index("model").loc["whole"], rows.set_index("model").loc["half"]
         print(f"| {batch} x {length} | {one.ms:.1f} [{one.ms_low:.1f}, {one.ms_high:.1f}] "
@@ -35,7 +34,7 @@ def main() -> None:
     first, second = found[found.model == "whole"].iloc[0], found[found.model == "half"].iloc[0]
     share = attention_share(whole, make_inputs(whole, max(options.batches), max(options.lengths)))
     print(f"attention weights {second.attention_parameters / first.attention_parameters:.3f} of the whole model's")
-    print(f"attention takes {share:.1%} of the time at {max(options.batches)} x {max(options.lengths)}: half of it gone "
+    print(f"attention takes {share:.1%} of the time at {max(options.batches)} x {max(options.lengths)}: half gone "
           f"would give {1 / (1 - share / 2):.2f}, all of it {1 / (1 - share):.2f}")  # fmt: skip
 
 

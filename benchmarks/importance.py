@@ -44,14 +44,13 @@ def main() -> None:
     options = parser.parse_args()
     model, tokenizer = hc.load(hc.bundled("qnli"))
     model.float().to(options.device)
-    table = pd.concat([pd.read_csv(bundled_pairs(), sep="\t") if str(bundled_pairs()).endswith("tsv") else
-                       pd.read_json(bundled_pairs(), lines=True)] * options.copies, ignore_index=True)  # fmt: skip
+    table = pd.concat([pd.read_json(bundled_pairs(), lines=True)] * options.copies, ignore_index=True)
     tokens = GPU_TOKENS if options.device == "cuda" else CPU_TOKENS
     plain = seconds(lambda: forward(model, tokenizer, table, tokens), options.repeats, options.device)
     whole = seconds(lambda: importance(model, tokenizer, table, task="qnli"), options.repeats, options.device)
     ratio = np.median(whole) / np.median(plain)
-    print(f"{len(table)} pairs: forward {np.median(plain):.2f} s, importance {np.median(whole):.2f} s: {ratio:.2f} times "
-          "(bar 3.5)")  # fmt: skip
+    times = f"forward {np.median(plain):.2f} s, importance {np.median(whole):.2f} s"
+    print(f"{len(table)} pairs: {times}: {ratio:.2f} times (bar 3.5)")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from transformers import modeling_utils
 import headcount as hc
 from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable
 from headcount.models import checkpoint
-from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import CARD, MODELLING, auto_classes, plain_numbers, record_of
 from headcount.models.load import load_model
 from tests.contracts.pruned import Before, clean_environment, whole

@@ -56,8 +56,8 @@ def prune(
     Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
 
     Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then half of the
-    examples order the heads and choose how many go, and the other half confirms it. Killed at any moment, the same command with
-    --study goes on where it stopped.
+    examples order the heads and choose how many go, and the other half confirms it. Killed at any moment, the same
+    command with --study goes on where it stopped.
 
     Parameters
     ----------
