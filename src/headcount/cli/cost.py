@@ -76,14 +76,14 @@ SIZES = {
 
 
 def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
-    """The size of each model, and its time for every shape; half the distance of the quartiles behind the median."""
+    """The size of each model, its time (half the distance of the quartiles behind the median) and its work."""
     from rich.table import Table
 
     size = Table("", *names)
     sides = ["before", "after"] if len(names) > 1 else ["model"]
-    run = Table("batch x length", *[f"{side} (ms)" for side in sides], *["faster"][: len(names) - 1],
-                "texts a second", "GFLOP", "peak MB")  # fmt: skip
-    for column in (*size.columns[1:], *run.columns[1:]):
+    run = Table("batch x length", *[f"{side} (ms)" for side in sides], *["faster"][: len(names) - 1], "texts a second")
+    work = Table("batch x length", "GFLOP", "peak memory (MB)")
+    for column in (*size.columns[1:], *run.columns[1:], *work.columns[1:]):
         column.justify = "right"
     parts = [part for _, part in found.groupby("model", sort=False)]
     for label, name in SIZES.items():
@@ -93,13 +93,13 @@ def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
                  row[["ms_low", "ms", "ms_high"]].to_numpy()]  # fmt: skip
         faster = [f"{row.ms.iloc[0] / row.ms.iloc[1]:.2f} x"] if len(row) > 1 else []
         shape = f"{row.batch.iloc[0]} x {row.length.iloc[0]}" if row.length.iloc[0] else str(row.batch.iloc[0])
-        run.add_row(shape, *times, *faster, _each(row.per_second, "{:.0f}"), _each(row.flops / 1e9, "{:.2f}"),
-                    _each(row.peak_bytes / 1e6, "{:.0f}"))  # fmt: skip
-    return [size, run]
+        run.add_row(shape, *times, *faster, _each(row.per_second, "{:.0f}"))
+        work.add_row(shape, _each(row.flops / 1e9, "{:.2f}"), _each(row.peak_bytes / 1e6, "{:.0f}"))
+    return [size, run, work]
 
 
 def _each(values: pd.Series, form: str) -> str:
-    return " / ".join(form.format(value) for value in values)
+    return " -> ".join(form.format(value) for value in values)
 
 
 def tell(found: pd.DataFrame, share: float, shape: tuple[int, int], two: bool) -> list[str]:

@@ -13,17 +13,21 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     import xarray as xr
 
-PAIRS, QUICK_PAIRS = 200, 16
+PAIRS, QUICK_PAIRS = 140, 16
 DISTANCES, QUICK_DISTANCES = 10, 4
 """Texts for the distances between heads."""
 COMPARED = 100
 """Pairs that both models are compared on."""
+STEPS, QUICK_STEPS, LEAST = 8, 3, 40
+"""Steps of the pruning curves, and the pairs that they need at least."""
+TOLERANCE = 1.0
+"""Points of accuracy that the smaller model may lose."""
 
 
 def demo(
     *,
     out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
-    full: Annotated[bool, Parameter(help="All bundled pairs instead of the 200 shortest.", negative="")] = False,
+    full: Annotated[bool, Parameter(help="All bundled pairs instead of the 140 shortest.", negative="")] = False,
     quick: Annotated[bool, Parameter(help="Only 16 pairs: half a minute at most.", negative="")] = False,
 ) -> None:
     """Look at every head of a real BERT with 12 layers and 12 heads, without a GPU and without a network.
@@ -77,8 +81,42 @@ def demo(
         take_maps(model, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out)
     for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
+    make_smaller(console, model, tokenizer, pairs if not quick else short_pairs(LEAST), out, quick, step)
     console.print(f"That took {time.perf_counter() - start:.0f} s.")
     say_saved(console, out)
+
+
+def make_smaller(
+    console: Any, model: Any, tokenizer: Any, pairs: Any, out: Path, quick: bool, step: Callable[[str, Any], Any]
+) -> None:
+    """The heads that can go, the model without them, saved, loaded again, and what it costs."""
+    import copy
+
+    from headcount.cli.cost import tables
+    from headcount.cli.prune import curve_table, tell
+    from headcount.models.checkpoint import save
+    from headcount.models.load import load
+    from headcount.pruning.cost import cost
+    from headcount.pruning.prune import prune
+    from headcount.pruning.smaller import Target, find_smaller
+
+    found = step("which heads can go", lambda tick: find_smaller(
+        model, tokenizer, pairs, task="qnli", target=Target(tolerance=TOLERANCE), randoms=1 if quick else 2,
+        steps=QUICK_STEPS if quick else STEPS, study=out, progress=lambda _, *done: tick(*done)))  # fmt: skip
+    console.print(f"How many heads can go for {TOLERANCE:g} point, ordered by importance and at random:")
+    console.print(curve_table(found))
+    for line in tell(found):
+        console.print(line)
+    if not found.removed:
+        return
+    place = out.with_name(f"{out.name}-small")
+    save(prune(copy.deepcopy(model), found.removed), tokenizer, place, overwrite=True)
+    again, _ = load(place)
+    both = {"whole": model, "small": again.float()}
+    measured = step("what it costs", lambda tick: cost(both, lengths=(64,), repeats=3, progress=tick))
+    console.print(f"\nThe model without them is in {place}; loaded again, beside the whole one:")
+    for table in tables(measured, ["whole", "small"]):
+        console.print(table)
 
 
 def short_pairs(count: int | None) -> Any:
