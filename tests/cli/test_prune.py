@@ -58,7 +58,10 @@ def test_the_bundled_model(place: Path, capfd: pytest.CaptureFixture[str]) -> No
     less = f"{100 * (before - after) / before:.1f}% less"
     assert lines[0] == f"127 of 144 heads are left, {after:,} of {before:,} parameters ({less})."
     assert lines[1].startswith("Checked: pruned and gated outputs differ by at most ")
-    assert lines[-2:] == ["Saved in small (how to load it: small/README.md).", "Next: headcount cost bundled:qnli small"]
+    assert lines[-2:] == [
+        "Saved in small (how to load it: small/README.md).",
+        "Next: headcount cost bundled:qnli small",
+    ]
     assert [one.name for one in place.iterdir()] == ["small"]
     assert len(read_anatomy(pruned).layout.stacks["encoder"][5]) == 0
     batch = tokenizer(["Who was it?", "When?"], ["It was her.", "In May."], padding=True, return_tensors="pt")

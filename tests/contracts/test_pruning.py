@@ -139,7 +139,6 @@ def test_ablation(case: Case, how: str) -> None:
     assert (found - plain).abs().max() > 1e-3
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="ablation/means.py asks for the sum of a layer without heads")
 def test_the_means_of_a_model_that_has_a_layer_without_heads() -> None:
     model, batch = tiny("bert"), inputs(BY_NAME["bert"], "right")
     pruned = hc.prune(copy.deepcopy(model), ["L1", "L0H1"])

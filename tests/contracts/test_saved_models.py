@@ -224,9 +224,7 @@ def test_a_number_of_heads_that_does_not_divide_the_width(name: str, tmp_path: P
 @pytest.mark.parametrize(
     "heads",
     [
-        pytest.param(["L0H1"], id="one", marks=pytest.mark.xfail(
-            strict=True, reason="the config says the smaller model's number of heads, the record the original numbers"
-        )),
+        pytest.param(["L0H1"], id="one"),
         pytest.param(["L0H1", "L1H0", "L2H1"], id="one of each layer"),
     ],
 )  # fmt: skip
@@ -242,7 +240,6 @@ def test_a_plain_model_cut_again(heads: list[str], tmp_path: Path) -> None:
     hc.prune(twice, "L1H2")
 
 
-@pytest.mark.xfail(strict=True, reason="read_anatomy counts anew where the record is there and kept_heads is not")
 def test_a_plain_model_that_transformers_loaded_has_the_original_numbers(tmp_path: Path) -> None:
     """L0H1 must never mean another head."""
     model, batch = as_many_in_every_layer("llama")
@@ -321,10 +318,7 @@ def with_the_folders_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     [
         "bert",
         *(
-            pytest.param(name, marks=pytest.mark.xfail(
-                strict=True, raises=AssertionError,
-                reason="hooks of the folder's own code are not known as those of an earlier cut",
-            ))
+            pytest.param(name)
             for name in ("t5", "llama")
         ),
     ],
@@ -382,9 +376,7 @@ def test_saved_loaded_cut_and_saved_again(tmp_path: Path) -> None:
         ("gpt2", "AutoModelForCausalLM", "classification"),
         ("t5", "AutoModel", "translation"),
         *(
-            pytest.param(*row, marks=pytest.mark.xfail(
-                strict=True, reason="the class lacks a stack of the record: zip() argument 2 is longer than argument 1"
-            ))
+            pytest.param(*row)
             for row in (("t5", "AutoModelForSeq2SeqLM", "token-classification"), ("bart", "AutoModel", "causal-lm"))
         ),
     ],
@@ -395,7 +387,10 @@ def test_another_head_is_put_on(name: str, saved: str, head: str, tmp_path: Path
     hc.prune(model, [*case.spell("L0H1"), *case.spell("L2H0-1")])
     hc.save(model, None, tmp_path / "saved")
     loaded = load_model(tmp_path / "saved", head=head)
-    assert any("classifier" in key or "score" in key for key in getattr(loaded, NEW_WEIGHTS)) or head == "translation"
+    assert any("classifier" in key or "score" in key for key in getattr(loaded, NEW_WEIGHTS)) or head in (
+        "translation",
+        "causal-lm",
+    )
     layers = read_anatomy(loaded).layout.stacks
     assert set(layers.values()) == {((0, 2, 3), (0, 1, 2, 3), (2, 3))}
 
@@ -493,9 +488,6 @@ def test_heads_that_transformers_4_pruned(name: str, tmp_path: Path) -> None:
     assert list(removed_heads(again.config.headcount).values()) == [{0: [1], 2: [0, 1, 3]}]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=ModelUnavailable, reason="the record is written into a config that two models share"
-)
 def test_two_models_of_one_config(tmp_path: Path) -> None:
     """The cut of one is not the cut of the other."""
     config = tf.BertConfig(**BY_NAME["bert"].options)

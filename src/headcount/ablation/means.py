@@ -57,7 +57,7 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
     for stack, layers in anatomy.stacks.items():
         size = max(block.head_size for block in layers)
         tensor = torch.full((len(layers), anatomy.layout.width(stack), size), float("nan"))
-        for block in layers:
+        for block in (one for one in layers if one.heads):
             one = sums[stack, block.layer]
             assert one.total is not None  # the session has checked that every layer was reached
             tensor[block.layer, list(block.heads)] = (one.total / max(one.count, 1)).float().cpu()

@@ -139,6 +139,8 @@ class HeadSet:
             names = names.replace(",", " ").split()
         if isinstance(names, Head):
             names = [names]
+        if not isinstance(names, Iterable):
+            raise UnknownHead(f"got {names!r} for heads; expected some such as 'L3H7,L5' or ['L3H7', 'L5']")
         found: set[Head] = set()
         for name in names:
             if not isinstance(name, str | Head):

@@ -201,6 +201,14 @@ def _attention(
     heads, rest = divmod(_inputs(modules[output_name]), head_size)
     parts = 3 if plan.fused else 1
     pruned: Any = module
+    kept = _recorded(config, stack, number)
+    if not hasattr(pruned, "kept_heads") and kept is not None and len(kept) == heads:
+        # transformers has loaded a folder whose config says the number of heads, and the record which they are.
+        kv = _outputs(modules[f"{name}.{plan.key}"]) // parts // head_size
+        return Attention(
+            family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
+            heads=tuple(kept), head_size=head_size, groups=tuple(place * kv // heads for place in range(heads)),
+        )  # fmt: skip
     if hasattr(pruned, "kept_heads"):
         return Attention(
             family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
@@ -214,6 +222,14 @@ def _attention(
         heads=tuple(range(heads)), head_size=head_size,
         groups=tuple(head // (heads // kv_heads) for head in range(heads)),
     )  # fmt: skip
+
+
+def _recorded(config: Any, stack: str, layer: int) -> list[int] | None:
+    """The heads that the config's record keeps in a layer."""
+    for one in (getattr(config, "headcount", None) or {}).get("stacks", ()):
+        if one["stack"] == stack and layer < len(one["kept"]):
+            return list(one["kept"][layer])
+    return None
 
 
 def _uses(

@@ -6,6 +6,7 @@ import errno
 import inspect
 import json
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from headcount.core.heads import Head
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
+from headcount.models.families.plan import StackPlan
 from headcount.models.quiet import no_progress_bar
-from headcount.models.surgery import Record, kept_by_v4, make_record, removed_heads
+from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, removed_heads
 
 MODELLING = "modeling_pruned.py"
 CARD = "README.md"
@@ -57,7 +59,7 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
 
 def check_place(folder: str | Path, overwrite: bool = False) -> Path:
     """The folder, if a model may be written there: asked before the work is done."""
-    place = Path(folder)
+    place = Path(folder).absolute() if Path(folder).name in ("", "..") else Path(folder)
     if place.exists() and not place.is_dir():
         raise InvalidOption(f"{place} is a file; expected a folder that is new or empty")
     if place.is_dir() and any(place.iterdir()) and not overwrite:
@@ -66,14 +68,18 @@ def check_place(folder: str | Path, overwrite: bool = False) -> Path:
 
 
 def _put(new: Path, place: Path) -> None:
-    """Move a whole folder to its place, over one that is there."""
+    """Move a whole folder to its place, over one that is there; what an earlier kill left is cleared away."""
+    old = place.with_name(f".{place.name}-old")
+    shutil.rmtree(old, ignore_errors=True)
     if not place.exists():
         new.replace(place)
         return
-    old = place.with_name(f".{place.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
     place.replace(old)
-    new.replace(place)
+    try:
+        new.replace(place)
+    except BaseException:
+        old.replace(place)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -90,6 +96,9 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     config = json.loads(path.read_text(encoding="utf-8"))
     kinds = auto_classes(type(model), model.config)
     if plain is not None:
+        # The size of a head is the same number, said or not.
+        whole = {name: getattr(model.config, name, None) for name in plain}
+        config["headcount"]["plain"] = whole | {"head_dim": plain["head_dim"]}
         config |= plain
     else:
         config["auto_map"] = {name: f"{Path(MODELLING).stem}.{kind.__name__}" for name, kind in kinds.items()}
@@ -106,6 +115,8 @@ def auto_classes(kind: type, config: Any) -> dict[str, type]:
         if type(config) in mapping:
             choice = mapping[type(config)]
             found[name] = choice[0] if isinstance(choice, tuple) else choice
+    if kind not in found.values():
+        found["AutoModel"] = kind
     return dict(sorted(found.items(), key=lambda item: item[1] is not kind))
 
 
@@ -178,11 +189,13 @@ def record_of(config: Any, model_class: Any) -> Record | None:
     """What the config says of removed heads: Headcount's record, or one made from that of transformers 4."""
     record: Record | None = getattr(config, "headcount", None)
     if record is not None:
-        if not isinstance(record, dict) or record.get("format") != 1 or "stacks" not in record:
+        if not _is_record(record):
             raise ModelUnavailable(
                 "its record of removed heads (config.json, headcount) is not understood; "
                 "it was written by a newer version, or is damaged"
             )
+        for name, number in record.pop("plain", {}).items():
+            setattr(config, name, number)  # of the whole model, which is built first
         return record
     pruned = getattr(config, "pruned_heads", None)
     if not pruned:
@@ -192,6 +205,21 @@ def record_of(config: Any, model_class: Any) -> Record | None:
     with torch.device("meta"):
         anatomy = read_anatomy(model_class(config))
     return make_record(anatomy, kept_by_v4(anatomy, pruned))
+
+
+def _is_record(record: Any) -> bool:
+    """Whether the record has the form that `make_record` gives it."""
+    names = {"stack", "heads", "kept", *(one.name for one in fields(StackPlan))}
+    if not isinstance(record, dict) or record.get("format") != FORMAT or not isinstance(record.get("stacks"), list):
+        return False
+    return all(
+        isinstance(one, dict)
+        and names <= set(one)
+        and isinstance(one["kept"], list)
+        and all(isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < one["heads"] for head in heads)
+                for heads in one["kept"])
+        for one in record["stacks"]
+    )  # fmt: skip
 
 
 def shrunk_class(model_class: type, record: Record) -> type:

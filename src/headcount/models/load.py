@@ -16,7 +16,7 @@ import transformers
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
-from headcount.errors import ModelUnavailable
+from headcount.errors import HeadcountError, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
 from headcount.models.quiet import no_progress_bar
 
@@ -60,6 +60,7 @@ def load_model(
     """The model alone; see `load`. `changes` are entries of its config that are to be others."""
     name = str(name_or_path)
     _check_folder(name)
+    pruned: Any = None
     try:
         options.setdefault("local_files_only", _no_connection(name))
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
@@ -81,7 +82,14 @@ def load_model(
         with no_progress_bar(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+    except HeadcountError as error:
+        raise ModelUnavailable(f"cannot load {name!r}: {error}") from error
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        if pruned:
+            raise ModelUnavailable(
+                f"cannot load {name!r}: its weights and its record of removed heads (config.json, headcount) disagree "
+                f"({_reason(name, error)})"
+            ) from error
         raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
     new = {*report["missing_keys"], *(name for name, *_ in report.get("mismatched_keys", ()))}
     if pruned:

@@ -20,8 +20,10 @@ from transformers.pytorch_utils import Conv1D
 def shrink(model: Any, record: Any) -> Any:
     """Shrink every layer of `model` to the heads that `record` keeps; layers that have that shape already stay."""
     for stack in record["stacks"]:
-        for layer, heads in zip(layers_of(model, stack), stack["kept"], strict=True):
-            shrink_layer(layer, stack, list(heads))
+        layers = layers_of(model, stack)
+        if layers:  # a model for another task may lack the stack
+            for layer, heads in zip(layers, stack["kept"], strict=True):
+                shrink_layer(layer, stack, list(heads))
     return model
 
 
@@ -44,8 +46,6 @@ def shrink_layer(layer: Any, stack: Any, heads: list[int]) -> None:
     present = getattr(attention, "kept_heads", None)
     if present is None:
         present = list(range(_width(output, "in") // size))
-        if len(present) == len(heads) < stack["heads"]:
-            present = heads  # the config's own numbers were those of the smaller model
     parts = 3 if stack["fused"] else 1
     kv_heads = _width(attention.get_submodule(stack["key"]), "out") // parts // size
     reads = getattr(attention, "kept_groups", None)
@@ -110,8 +110,9 @@ def _take(module: Any, side: str, blocks: list[int], size: int) -> None:
     index = torch.tensor([block * size + at for block in blocks for at in range(size)], dtype=torch.long, device="cpu")
 
     def taken(old: nn.Parameter, dim: int) -> nn.Parameter:
-        values = old.detach().index_select(dim, index.to(old.device)).contiguous()
-        return nn.Parameter(values, requires_grad=old.requires_grad)
+        with torch.inference_mode(False):  # what is made in it can never be trained
+            values = old.detach().clone().index_select(dim, index.to(old.device)).contiguous()
+            return nn.Parameter(values, requires_grad=old.requires_grad)
 
     module.weight = taken(module.weight, _dim(module, side))
     if side == "out" and module.bias is not None:
@@ -149,13 +150,17 @@ def _silence(module: Any, width: int | None) -> None:
     module.silent = width
 
 
+HOOKS = ("SpreadGroups", "ChooseBias", "GiveBiasOn")
+
+
 def _unhook(module: Any) -> None:
     """Take off the hooks of an earlier cut."""
     for hooks, flags in (
         (module._forward_pre_hooks, module._forward_pre_hooks_with_kwargs),
         (module._forward_hooks, module._forward_hooks_with_kwargs),
     ):
-        for key in [key for key, one in hooks.items() if isinstance(one, SpreadGroups | ChooseBias | GiveBiasOn)]:
+        # By name: the cut may have been made by the copy of this file that came with the model.
+        for key in [key for key, one in hooks.items() if type(one).__name__ in HOOKS]:
             del hooks[key]
             flags.pop(key, None)
 

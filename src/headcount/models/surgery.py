@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -37,9 +38,35 @@ def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
     }
     record = make_record(anatomy, kept, getattr(model.config, "headcount", None))
     undo = _remember(model, record)
-    shrink(model, record)
-    model.config.headcount = record
+    try:
+        _own_config(model, record)
+        for layers in anatomy.stacks.values():
+            for block in layers:
+                label(block)
+        shrink(model, record)
+    except BaseException:
+        undo()
+        raise
     return undo
+
+
+def label(block: Attention) -> None:
+    """Write the numbers of a layer's heads and groups on its module, where a cut looks for them."""
+    module: Any = block.module
+    if not hasattr(module, "kept_heads"):
+        module.kept_heads, module.kept_groups = list(block.heads), list(block.groups)
+
+
+def _own_config(model: PreTrainedModel, record: Record) -> None:
+    """Give the model a config of its own with the record in it: another model may share the one it has."""
+    old = model.config
+    new = copy.deepcopy(old)
+    for name, number in (getattr(old, "headcount", None) or {}).get("plain", {}).items():
+        setattr(new, name, number)
+    new.headcount = record
+    for module in model.modules():
+        if getattr(module, "config", None) is old:
+            module.config = new
 
 
 def check_can_prune(anatomy: Anatomy) -> None:
@@ -50,7 +77,8 @@ def check_can_prune(anatomy: Anatomy) -> None:
             "be gone from all of them; ablate or gate it instead"
         )
     for block in anatomy:
-        for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), block.output):
+        further = [getattr(block.module, name) for name in block.plan.further if hasattr(block.module, name)]
+        for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), *further, block.output):
             if type(module) not in (nn.Linear, Conv1D, SilentLinear, SilentConv1D):
                 raise CannotPrune(
                     f"{block.name} has a projection of type {type(module).__name__}; expected a plain Linear: "
@@ -84,25 +112,25 @@ def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:
 
 def _remember(model: PreTrainedModel, record: Record) -> Callable[[], None]:
     """What the cut will touch, as it is: modules, their attributes, their parameters and their hooks."""
-    touched: dict[nn.Module, tuple[type, dict[str, Any]]] = {}
+    touched: dict[nn.Module, tuple[type, dict[str, Any], dict[str, Any]]] = {}
     for stack in record["stacks"]:
         for layer in layers_of(model, stack):
             for module in _parts(layer, stack):
-                state = {key: value.copy() if isinstance(value, dict) else value
-                         for key, value in module.__dict__.items()}  # fmt: skip
-                touched[module] = type(module), state
-    known = "headcount" in model.config.__dict__
-    before = getattr(model.config, "headcount", None)
+                inner = {key: value.copy() for key, value in module.__dict__.items() if isinstance(value, dict)}
+                touched[module] = type(module), dict(module.__dict__), inner
+    configs = {module: module.config for module in model.modules() if hasattr(module, "config")}
 
     def undo() -> None:
-        for module, (kind, state) in touched.items():
+        for module, (kind, state, inner) in touched.items():
             module.__class__ = kind
             module.__dict__.clear()
             module.__dict__.update(state)
-        if known:
-            model.config.headcount = before
-        elif "headcount" in model.config.__dict__:
-            del model.config.headcount
+            for key, content in inner.items():
+                # In the dict that was there: whoever has put a hook on holds on to it.
+                state[key].clear()
+                state[key].update(content)
+        for module, config in configs.items():
+            module.config = config
 
     return undo
 
@@ -118,6 +146,12 @@ def kept_by_v4(anatomy: Anatomy, pruned: dict[Any, Any]) -> dict[str, list[list[
     """The heads that are left where transformers 4 removed some (`config.pruned_heads`): layer by layer, one stack."""
     stack = next(iter(anatomy.stacks))
     gone = {int(layer): set(map(int, heads)) for layer, heads in pruned.items()}
+    known = {block.layer: set(block.heads) for block in anatomy.stacks[stack]}
+    for layer, heads in gone.items():
+        if not heads <= known.get(layer, set()):
+            raise CannotPrune(
+                f"config.pruned_heads names L{layer}H{min(heads - known.get(layer, set()))}, which the model never had"
+            )
 
     def left(block: Attention) -> list[int]:
         missing = gone.get(block.layer, set()) if block.stack == stack else set()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption, PruneMismatch
-from headcount.pruning.verify import Check, example_batch
+from headcount.pruning.verify import OUTPUTS, Check, example_batch
 
 OPSET = 20
 TOLERANCE = 1e-4
@@ -81,7 +81,7 @@ def _inputs(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
 def _first_output(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> str:
     with torch.no_grad():
         found = model(**batch)
-    return next(name for name in ("logits", "last_hidden_state", "start_logits") if name in found)
+    return next(name for name in OUTPUTS if name in found)
 
 
 def _free(name: str, tensor: Tensor) -> dict[int, str]:

@@ -33,15 +33,15 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
     >>> read_anatomy(prune(model, ["L0H1", "L1"])).layout.stacks
     {'encoder': ((0, 2, 3), ())}
     """
-    check_untouched(model)
+    check_untouched(model, "heads are cut out of the model itself; leave the context first")
     anatomy = read_anatomy(model)
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:
         return model
     check_can_prune(anatomy)
     given = dict(batch) if batch is not None else example_batch(model)
-    gates = {stack: torch.ones(anatomy.layout.layers(stack), max(1, anatomy.layout.width(stack)))
-             for stack in anatomy.layout.stacks}  # fmt: skip
+    gates = {stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
+             for stack in {head.stack for head in chosen}}  # fmt: skip
     for head in chosen:
         gates[head.stack][head.layer, head.head] = 0
     with gated(model, gates):

@@ -16,6 +16,8 @@ from headcount.trace.modes import evaluating
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 """Of ten times the middle of the outputs' sizes: kernels add in another order where there are fewer heads."""
 LENGTH, ROWS = 12, 2
+OUTPUTS = ("logits", "last_hidden_state", "start_logits", "prediction_logits")
+"""The names that models give their first output."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def outputs_of(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> Tensor:
     """The model's logits, or its last hidden state, at real positions."""
     with evaluating(model):
         found = model(**batch)
-    first: Tensor = next(found[key] for key in ("logits", "last_hidden_state", "start_logits") if key in found)
+    first: Tensor = next(found[key] for key in OUTPUTS if key in found)
     mask = batch.get("attention_mask")
     if mask is not None and "decoder_input_ids" not in batch and first.shape[: mask.ndim] == mask.shape:
         return first[mask.bool()]
@@ -67,18 +69,23 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
         shape = (ROWS, getattr(config, "num_channels", 3), *_image_size(config))
         return {"pixel_values": torch.randn(shape, generator=generator).to(model.device, model.dtype)}
 
-    def ids(length: int) -> Tensor:
-        return torch.randint(3, max(4, config.vocab_size), (ROWS, length), generator=generator)
+    longest = min(LENGTH, (getattr(config, "max_position_embeddings", None) or LENGTH + 2) - 2)
+    padding = getattr(config, "pad_token_id", None)
+    # Without a padding token a classifier cannot find the end of a padded text.
+    rows = 1 if padding is None and type(model).__name__.endswith("ForSequenceClassification") else ROWS
 
-    mask = torch.ones(ROWS, LENGTH, dtype=torch.long)
-    mask[1:, LENGTH // 2 :] = 0
-    words = ids(LENGTH).masked_fill(mask == 0, getattr(config, "pad_token_id", None) or 0)
+    def ids(length: int) -> Tensor:
+        return torch.randint(3, max(4, config.vocab_size), (rows, length), generator=generator)
+
+    mask = torch.ones(rows, longest, dtype=torch.long)
+    mask[1:, longest // 2 :] = 0
+    words = ids(longest).masked_fill(mask == 0, padding or 0)
     batch = {"input_ids": words, "attention_mask": mask}
     if getattr(config, "is_encoder_decoder", False):
         if type(model).__name__.endswith("ForSequenceClassification"):
-            words[:, LENGTH // 2 - 1] = config.eos_token_id
+            words[:, longest // 2 - 1] = config.eos_token_id
         else:
-            batch["decoder_input_ids"] = ids(LENGTH // 2)
+            batch["decoder_input_ids"] = ids(longest // 2)
     if type(model).__name__.endswith("ForMultipleChoice"):
         batch = {key: tensor[:, None].repeat(1, 2, 1) for key, tensor in batch.items()}
     return {key: tensor.to(model.device) for key, tensor in batch.items()}

@@ -253,11 +253,12 @@ def edited(
             _wirings.pop(model, None)
 
 
-def check_untouched(model: PreTrainedModel) -> None:
-    """An error inside `ablated` or `gated`: a study holds numbers of the model that its fingerprint names."""
+STUDIES = "a study holds what the model itself does; leave the context, or leave out="
+"""A study holds numbers of the model that its fingerprint names."""
+
+
+def check_untouched(model: PreTrainedModel, why: str = STUDIES) -> None:
+    """An error inside `ablated` or `gated`."""
     wiring = _wirings.get(model)
     if wiring is not None and wiring.sessions:
-        raise InvalidOption(
-            "the model is inside ablated or gated, and a study holds what the model itself does; "
-            "leave the context, or leave out="
-        )
+        raise InvalidOption(f"the model is inside ablated or gated, and {why}")

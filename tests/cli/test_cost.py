@@ -1,0 +1,209 @@
+"""The verb `cost`: sizes and times of one model or two, JSON for scripts, bad input is one line."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import headcount as hc
+from headcount.cli.cost import tables, tell
+from headcount.cli.main import main
+from headcount.models.load import load_model
+from headcount.pruning.cost import size
+from tests import planted
+from tests.contracts.zoo import tiny
+
+QUICK = ["--batches", "1,2", "--lengths", "8,16", "--repeats", "2", "--device", "cpu"]
+SHAPES = ["1 x 8", "1 x 16", "2 x 8", "2 x 16"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model, the same without half of its heads, and the bundled one without half of its heads."""
+    path = tmp_path_factory.mktemp("models")
+    planted.save(path / "whole")
+    tokenizer = planted.tokenizer(path / "words")
+    hc.save(hc.prune(planted.classifier(), ["L0H1", "L1H0"]), tokenizer, path / "half")
+    model, words = hc.load(hc.bundled("qnli"))
+    hc.save(hc.prune(model.float(), [f"L{layer}H0-5" for layer in range(12)]), words, path / "small")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def narrow(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns, in the folder of the models."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(place)
+
+
+def rows(lines: list[str]) -> list[list[str]]:
+    """The cells of the tables' rows; a row that goes on in the next line is put together."""
+    found: list[list[str]] = []
+    for line in lines:
+        if line.startswith("│"):
+            cells = [cell.strip() for cell in line.split("│")[1:-1]]
+            if cells[0] or not found:
+                found.append(cells)
+            else:
+                found[-1] = [f"{first} {more}".strip() for first, more in zip(found[-1], cells, strict=True)]
+    return found
+
+
+def shapes(cells: list[list[str]]) -> list[str]:
+    """The first cells of the rows behind the sizes of the models."""
+    return list(dict.fromkeys(row[0] for row in cells[3:]))
+
+
+def test_two_models_side_by_side(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "bundled:qnli", "small", *QUICK]) == 0
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    lines = captured.out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert "…" not in captured.out
+    cells = rows(lines)
+    whole, small = size(load_model(hc.bundled("qnli")).float()), size(load_model(place / "small"))
+    for row, key in zip(cells[:3], ("parameters", "attention_parameters", "bytes"), strict=True):
+        assert row[1:] == [f"{one[key] / 1e6:,.2f}" for one in (whole, small)]
+    assert shapes(cells) == SHAPES
+    assert all(any(cell.endswith(" x") for row in cells if row[0] == shape for cell in row) for shape in SHAPES)
+    text = " ".join(captured.out.split())
+    assert "At 2 x 16 the attention takes " in text
+    assert "The second model keeps 50% of the attention's weights and is " in text
+
+
+def test_one_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "whole", *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert shapes(rows(shown.splitlines())) == SHAPES
+    assert "faster" not in shown
+    assert "second model" not in shown
+
+
+def test_json(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "whole", "half", *QUICK, "--json"]) == 0
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    found = json.loads(captured.out)
+    assert 0 < found["attention_share"] < 1
+    table = pd.DataFrame(found["rows"])
+    assert [(row["model"], f"{row['batch']} x {row['length']}") for row in found["rows"]] == [
+        (name, shape) for shape in SHAPES for name in ("whole", "half")
+    ]
+    for name in ("whole", "half"):
+        for key, value in size(load_model(place / name)).items():
+            assert set(table[table["model"] == name][key]) == {value}
+    assert (table[["ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes"]].to_numpy() > 0).all()
+
+
+def test_the_number_type_that_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "whole", *QUICK, "--dtype", "bfloat16", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert row["bytes"] == 2 * row["parameters"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["whole", "--batches", "one"], "got --batches one --lengths 32,128; expected numbers"),
+        (["whole", "--batches", "1,,2"], "expected numbers"),
+        (["whole", "--batches", ""], "expected numbers"),
+        (["whole", "--batches", "1.5"], "expected numbers"),
+        (["whole", "--lengths", "8;16"], "expected numbers"),
+        (["whole", "--batches", "0"], "each at least 1"),
+        (["whole", "--lengths", "-3"], "each at least 1"),
+        (["whole", "--lengths", "8", "--repeats", "0"], "at least one repeat"),
+        (["whole", "--repeats", "often"], "often"),
+        (["whole", "--lengths", "65"], "got the length 65; whole takes at most 64 tokens"),
+        (["bundled:qnli", "half", "--lengths", "65"], "half takes at most 64 tokens"),
+        (["whole", "none"], "hub did not give it"),
+        (["bundled:nonsense"], "bundled model 'nonsense'"),
+        (["whole", "half", "small"], "small"),
+        (["whole", "--device", "abacus"], "not here"),
+        ([], "MODEL"),
+    ],
+)
+def test_bad_input(words: list[str], expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", *words]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("headcount: ")
+    assert expected in captured.err
+
+
+@pytest.mark.xfail(strict=True, raises=IndexError, reason="models are kept by name: the second one is lost")
+def test_the_same_model_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the noise of the machine is; a clear line would do as well."""
+    if main(["cost", "whole", "whole", *QUICK]) == 0:
+        assert rows(capsys.readouterr().out.splitlines())[0][1:] == ["0.00", "0.00"]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the names of the models are read as rich's markup")
+def test_brackets_in_the_name_of_a_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "half[draft]").symlink_to(place / "half")
+    assert main(["cost", "half[draft]", *QUICK]) == 0
+    assert "half[draft]" in capsys.readouterr().out
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="a length that was not measured is named")
+def test_images_have_no_length(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    vit = tiny("vit", head="AutoModelForImageClassification")
+    monkeypatch.setattr("headcount.cli.cost.load_model_and_tokenizer", lambda *_: (vit, None))
+    assert main(["cost", "vit", *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert shapes(rows(shown.splitlines())) == ["1", "2"]
+    assert "At 2 x 16" not in shown
+
+
+def large(names: list[str]) -> pd.DataFrame:
+    """The numbers of a large model."""
+    return pd.DataFrame([
+        {"model": name, "batch": batch, "length": 512, "ms": 12345.67 * batch, "ms_low": 12000.0 * batch,
+         "ms_high": 12400.0 * batch, "per_second": 1234.5, "flops": 2_712_340_000_000 * batch,
+         "peak_bytes": 31_890_000_000, "parameters": 7_012_345_678, "attention_parameters": 2_147_483_648,
+         "bytes": 14_024_691_356}
+        for batch in (1, 64) for name in names])  # fmt: skip
+
+
+def shown_at_80(parts: list[Any]) -> str:
+    console = Console(width=80, file=io.StringIO(), highlight=False)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("names", [["before"], ["before", "after"]], ids=["one", "two"])
+def test_large_numbers_at_80_columns(names: list[str]) -> None:
+    found = large(names)
+    shown = shown_at_80([*tables(found, names), *tell(found, 0.5, (64, 512), len(names) > 1)])
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "…" not in shown
+    for number in ("7,012.35", "2,147.48", "14,024.69", "790122.9", "±12800.0", "173589.76", "31890"):
+        assert number in shown
+    assert "at most 2.00 times as fast" in " ".join(shown.split())
+
+
+def test_long_names_at_80_columns() -> None:
+    names = ["bert-large-uncased-whole-word-masking-finetuned-squad", "the-same-without-half-of-its-attention-heads"]
+    shown = shown_at_80(tables(large(names), names))
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "7,012.35" in shown
+
+
+def test_what_a_cut_can_win() -> None:
+    """In proportion: of a third of the time, half goes."""
+    found = large(["before", "after"])
+    found.loc[found["model"] == "after", ["attention_parameters", "ms"]] *= 0.5
+    first, second = tell(found, 1 / 3, (64, 512), two=True)
+    assert first.startswith("At 64 x 512 the attention takes 33% of the time, so that a cut can make the model at most")
+    assert "1.50 times as fast" in first
+    assert "keeps 50% of the attention's weights and is 2.00 times as fast" in second
+    assert "it would be 1.20 times" in second

@@ -1,0 +1,131 @@
+"""A tiny model with a few labelled examples for every kind of task, and the plain way of computing importance."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import transformers as tf
+from torch import Tensor
+
+import headcount as hc
+from headcount.ablation.job import Job, prepare
+from headcount.core.results import by_head
+from headcount.data.tasks import Task, find_task
+from headcount.models.anatomy import read_anatomy
+from tests import planted
+from tests.contracts.zoo import BY_NAME, tiny
+
+COUNT = 10
+TEXTS = planted.texts(COUNT, seed=4)["sentence"]
+KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "t5", "marian")
+
+
+def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
+    """A BERT of 3 layers of 4 heads whose attention is far from uniform."""
+    torch.manual_seed(3)
+    config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
+                           intermediate_size=40, max_position_embeddings=64, initializer_range=0.3,
+                           **{"id2label": planted.NAMES, "label2id": {"negative": 0, "positive": 1}} | options)  # fmt: skip
+    return getattr(tf, head)(config).eval()
+
+
+def sentences() -> pd.DataFrame:
+    return planted.texts(COUNT, seed=4)
+
+
+def numbers() -> pd.DataFrame:
+    return sentences().assign(label=np.linspace(0, 5, COUNT))
+
+
+def tagged() -> pd.DataFrame:
+    table = pd.DataFrame({"tokens": [row.split() for row in TEXTS]})
+    table["tags"] = [[int(word in ("good", "up")) for word in row] for row in table["tokens"]]
+    return table
+
+
+def choices() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"context": TEXTS, "one": "it is good", "two": "bad", "three": TEXTS.values[::-1],
+         "label": np.arange(COUNT) % 3})  # fmt: skip
+
+
+def translations() -> pd.DataFrame:
+    return pd.DataFrame({"source": TEXTS, "target": TEXTS.values[::-1]})
+
+
+def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
+    """A model, examples of unlike length, and the task."""
+    texts = sentences().rename(columns={"sentence": "text"})
+    if kind == "classification":
+        return random_model(), sentences(), find_task("sst2")
+    if kind == "regression":
+        return random_model(num_labels=1, id2label={0: "score"}, label2id={"score": 0}), numbers(), find_task(kind)
+    if kind == "tags":
+        return random_model("BertForTokenClassification"), tagged(), find_task("token-classification")
+    if kind == "choice":
+        task = find_task("multiple-choice", texts=("context", "one", "two", "three"))
+        return random_model("BertForMultipleChoice"), choices(), task
+    if kind == "masked":
+        return random_model("BertForMaskedLM"), texts, find_task("masked-lm")
+    if kind == "gpt2":
+        return tiny("gpt2", head="AutoModelForCausalLM"), texts, find_task("causal-lm")
+    assert BY_NAME[kind].kind == "pair"
+    return tiny(kind, head="AutoModelForSeq2SeqLM"), translations(), find_task("translation")
+
+
+def prepared(kind: str, tokenizer: Any) -> Job:
+    model, data, task = make(kind)
+    return prepare(model, tokenizer, data, task, "zero", "loss" if task.kind == "translation" else None, None, 0, None,
+                   False)  # fmt: skip
+
+
+def alone(job: Job, row: int) -> dict[str, Tensor]:
+    """One example as the model takes it, with its labels: the model then computes its own loss."""
+    given = job.encodings.rows[row]
+    if job.task.kind == "multiple-choice":
+        width = max(map(len, given["input_ids"]))
+        found = {key: torch.tensor([[[*one, *[0] * (width - len(one))] for one in given[key]]])
+                 for key in given if key != "labels"}  # fmt: skip
+    else:
+        found = {key: torch.tensor([given[key]]) for key in given if key != "labels"}
+    known = {key: value for key, value in found.items() if _takes(job.model, key)}
+    return known | {"labels": torch.tensor([given["labels"]]).to(*_number(job))}
+
+
+def _number(job: Job) -> tuple[torch.dtype, ...]:
+    return (torch.float32,) if job.task.kind == "regression" else (torch.long,)
+
+
+def _takes(model: Any, key: str) -> bool:
+    return key in inspect.signature(model.forward).parameters
+
+
+def one_by_one(job: Job) -> dict[str, np.ndarray]:
+    """[example, stack, layer, head] of michel, taylor and norm: gates differentiated one example at a time."""
+    layout = read_anatomy(job.model).layout
+    found: dict[str, list[np.ndarray]] = {"michel": [], "taylor": [], "norm": []}
+    for row in range(len(job.encodings.rows)):
+        batch = alone(job, row)
+        gates = {stack: torch.ones(layout.layers(stack), layout.width(stack), requires_grad=True)
+                 for stack in layout.stacks}  # fmt: skip
+        with hc.gated(job.model, gates):
+            loss = job.model(**batch).loss
+        slopes = dict(zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True))
+        if job.task.kind == "translation":  # the model makes its decoder's inputs of the labels
+            batch["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=batch["labels"])
+        seen = hc.observe(job.model, batch, maps=False).outputs
+        mask = batch["attention_mask"].flatten(0, -2).float()  # only choices of one example are padded here
+        values: dict[str, dict[Any, float]] = {name: {} for name in found}
+        for head in layout:
+            slope = float(slopes[head.stack][head.layer, head.head])
+            lengths = seen[head.stack][head.layer, head.head].norm(dim=-1)
+            weight = mask if job.task.kind == "multiple-choice" else torch.ones_like(lengths)
+            values["michel"][head], values["taylor"][head] = abs(slope), -slope
+            values["norm"][head] = float(((lengths * weight).sum(1) / weight.sum(1)).mean())
+        for name, one in values.items():
+            found[name].append(by_head(one, layout))
+    return {name: np.stack(rows) for name, rows in found.items()}
