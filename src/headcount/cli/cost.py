@@ -42,6 +42,7 @@ def cost(
         The model after a cut, to compare with.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     from headcount.cli.sweep import progress_bar
     from headcount.errors import InvalidOption
@@ -53,6 +54,8 @@ def cost(
     except ValueError as error:
         raise InvalidOption(f"got --batches {batches} --lengths {lengths}; expected numbers, such as 1,16") from error
     names = [model, *([other] if other is not None else [])]
+    if model == other:
+        raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
     models = {name: load_model_and_tokenizer(name, device, dtype, trust_remote_code)[0] for name in names}
     with progress_bar("cost", shown=not json_ and sys.stderr.isatty()) as progress:
         found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
@@ -62,9 +65,9 @@ def cost(
         print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
         return
     console = Console(highlight=False)
-    for one in tables(found, [Path(name).name for name in names]):
+    for one in tables(found, [escape(Path(name).name) for name in names]):
         console.print(one)
-    for line in tell(found, share, (max(sizes[0]), max(sizes[1])), len(names) > 1):
+    for line in tell(found, share, len(names) > 1):
         console.print(line)
 
 
@@ -102,10 +105,13 @@ def _each(values: pd.Series, form: str) -> str:
     return " -> ".join(form.format(value) for value in values)
 
 
-def tell(found: pd.DataFrame, share: float, shape: tuple[int, int], two: bool) -> list[str]:
+def tell(found: pd.DataFrame, share: float, two: bool) -> list[str]:
     """Where the time goes, and what a cut of heads can win at most."""
     largest = found[(found.batch == found.batch.max()) & (found.length == found.length.max())]
-    where = f"At {shape[0]} x {shape[1]} the attention takes {share:.0%} of the time, so that a cut can make the model"
+    length = f" x {found.length.max()}" if found.length.max() else ""
+    where = (
+        f"At {found.batch.max()}{length} the attention takes {share:.0%} of the time, so that a cut can make the model"
+    )
     lines = [
         f"{where} at most {1 / (1 - share):.2f} times as fast; feed-forward, embeddings and output stay as they are."
     ]

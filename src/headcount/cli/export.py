@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Trust, load_model_and_tokenizer
+from headcount.cli.options import Trust, as_stored, load_model_and_tokenizer
 
 
 def export(
@@ -47,5 +47,5 @@ def export(
         console.print(f"Checked: onnxruntime and the model differ by at most {found.difference:.1e}.")
         console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)
         return
-    save(zeroed(loaded), tokenizer, out, overwrite=overwrite)
+    save(zeroed(as_stored(loaded)), tokenizer, out, overwrite=overwrite)
     console.print(f"Saved in {out}: plain from_pretrained loads it.", markup=False, soft_wrap=True)

@@ -52,6 +52,7 @@ def load_model_and_tokenizer(
         raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
     loaded, tokenizer = load(find_model(model), trust_remote_code=trust_remote_code, head=head, **options)
+    loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
     return loaded.to(place), tokenizer
@@ -78,6 +79,14 @@ def find_data(name: str) -> str:
     if asked not in known:
         raise InvalidOption(f"got the data {name!r}; expected bundled:pairs, bundled:sentences or a file")
     return str(known[asked]())
+
+
+def as_stored(model: PreTrainedModel) -> PreTrainedModel:
+    """The model in the number type that its checkpoint had, or that was asked for: what is saved should not grow."""
+    import torch
+
+    stored = getattr(model, "headcount_stored", None)
+    return model.to(stored) if isinstance(stored, torch.dtype) else model
 
 
 def say_saved(console: Console, out: Path) -> None:

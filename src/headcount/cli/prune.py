@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, as_stored, find_data, load_model_and_tokenizer
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def prune(
         console.print(_recovered(loaded, tokenizer, parts, known, found, recover, recover_rate, max_length))
         from headcount.models.checkpoint import save
 
-        save(loaded, tokenizer, out, overwrite=overwrite)
+        save(as_stored(loaded), tokenizer, out, overwrite=overwrite)
         say_where(console, out, model)
         return
     _cut(console, loaded, tokenizer, found.removed, out, overwrite, model)
@@ -108,6 +108,8 @@ def prune(
 def _check_ways(heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int) -> None:
     """Either the heads are named, or what they are to be chosen by."""
     asked = [one for one in sizes if one is not None]
+    if heads is not None and not heads.strip(" ,"):
+        raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
     if heads is not None and (asked or task or data or recover):
         raise InvalidOption("got --heads and a way to choose them; give --heads alone, or --task, --data and a size")
     if heads is None and (not task or not data or not asked):
@@ -123,7 +125,7 @@ def _cut(console: Console, model: Any, tokenizer: Any, heads: Any, out: Path, ov
 
     before, count = model.num_parameters(), read_anatomy(model).layout.count
     prune(model, heads)
-    save(model, tokenizer, out, overwrite=overwrite)
+    save(as_stored(model), tokenizer, out, overwrite=overwrite)
     after, left = model.num_parameters(), read_anatomy(model).layout.count
     console.print(
         f"{left} of {count} heads are left, {after:,} of {before:,} parameters ({1 - after / before:.1%} less)."

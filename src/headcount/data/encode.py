@@ -25,15 +25,22 @@ class Encodings:
     limit: int
 
 
+def longest_positions(model: Any) -> int | None:
+    """How many tokens the model's positions allow, if there is a limit."""
+    positions = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
+    if not positions or positions <= 0:
+        return None
+    # RoBERTa's positions begin behind its padding index.
+    behind = 2 if model.config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
+    return int(positions) - behind
+
+
 def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:
     """How many tokens the model takes: the least of what its config, its tokenizer and the user say."""
     limits = [asked] if asked else []
-    positions = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
-    if positions and positions > 0:
-        # RoBERTa's positions begin behind its padding index.
-        limits.append(
-            positions - 2 if model.config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else positions
-        )
+    positions = longest_positions(model)
+    if positions is not None:
+        limits.append(positions)
     if tokenizer.model_max_length and tokenizer.model_max_length < 10**9:
         limits.append(tokenizer.model_max_length)
     return int(min(limits)) if limits else 512

@@ -14,12 +14,17 @@ from headcount.models.anatomy import read_anatomy
 def zeroed(model: PreTrainedModel) -> PreTrainedModel:
     """A new model of the family's own shapes that computes what `model` does; heads that are gone have zero weights."""
     config = copy.deepcopy(model.config)
-    if hasattr(config, "headcount"):
-        del config.headcount
+    for name in ("headcount", "pruned_heads", "auto_map"):  # what speaks of the cut
+        if name in config.__dict__:
+            delattr(config, name)
     with torch.random.fork_rng(devices=[]):
         kind: Any = type(model)
         whole: PreTrainedModel = kind(config)
-    whole.to(model.dtype)
+    types = {name: tensor.dtype for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    for name, tensor in (*whole.named_parameters(), *whole.named_buffers()):
+        tensor.data = tensor.data.to(types[name])
+    if getattr(model, "generation_config", None) is not None:
+        whole.generation_config = copy.deepcopy(model.generation_config)
     before, after = read_anatomy(model), read_anatomy(whole)
     mine, theirs = model.state_dict(), whole.state_dict()
     cut = {name for name, tensor in mine.items() if tensor.shape != theirs[name].shape}

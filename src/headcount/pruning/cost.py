@@ -18,6 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
+from headcount.data.encode import longest_positions
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
 from headcount.pruning.memory import peak_bytes
@@ -42,9 +43,11 @@ def cost(
     if repeats < 1 or not batches or not lengths or min(*batches, *lengths) < 1:
         raise InvalidOption("expected at least one repeat, batch size and length, each at least 1")
     for name, model in models.items():
-        longest = getattr(model.config, "max_position_embeddings", None) or max(lengths)
-        if max(lengths) > longest:
+        longest = longest_positions(model)
+        if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
             raise InvalidOption(f"got the length {max(lengths)}; {name} takes at most {longest} tokens")
+        if max(batches) > 1 and _needs_padding(model) and model.config.pad_token_id is None:
+            raise InvalidOption(f"{name} has no pad_token_id and takes one text at a time; set it, or give the batch 1")
     vision = any(model.main_input_name == "pixel_values" for model in models.values())
     shapes = [(batch, length) for batch in batches for length in ((0,) if vision else lengths)]
     rows = []
@@ -84,10 +87,18 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
     found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if getattr(config, "is_encoder_decoder", False):
-        found["decoder_input_ids"] = ids
+        if type(model).__name__.endswith("ForSequenceClassification"):
+            ids[:, -1] = config.eos_token_id  # where it reads
+        else:
+            found["decoder_input_ids"] = ids
     if type(model).__name__.endswith("ForMultipleChoice"):
         found = {key: tensor[:, None] for key, tensor in found.items()}
     return found
+
+
+def _needs_padding(model: PreTrainedModel) -> bool:
+    """A decoder that classifies looks for the end of each text."""
+    return type(model).__name__.endswith("ForSequenceClassification") and "decoder" in read_anatomy(model).stacks
 
 
 @torch.no_grad()

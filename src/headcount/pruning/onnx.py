@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption, PruneMismatch
 from headcount.pruning.verify import OUTPUTS, Check, example_batch
+from headcount.trace.modes import evaluating
 
 OPSET = 20
 TOLERANCE = 1e-4
@@ -45,13 +46,34 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise InvalidOption(f"{', '.join(missing)} not installed; install headcount[onnx] to export to ONNX")
+    if model.dtype != torch.float32:
+        raise InvalidOption(f"got a model in {model.dtype}; expected float32: model.float()")
     place = Path(path)
-    if place.is_dir() or (place.exists() and not overwrite):
-        raise InvalidOption(f"{place} is there already; give another file, or overwrite it (--overwrite)")
-    place.parent.mkdir(parents=True, exist_ok=True)
+    new = place.with_name(f".{place.name}-new")
+    made: list[Path] = []
+    try:
+        if place.is_dir() or (place.exists() and not overwrite):
+            raise InvalidOption(f"{place} is there already; give another file, or overwrite it (--overwrite)")
+        made = [one for one in (place.parent, *place.parent.parents) if not one.exists()]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with evaluating(model):
+            return _export(model, new, place)
+    except BaseException as error:
+        for folder in made:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise InvalidOption(f"cannot write {place}: {error.strerror or error}; give another place") from error
+        if isinstance(error, torch.onnx.errors.OnnxExporterError):
+            reason = str(error).strip().splitlines()[0]
+            raise InvalidOption(f"torch cannot export {type(model).__name__} to ONNX ({reason})") from error
+        raise
+
+
+def _export(model: PreTrainedModel, new: Path, place: Path) -> Check:
+    """Write beside the place, check, move."""
     batch = _inputs(model)
     output = _first_output(model, batch)
-    new = place.with_name(f".{place.name}-new")
     try:
         with _exportable(model):
             program = torch.onnx.export(
@@ -64,8 +86,6 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
         program.save(str(new), external_data=False)
         found = _check(model, new, output)
         os.replace(new, place)
-    except OSError as error:
-        raise InvalidOption(f"cannot write {place}: {error.strerror or error}; free some room") from error
     finally:
         new.unlink(missing_ok=True)
     return found
@@ -95,7 +115,7 @@ def _free(name: str, tensor: Tensor) -> dict[int, str]:
 @contextmanager
 def _exportable(model: PreTrainedModel) -> Iterator[None]:
     """The model as the exporter can read it, and as it was afterwards."""
-    kernel, training = model.config._attn_implementation, model.training
+    kernel = model.config._attn_implementation
     cache = getattr(model.config, "use_cache", None)
     log = logging.getLogger("torch.onnx")
     level = log.level
@@ -105,7 +125,6 @@ def _exportable(model: PreTrainedModel) -> Iterator[None]:
         if cache is not None:
             model.config.use_cache = False
         log.setLevel(logging.ERROR)
-        model.eval()
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
@@ -114,7 +133,6 @@ def _exportable(model: PreTrainedModel) -> Iterator[None]:
         model.set_attn_implementation(kernel)
         if cache is not None:
             model.config.use_cache = cache
-        model.train(training)
 
 
 def _forget_places(program: Any) -> None:

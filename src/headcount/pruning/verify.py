@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.data.encode import longest_positions
 from headcount.errors import PruneMismatch
 from headcount.trace.modes import evaluating
 
@@ -69,7 +70,7 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
         shape = (ROWS, getattr(config, "num_channels", 3), *_image_size(config))
         return {"pixel_values": torch.randn(shape, generator=generator).to(model.device, model.dtype)}
 
-    longest = min(LENGTH, (getattr(config, "max_position_embeddings", None) or LENGTH + 2) - 2)
+    longest = min(LENGTH, longest_positions(model) or LENGTH)
     padding = getattr(config, "pad_token_id", None)
     # Without a padding token a classifier cannot find the end of a padded text.
     rows = 1 if padding is None and type(model).__name__.endswith("ForSequenceClassification") else ROWS
