@@ -164,7 +164,7 @@ def test_a_tolerance_takes_all_heads_but_the_needed_one(tokenizer: Any) -> None:
     for part in (found.chosen, found.confirmed):
         assert float(found.step(part)["score"]) == 1
         assert list(part["order"].values) == ["importance", "random 0", "random 1", "random 2"]
-        assert float(part["score"].sel(order="importance", removed=8)) == 0.5
+        assert float(part["score"].sel(order="importance", removed=8)) < 0.7
     assert found.chosen.attrs["examples"] == found.confirmed.attrs["examples"] == 40
 
 

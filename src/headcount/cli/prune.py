@@ -31,7 +31,7 @@ def prune(
     task: Annotated[str | None, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")] = None,
     data: Annotated[str | None, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")] = None,
     order: Annotated[
-        str, Parameter(help="Some of importance,ablation,taylor,norm,random,file:PATH; the first one decides.")
+        str, Parameter(help="Some of importance,ablation,taylor,norm,gates,random,file:PATH; the first one decides.")
     ] = "importance,random",
     steps: Annotated[int, Parameter(help="Steps of the curves.")] = 10,
     randoms: Annotated[int, Parameter(help="Random orders to compare with.")] = 3,
@@ -57,7 +57,7 @@ def prune(
 
     Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then half of the
     examples order the heads and choose how many go, and the other half confirms it. Killed at any moment, the same
-    command with --study goes on where it stopped.
+    command with --study goes on where it stopped. One head in every layer: --at-least 1 --keep 12 (12 layers).
 
     Parameters
     ----------

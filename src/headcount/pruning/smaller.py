@@ -22,11 +22,12 @@ from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.pruning.curves import curve
+from headcount.pruning.gates import learn_gates
 from headcount.pruning.importance import NORMED, estimate, importance
 from headcount.pruning.orders import Order, at_random, by_values, read_order, removals, spare
 from headcount.trace.gates import gated
 
-ORDERS = ("importance", "ablation", "taylor", "norm", "random")
+ORDERS = ("importance", "ablation", "taylor", "norm", "gates", "random")
 FEWEST = 20
 """Examples of each part at least."""
 Progress = Callable[[str, float, float], None]
@@ -107,10 +108,11 @@ def find_smaller(
 ) -> Smaller:
     """The heads that can go, without cutting anything yet.
 
-    One half of the examples gives the order of the heads and, with a tolerance, their number; the other half scores the
-    curves and the choice. `orders`: some of importance (Michel's), ablation (the score without each head), taylor,
-    norm, random, or `file:PATH`; the first one decides, the others are drawn beside it. `anew`: importance is computed
-    again after each step. `at_least`: heads that every layer keeps. `stack`: only heads of this stack go.
+    One half of the examples gives the order of the heads and, with a tolerance, their number; the other half scores
+    the curves and the choice. `orders`: some of importance (Michel's), ablation (the score without each head), taylor,
+    norm, gates (learned ones), random, or `file:PATH`; the first one decides, the others are drawn beside it. `anew`:
+    importance is computed again after each step. `at_least`: heads that every layer keeps. `stack`: only heads of this
+    stack go.
     """
     layout = read_anatomy(model).layout
     known = find_known_task(data, task)
@@ -131,6 +133,14 @@ def find_smaller(
             )  # fmt: skip
             sign = -1 if swept.attrs["higher_is_better"] else 1
             found[name] = by_values(sign * swept["delta"].values, layout, stack)
+        elif name == "gates":
+            learned = learn_gates(
+                model, tokenizer, parts[0], task=known, stacks=None if stack is None else [stack], seed=seed,
+                max_length=max_length, progress=partial(tell, "gates"),
+            )  # fmt: skip
+            # The price that leaves about half of the gates open tells the heads apart best.
+            middle = int(np.abs(learned["kept"].values - layout.count / 2).argmin())
+            found[name] = by_values(learned["log_a"].values[middle], layout, stack)
         elif name in ORDERS:
             estimator = {"importance": "michel"}.get(name, name)
             estimator += "_normed" if normed and estimator in NORMED else ""
