@@ -61,7 +61,7 @@ def _writing(output: Path) -> Iterator[None]:
 
 
 def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
-    """All results of a study that have a number for each head, layer or set, one under the other."""
+    """All results of a study that have a number for each head, layer, set or step of a curve, one under the other."""
     import pandas as pd
 
     from headcount.core.results import as_table
@@ -75,9 +75,7 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
             f"{study} has no complete result{'' if group is None else f' {group}'}; "
             "run headcount sweep or headcount measure first"
         )
-    parts = [
-        as_table(tree[name].to_dataset()).copy().assign(result=name) for name in names if name.startswith("sweep/")
-    ]
+    parts = [as_table(tree[name].to_dataset()).copy().assign(result=name) for name in names if name.startswith(ROWS)]
     for kind in MERGED:
         found = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
         if found:
@@ -87,6 +85,8 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
     return whole[["result", *[column for column in whole if column != "result"]]]
 
 
+ROWS = ("sweep/", "pruning/")
+"""Results whose numbers stand one under the other."""
 MERGED = ("measures", "compare")
 """Results whose numbers stand side by side, one row for each head, with the measure's name before each column."""
 

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data
 from headcount.ablation.sweep import sweep
 from headcount.core.heads import Head
+from headcount.core.provenance import fingerprint
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
@@ -42,8 +43,9 @@ def curve(
     """Scores as a Dataset with dims (order, removed): the first heads of each order at zero, step by step.
 
     `orders`: by name, the heads in the order in which they go. `steps`: how many, or the numbers of heads that are
-    gone after each. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps
-    beyond the end of a shorter order are NaN. `out`: a study folder; the same call goes on where it stopped.
+    gone after each. `sequence`: the heads by rank. `score`, `delta` against the whole model with its paired 95 %
+    interval `low` to `high`, `p`; steps beyond the end of a shorter order are NaN. `out`: a study folder; the same
+    call goes on where it stopped.
     """
     layout = read_anatomy(model).layout
     if not orders or not all(orders.values()):
@@ -74,9 +76,15 @@ def curve(
     width = max(map(len, orders.values()))
     spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
     single = {key: ((), float(found[key])) for key in ("baseline", "baseline_low", "baseline_high")}
-    return xr.Dataset(
-        arrays | single | {"heads": (("order", "rank"), np.array(spelled, dtype=object))},
+    result = xr.Dataset(
+        arrays | single | {"sequence": (("order", "rank"), np.array(spelled, dtype=object))},
         coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
         attrs={key: found.attrs[key] for key in ("task", "metric", "higher_is_better", "model", "data", "device")}
         | {"examples": found.sizes["example"], "heads": layout.count},
     )
+    if out is not None:
+        from headcount.core.store import write_result
+
+        identity = {**found.attrs["identity"], "orders": fingerprint([list(orders), spelled]), "steps": counts}
+        write_result(out, f"pruning/curve{'@' + name if name else ''}", identity, result)
+    return result
