@@ -87,6 +87,7 @@ def test_the_planted_order(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "headcount sweep ... --by head --how zero into the same" in shown
 
 
+@pytest.mark.xfail(strict=True, reason="_sweep_of: a DataTree holds no path (`in`): the last column is never filled")
 def test_how_well_it_foretells_ablation(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     assert main(words(place, "--how", "zero", "--metric", "loss", "--out", str(out), verb="sweep")) == 0
@@ -100,7 +101,6 @@ def test_how_well_it_foretells_ablation(place: Path, tmp_path: Path, capsys: pyt
     assert "headcount sweep" not in shown
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="_sweep_of takes any sweep/head-zero of the study")
 def test_the_sweep_of_another_model_says_nothing(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,8 +148,13 @@ def test_a_model_without_a_trained_classifier(tmp_path: Path, capsys: pytest.Cap
     assert main(["importance", "bundled:pretrained", *BUNDLED[2:], "--out", str(out)]) == 2
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
-    assert "cannot do classification" in captured.err
     assert not out.exists()
+
+
+@pytest.mark.xfail(strict=True, reason="ablation/job.py prepare: labels are matched before the classifier is looked at")
+def test_it_says_that_the_classifier_is_not_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["importance", "bundled:pretrained", *BUNDLED[2:]]) == 2
+    assert "cannot do classification" in capsys.readouterr().err
 
 
 @pytest.mark.xfail(strict=True, reason="stability of one example: mean of an empty slice")

@@ -12,7 +12,7 @@ import xarray as xr
 
 import headcount as hc
 from headcount.core.heads import Head
-from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.errors import InvalidOption, ModelUnavailable, StudyProblem
 from headcount.pruning import curves as module
 from headcount.pruning.curves import curve
 from headcount.pruning.orders import at_random
@@ -71,7 +71,7 @@ def test_equal_to_a_loop_over_ablated(tokenizer: Any) -> None:
         with torch.no_grad(), hc.ablated(model, list(order[:count]), how="zero"):
             right = [int(model(**one).logits.argmax()) == label for one, label in batch]
         assert float(found["score"].sel(order="one", removed=count)) == pytest.approx(np.mean(right))
-    assert [str(name) for name in found["heads"].values[0]] == [f"L{head.layer}H{head.head}" for head in order]
+    assert [str(name) for name in found["sequence"].values[0]] == [f"L{head.layer}H{head.head}" for head in order]
 
 
 def test_shorter_orders_end_in_nothing(tokenizer: Any) -> None:
@@ -83,7 +83,7 @@ def test_shorter_orders_end_in_nothing(tokenizer: Any) -> None:
         assert np.isfinite(found[key].sel(order="long")).all()
         assert np.isfinite(found[key].sel(order="short").values[:2]).all()
         assert np.isnan(found[key].sel(order="short").values[2:]).all()
-    assert found["heads"].sel(order="short").values[5:].tolist() == [""] * 7
+    assert found["sequence"].sel(order="short").values[5:].tolist() == [""] * 7
     alone = curve(model, tokenizer, data, {"short": short[:5]}, task=task, steps=[2, 5])
     np.testing.assert_allclose(alone["score"].values[0], found["score"].sel(order="short").values[:2])
 
@@ -162,6 +162,11 @@ def test_a_study_is_gone_on_with(tokenizer: Any, tmp_path: Path) -> None:
     again = curve(model, tokenizer, data, orders, task=task, steps=3, out=tmp_path / "study", name="mine",
                   progress=lambda *both: told.append(both))  # fmt: skip
     xr.testing.assert_identical(found, again)
+    stored = hc.open_study(tmp_path / "study")["pruning/curve@mine"].to_dataset()
+    xr.testing.assert_equal(stored[list(found.data_vars)], found)
+    with pytest.raises(StudyProblem, match="made with other options"):
+        turned = {"one": orders["one"][::-1]}
+        curve(model, tokenizer, data, turned, task=task, steps=1, out=tmp_path / "study", name="mine")
     assert told == [(jobs.COUNT, jobs.COUNT)], "nothing was left to do"
     xr.testing.assert_allclose(found, curve(model, tokenizer, data, orders, task=task, steps=3))
 

@@ -22,7 +22,6 @@ TEXTS = planted.texts(60)
 GONE = ["L0H1", "L1", "L2H0"]
 QUICK: dict[str, Any] = {"rate": 3e-3, "batch": 16}
 
-BROKEN = pytest.mark.xfail(strict=True, raises=TypeError, reason="make_trainer: save_strategy stands in `more`, too")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,6 @@ def pruned() -> Any:
     return hc.prune(jobs.random_model(), GONE)
 
 
-@BROKEN
 def test_a_pruned_model_learns_its_task_again(tokenizer: Any) -> None:
     model = pruned()
     layout = hc.read_anatomy(model).layout
@@ -48,7 +46,6 @@ def test_a_pruned_model_learns_its_task_again(tokenizer: Any) -> None:
     assert hc.read_anatomy(model).layout == layout, "no head comes back"
 
 
-@BROKEN
 def test_what_was_recovered_is_saved_and_loaded(tokenizer: Any, tmp_path: Path) -> None:
     model = recover(pruned(), tokenizer, TEXTS, SST2, 2, **QUICK)
     hc.save(model, tokenizer, tmp_path / "small")
@@ -58,7 +55,6 @@ def test_what_was_recovered_is_saved_and_loaded(tokenizer: Any, tmp_path: Path) 
         torch.testing.assert_close(loaded(**batch).logits, model(**batch).logits)
 
 
-@BROKEN
 def test_the_same_seed_gives_the_same_weights(tokenizer: Any) -> None:
     found = []
     for seed in (0, 0, 1):
@@ -69,7 +65,6 @@ def test_the_same_seed_gives_the_same_weights(tokenizer: Any) -> None:
     assert any(not torch.equal(first[key], other[key]) for key in first)
 
 
-@BROKEN
 def test_a_regression_and_tags(tokenizer: Any) -> None:
     for kind in ("regression", "tags"):
         model, data, task = jobs.make(kind)
@@ -79,7 +74,6 @@ def test_a_regression_and_tags(tokenizer: Any) -> None:
         assert any(not torch.equal(tensor, before[key]) for key, tensor in model.state_dict().items())
 
 
-@BROKEN
 def test_few_examples_and_nothing_left_on_the_disk(
     tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,6 +235,17 @@ def test_the_order_of_ablation(tokenizer: Any) -> None:
     assert found.importance is None
 
 
+def test_the_order_of_learned_gates(tokenizer: Any) -> None:
+    """The needed head goes last; the same seed gives the same order."""
+    model = parts.classifier(parts.NEEDED, parts.STEEP, loud=3)
+    options: dict[str, Any] = {"orders": ("gates",), "target": Target(keep=1), "steps": 2}
+    found = find(model, tokenizer, **options)
+    assert found.order == "gates"
+    assert "L0H1" not in names(found)
+    assert float(found.step(found.confirmed)["score"]) == 1
+    assert find(model, tokenizer, **options).removed == found.removed
+
+
 def test_computed_anew_it_finds_heads_that_back_each_other_up(tokenizer: Any) -> None:
     model = parts.classifier(parts.BACKED, parts.STEEP)
     options: dict[str, Any] = {"target": Target(keep=1), "normed": False, "randoms": 0}
@@ -275,7 +286,7 @@ def test_one_stack_of_a_translator(tokenizer: Any) -> None:
     assert len(found.removed) == 6
     assert {head.stack for head in found.removed} == {"cross"}
     assert found.chosen["removed"].values.tolist() == [6, 12]
-    for order in found.chosen["heads"].values:
+    for order in found.chosen["sequence"].values:
         assert all(str(name).startswith("cross.") for name in order)
     tolerant = find(model, tokenizer, data, task=task, stack="decoder", orders=("random",), randoms=1, steps=2,
                     target=Target(tolerance=10_000))  # fmt: skip
@@ -366,7 +377,7 @@ def test_a_study_is_gone_on_with(tokenizer: Any, tmp_path: Path, monkeypatch: py
     options: dict[str, Any] = {"orders": ("importance", "ablation", "random"), "steps": 2}
     found = find(model, tokenizer, study=tmp_path / "study", **options)
     children = hc.open_study(tmp_path / "study")
-    assert set(children["pruning"].children) == {"importance@prune"}
+    assert set(children["pruning"].children) == {"importance@prune", "curve@prune-choosing", "curve@prune-confirming"}
     assert set(children["sweep"].children) == {
         "head-zero@prune-order", "sets-zero@prune-choosing", "sets-zero@prune-confirming"}  # fmt: skip
     plain = find(model, tokenizer, **options)

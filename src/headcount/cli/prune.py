@@ -161,7 +161,9 @@ def curve_table(found: Smaller) -> Any:
                 continue
             row = curves.sel(order=name, removed=count)
             base = float(curves["baseline"])
-            cells.append(f"{float(row['score']):.3f} [{base + float(row['low']):.3f}, {base + float(row['high']):.3f}]")
+            spread = f" [{base + float(row['low']):.3f}, {base + float(row['high']):.3f}]"
+            # Three intervals side by side would not fit into 80 columns: the order that decides has its own.
+            cells.append(f"{float(row['score']):.3f}" + (spread if name == found.order or len(shown) < 3 else ""))
         chosen = " *" if int(count) == len(found.removed) else ""
         table.add_row(f"{curves.attrs['heads'] - int(count)}{chosen}", *cells)
     return table
