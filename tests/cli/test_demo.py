@@ -30,7 +30,11 @@ def test_the_demo_needs_no_network(
     assert "Baseline accuracy" in shown
     assert "The layer that is needed most" in shown
     study = hc.open_study(tmp_path / "study")
-    assert set(study["sweep"].children) == {"head-uniform", "layer-uniform"}
+    assert {"head-uniform", "layer-uniform"} <= set(study["sweep"].children)
+    assert {"importance@prune", "curve@prune-choosing", "curve@prune-confirming"} <= set(study["pruning"].children)
+    assert "ordered by importance" in shown
+    small, _ = hc.load(tmp_path / "study-small")
+    assert 0 < hc.read_anatomy(small).layout.count < 144
     assert {"entropy", "position", "links@pretrained"} <= set(study["measures"].children)
     assert "cosine" in study["compare"].children
     assert len(study["maps"].children) == 2

@@ -87,7 +87,6 @@ def test_the_planted_order(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "headcount sweep ... --by head --how zero into the same" in shown
 
 
-@pytest.mark.xfail(strict=True, reason="_sweep_of: a DataTree holds no path (`in`): the last column is never filled")
 def test_how_well_it_foretells_ablation(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     assert main(words(place, "--how", "zero", "--metric", "loss", "--out", str(out), verb="sweep")) == 0
@@ -122,10 +121,8 @@ def test_the_sweep_of_another_model_says_nothing(
         (["--task", "masked-lm"], "cannot do masked-lm"),
         (["--device", "cuda:77"], "not here"),
         (["--frobnicate"], "--frobnicate"),
-        pytest.param(["--limit", "0"], "at least 1", marks=pytest.mark.xfail(
-            strict=True, raises=IndexError, reason="importance checks no numbers")),
-        pytest.param(["--seed", "-1"], "seed", marks=pytest.mark.xfail(
-            strict=True, raises=ValueError, reason="importance checks no numbers")),
+        pytest.param(["--limit", "0"], "at least 1"),
+        pytest.param(["--seed", "-1"], "seed"),
     ],
 )  # fmt: skip
 def test_bad_input(
@@ -151,13 +148,11 @@ def test_a_model_without_a_trained_classifier(tmp_path: Path, capsys: pytest.Cap
     assert not out.exists()
 
 
-@pytest.mark.xfail(strict=True, reason="ablation/job.py prepare: labels are matched before the classifier is looked at")
 def test_it_says_that_the_classifier_is_not_trained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["importance", "bundled:pretrained", *BUNDLED[2:]]) == 2
     assert "cannot do classification" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(strict=True, reason="stability of one example: mean of an empty slice")
 def test_one_example(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(place, "--limit", "1")) == 0
     assert "on 1 example" in capsys.readouterr().out
@@ -165,7 +160,7 @@ def test_one_example(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_killed_it_goes_on(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
-    parts.texts(2000).to_csv(tmp_path / "texts.csv", index=False)
+    parts.texts(960).to_csv(tmp_path / "texts.csv", index=False)
     command = ["importance", str(place / "model"), "--task", "sst2", "--data", str(tmp_path / "texts.csv"),
                "--batch-tokens", "16", "--out"]  # fmt: skip
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -178,7 +173,7 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path, capsys: pytest.CaptureFi
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = {one.name: one.stat().st_mtime_ns for one in done.glob("*")}
-    assert 2 <= len(before) < 32
+    assert 2 <= len(before) < 15
     assert main([*command, str(out)]) == 0
     resumed = capsys.readouterr().out
     assert {one.name: one.stat().st_mtime_ns for one in done.glob("*") if one.name in before} == before

@@ -10,9 +10,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import xarray as xr
 import zarr
 
-from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study
+from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study, write_result
 from headcount.errors import StudyProblem
 
 UNITS = [(0, 4), (4, 8), (8, 9)]
@@ -101,3 +102,34 @@ def test_a_damaged_study(tmp_path: Path) -> None:
     (tmp_path / "second" / "sweep" / "sets-zero" / "zarr.json").write_text("[]")
     with pytest.raises(StudyProblem):
         begin(tmp_path / "second")
+
+
+SMALL = xr.Dataset(
+    {"score": (("order", "removed"), np.array([[0.5, np.nan]])), "baseline": ((), 0.7),
+     "heads": (("order", "rank"), np.array([["L0H1", ""]], dtype=object))},
+    coords={"order": ["importance"], "removed": [3, 6], "kept": ("removed", [5, 2])},
+    attrs={"task": "sst2", "higher_is_better": True, "examples": 12},
+)  # fmt: skip
+
+
+def test_a_small_result_as_a_whole(tmp_path: Path) -> None:
+    for _ in range(2):  # the second time it is there already
+        write_result(tmp_path / "study", "pruning/curve", {"seed": 1}, SMALL)
+    node = open_study(tmp_path / "study")["pruning/curve"]
+    assert node.attrs["complete"]
+    assert node.attrs["task"] == "sst2"
+    assert node.attrs["higher_is_better"] is True
+    found = node.to_dataset()
+    for name in ("score", "baseline", "heads", "kept"):
+        np.testing.assert_array_equal(found[name].values, SMALL[name].values)
+    assert list(found["order"].values) == ["importance"]
+    with pytest.raises(StudyProblem, match="seed: 1 -> 2"):
+        write_result(tmp_path / "study", "pruning/curve", {"seed": 2}, SMALL)
+
+
+def test_a_small_result_that_was_stopped_before_its_mark(tmp_path: Path) -> None:
+    with mock.patch.object(Group, "finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        write_result(tmp_path / "study", "pruning/curve", {"seed": 1}, SMALL)
+    assert not open_study(tmp_path / "study")["pruning/curve"].attrs["complete"]
+    write_result(tmp_path / "study", "pruning/curve", {"seed": 1}, SMALL)
+    assert open_study(tmp_path / "study")["pruning/curve"].attrs["complete"]

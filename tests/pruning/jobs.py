@@ -27,9 +27,10 @@ KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "t5
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
     """A BERT of 3 layers of 4 heads whose attention is far from uniform."""
     torch.manual_seed(3)
+    named = {"id2label": planted.NAMES, "label2id": {"negative": 0, "positive": 1}}
     config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
                            intermediate_size=40, max_position_embeddings=64, initializer_range=0.3,
-                           **{"id2label": planted.NAMES, "label2id": {"negative": 0, "positive": 1}} | options)  # fmt: skip
+                           **named | options)  # fmt: skip
     return getattr(tf, head)(config).eval()
 
 
@@ -78,7 +79,10 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
 
 
 def prepared(kind: str, tokenizer: Any) -> Job:
-    model, data, task = make(kind)
+    return job_of(*make(kind), tokenizer)
+
+
+def job_of(model: Any, data: pd.DataFrame, task: Task, tokenizer: Any) -> Job:
     return prepare(model, tokenizer, data, task, "zero", "loss" if task.kind == "translation" else None, None, 0, None,
                    False)  # fmt: skip
 

@@ -53,7 +53,6 @@ def test_equal_to_a_sweep_over_the_nested_sets(kind: str, tokenizer: Any) -> Non
     assert float(found["baseline_low"]) <= float(found["baseline"]) <= float(found["baseline_high"])
 
 
-@pytest.mark.xfail(strict=True, reason="data/metrics.py _correlation: a constant prediction gives inf, then 1.8e308")
 def test_without_any_head_a_regression_says_nothing(tokenizer: Any) -> None:
     """Every text then has the same prediction: the correlation is 0, as for every constant."""
     model, data, task = jobs.make("regression")
@@ -163,7 +162,8 @@ def test_a_study_is_gone_on_with(tokenizer: Any, tmp_path: Path) -> None:
                   progress=lambda *both: told.append(both))  # fmt: skip
     xr.testing.assert_identical(found, again)
     stored = hc.open_study(tmp_path / "study")["pruning/curve@mine"].to_dataset()
-    xr.testing.assert_equal(stored[list(found.data_vars)], found)
+    for key in found.variables:
+        np.testing.assert_array_equal(stored[key].values, found[key].values)
     with pytest.raises(StudyProblem, match="made with other options"):
         turned = {"one": orders["one"][::-1]}
         curve(model, tokenizer, data, turned, task=task, steps=1, out=tmp_path / "study", name="mine")

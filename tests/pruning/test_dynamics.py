@@ -137,8 +137,7 @@ def test_a_folder_without_checkpoints(run: Path, tmp_path: Path) -> None:
         (DATA, {"task": "nonsense"}, InvalidOption, "expected one of"),
         (DATA.drop(columns="label"), {}, DataProblem, "no label column"),
         pytest.param(DATA, {"task": "stsb"}, ModelUnavailable, "needs a model with one"),
-        pytest.param(DATA, {"estimator": "best"}, InvalidOption, "best", marks=pytest.mark.xfail(
-            strict=True, raises=KeyError, reason="dynamics does not check its estimator")),
+        pytest.param(DATA, {"estimator": "best"}, InvalidOption, "best"),
     ],
 )  # fmt: skip
 def test_what_is_refused(
@@ -148,7 +147,6 @@ def test_what_is_refused(
         dynamics(run, data, **{"task": "mrpc"} | options)
 
 
-@pytest.mark.xfail(strict=True, reason="dynamics checks its steps when the first checkpoint's importance is written")
 def test_what_is_refused_is_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="at least 1"):
         dynamics(run, DATA, task="mrpc", steps=0, study=tmp_path / "study")
@@ -168,7 +166,8 @@ def test_stopped_it_goes_on(run: Path, found: xr.Dataset, tmp_path: Path, monkey
     study = tmp_path / "study"
     with pytest.raises(KeyboardInterrupt):
         dynamics(run, DATA, task="mrpc", steps=4, study=study)
-    assert set(hc.open_study(study)["pruning"].children) == {"importance@step-000000", "importance@step-000008"}
+    there = set(hc.open_study(study)["pruning"].children)
+    assert there == {"importance@step-000000", "curve@step-000000", "importance@step-000008"}
     batches: list[int] = []
 
     def counted(job: Any, rows: Any, padding: int) -> Any:

@@ -228,10 +228,8 @@ def test_progress_is_told(tokenizer: Any) -> None:
         ({"steps": 0}, InvalidOption, "at least one step"),
         ({"task": None}, InvalidOption, "task="),
         ({"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
-        pytest.param({"batch": 0}, InvalidOption, "batch", marks=pytest.mark.xfail(
-            strict=True, raises=IndexError, reason="learn_gates checks neither batch nor rate")),
-        pytest.param({"strengths": (float("nan"),)}, InvalidOption, "prices", marks=pytest.mark.xfail(
-            strict=True, reason="learn_gates: min(strengths) < 0 is False for NaN")),
+        pytest.param({"batch": 0}, InvalidOption, "batch"),
+        pytest.param({"strengths": (float("nan"),)}, InvalidOption, "prices"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tokenizer: Any, options: dict[str, Any], kind: type[Exception], expected: str) -> None:

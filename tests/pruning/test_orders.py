@@ -115,7 +115,6 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read_order(place, BERT)
 
 
-@pytest.mark.xfail(strict=True, reason="read_order: UnicodeDecodeError of a file that is no text")
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "order.bin").write_bytes(b"\x80\xff\x00\x01")
     with pytest.raises(HeadcountError):

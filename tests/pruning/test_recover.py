@@ -23,7 +23,6 @@ GONE = ["L0H1", "L1", "L2H0"]
 QUICK: dict[str, Any] = {"rate": 3e-3, "batch": 16}
 
 
-
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))

@@ -12,15 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers as tf
 
 import headcount as hc
+from headcount.data.encode import Encodings
 from headcount.data.tasks import find_task
 from headcount.errors import StudyProblem
 from headcount.training import run as running
-from headcount.training.run import Run, perform
+from headcount.training.run import Run, known_rows, perform
 from headcount.training.splits import read_splits
 from headcount.training.trainer import RunTrainer, Settings
 from tests.training import toy
@@ -178,6 +181,16 @@ def test_tags(place: Path, tmp_path: Path) -> None:
     result = perform(make(place, tmp_path, toy.QUICK, task="token-classification", data="tags"))
     assert result["scores"]["accuracy"] > 0.95
     assert hc.load(tmp_path / "model")[0].config.id2label == {0: "A", 1: "O"}
+
+
+def test_rows_hold_what_the_model_takes() -> None:
+    """DistilBERT knows no token types."""
+    rows = [{"input_ids": [2, 5, 3], "token_type_ids": [0] * 3, "attention_mask": [1] * 3, "labels": 1, "more": 7}]
+    encodings = Encodings(rows, np.array([3]), 0, 64)
+    options = {"vocab_size": 9, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8}
+    small = tf.DistilBertForSequenceClassification(tf.DistilBertConfig(**options))
+    assert known_rows(small, encodings) == [{"input_ids": [2, 5, 3], "attention_mask": [1] * 3, "labels": 1}]
+    assert set(rows[0]) == {"input_ids", "token_type_ids", "attention_mask", "labels", "more"}, "not in place"
 
 
 def test_cuts_are_counted(place: Path, tmp_path: Path) -> None:

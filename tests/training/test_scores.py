@@ -17,7 +17,7 @@ from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import Task, find_task
 from headcount.training.models import build_model
-from headcount.training.scores import predict, score
+from headcount.training.scores import predict, score, score_table
 from headcount.training.splits import Splits, read_splits
 from tests.training import toy
 
@@ -167,3 +167,11 @@ def test_translations_are_generated_and_scored(tmp_path: Path) -> None:
     assert found["bleu"] == pytest.approx(expected)
     assert found["loss"] > 0
     assert list(score(model, tokenizer, examples, encodings, generate=False)) == ["loss"]
+
+
+def test_a_table_is_scored_as_its_examples_are(checkpoint: str, tmp_path: Path) -> None:
+    table = toy.pairs(40, noise=True)
+    model, tokenizer, examples, encodings = prepared(checkpoint, find_task("mrpc"), table, tmp_path)
+    assert score_table(model, tokenizer, table, find_task("mrpc")) == score(model, tokenizer, examples, encodings)
+    short = score(model, tokenizer, examples, encode(examples, tokenizer, 9))
+    assert score_table(model, tokenizer, table, find_task("mrpc"), max_length=9) == short

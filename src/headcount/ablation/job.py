@@ -72,10 +72,10 @@ def prepare(
     if task is None:
         raise InvalidOption("say what the data is with task=")
     task = find_task(task) if isinstance(task, str) else task
+    check_classifier(model, task.kind, untrained)
     table = read_data(data, task)
     named = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, named, limit, seed)
-    check_classifier(model, task.kind, untrained)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
     if task.kind == "token-classification":
         # What is scored is what was encoded: a word may be cut off, or give no pieces at all.

@@ -71,7 +71,7 @@ def sweep(
     `headcount.ablation.summary.summarise` computes, and the outputs of every variant for every example.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
-    _check_numbers(
+    check_numbers(
         limit=limit, max_length=max_length, batch_tokens=batch_tokens, beams=beams, max_new_tokens=max_new_tokens
     )
     if seed < 0:
@@ -139,7 +139,7 @@ def sweep(
     return sink.finish(choices, job, order, texts, seed)
 
 
-def _check_numbers(**numbers: int | None) -> None:
+def check_numbers(**numbers: int | None) -> None:
     for name, number in numbers.items():
         least = 8 if name == "max_length" else 1
         if number is not None and number < least:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Limit, Seed, find_data
+from headcount.cli.options import Device, Limit, Seed, find_data, find_device
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,7 +41,6 @@ def dynamics(
     folder
         The folder of a run (it has `checkpoints`), or the folder with the checkpoints.
     """
-    import torch
     from rich.console import Console
 
     from headcount.cli.options import say_saved
@@ -49,7 +48,7 @@ def dynamics(
     from headcount.data.tasks import find_task
     from headcount.pruning.dynamics import dynamics as run
 
-    place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    place = find_device(device)
     console = Console(highlight=False)
     with progress_bar("dynamics", shown=sys.stderr.isatty()) as progress:
         found = run(

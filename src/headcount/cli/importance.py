@@ -64,20 +64,23 @@ def importance(
         print(as_table(found).to_json(orient="records"))
         return
     console = Console(highlight=False)
-    for line in tell(found, _sweep_of(out)):
+    for line in tell(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
         console.print(line)
     if out is not None:
         say_saved(console, out)
 
 
-def _sweep_of(out: Path | None) -> xr.Dataset | None:
-    """The sweep by head of the same study, with heads at zero."""
+def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
+    """The sweep by head of the same model in the same study, with heads at zero."""
     from headcount.core.store import open_study
 
     if out is None:
         return None
     tree = open_study(out)
-    return tree["sweep/head-zero"].to_dataset() if "sweep/head-zero" in tree else None
+    if "/sweep/head-zero" not in tree.groups:
+        return None
+    found = tree["sweep/head-zero"].to_dataset()
+    return found if found.attrs["identity"]["model"] == model else None
 
 
 def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:

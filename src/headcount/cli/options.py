@@ -43,19 +43,26 @@ def load_model_and_tokenizer(
 
     from headcount.models.load import load
 
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        place = torch.device(device)
-        torch.empty(0, device=place)
-    except (RuntimeError, AssertionError) as error:
-        raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
+    place = torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
     loaded, tokenizer = load(find_model(model), trust_remote_code=trust_remote_code, head=head, **options)
     loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
     return loaded.to(place), tokenizer
+
+
+def find_device(device: str) -> str:
+    """The device that was named, if it is here; `auto` is a GPU where there is one."""
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=torch.device(device))
+    except (RuntimeError, AssertionError) as error:
+        raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
+    return device
 
 
 BUNDLED = "bundled:"

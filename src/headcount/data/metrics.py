@@ -102,9 +102,12 @@ def _spearman(outputs: Outputs, labels: Any) -> np.ndarray:
 
 def _correlation(sums: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    across, down = n * xx - x * x, n * yy - y * y
+    # What does not vary is known by rounding alone: its correlation is 0, not the quotient of two tiny numbers.
+    constant = (across <= 1e-12 * n * xx) | (down <= 1e-12 * n * yy)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.asarray(np.nan_to_num(found))
+        found = (n * xy - x * y) / np.sqrt(across * down)
+    return np.asarray(np.where(constant, 0.0, np.nan_to_num(found)))
 
 
 def _loss(outputs: Outputs, labels: Any) -> np.ndarray:

@@ -20,8 +20,8 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
 from headcount.pruning.curves import curve
-from headcount.pruning.importance import estimate, importance
-from headcount.pruning.orders import by_values
+from headcount.pruning.importance import CHOICES, estimate, importance
+from headcount.pruning.orders import by_values, removals
 from headcount.pruning.smaller import find_known_task, halves
 
 SETTLED = 0.9
@@ -62,6 +62,9 @@ def dynamics(
     other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
     importance with that of the last one. `study`: a folder; the same call goes on where it stopped.
     """
+    if estimator not in CHOICES:
+        raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
+    removals(1, steps)  # checked before anything is written
     places = find_checkpoints(folder)
     known = find_known_task(data, task)
     parts = halves(read_data(data, known), limit, seed)

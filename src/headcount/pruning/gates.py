@@ -78,8 +78,11 @@ def learn_gates(
     zero) and `loss` (the task's, last tenth of the steps). `stacks`: gates for these alone. `weight_rate`: above zero
     the model's weights are trained too, with this rate, and the model is changed; otherwise it stays as it is.
     """
-    if not strengths or min(strengths) < 0 or steps < 1:
+    if not strengths or not all(strength >= 0 for strength in strengths) or steps < 1:
         raise InvalidOption("expected at least one step and prices (strengths) of 0 or more")
+    if batch < 1 or not rate > 0 or not weight_rate >= 0:
+        got = f"batch={batch}, rate={rate}, weight_rate={weight_rate}"
+        raise InvalidOption(f"got {got}; expected a batch of at least 1, rate above 0, weight_rate from 0 on")
     job = prepare(model, tokenizer, data, task, "zero", "loss" if task == "translation" else None, limit, seed,
                   max_length, False)  # fmt: skip
     layout = job.anatomy.layout

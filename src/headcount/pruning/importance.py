@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, Job, prepare
 from headcount.ablation.runner import forward_inputs
+from headcount.ablation.sweep import check_numbers
 from headcount.core.heads import Head
 from headcount.core.provenance import versions
 from headcount.core.results import by_head
@@ -28,6 +29,7 @@ from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
+from headcount.errors import InvalidOption
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.models.fingerprint import device_label, model_fingerprint
@@ -38,6 +40,7 @@ from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
 ESTIMATORS = ("michel", "gate", "taylor", "norm")
 NORMED = ("michel", "gate", "norm")
 """Those that can be divided by the l2 norm of their layer, as Michel's is in the paper."""
+CHOICES = (*ESTIMATORS, *(f"{name}_normed" for name in NORMED))
 UNIT, GPU_UNIT = 64, 1024
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 Progress = Callable[[float, float], None]
@@ -91,6 +94,9 @@ def importance(
     value for each example. `data` and `task` as for `sweep`. `out`: a study folder; the same call goes on where it
     stopped.
     """
+    check_numbers(limit=limit, max_length=max_length, batch_tokens=batch_tokens)
+    if seed < 0:
+        raise InvalidOption(f"got seed={seed}; expected 0 or more")
     if out is not None:
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length,
@@ -223,6 +229,8 @@ def estimate(found: xr.Dataset, name: str, rows: np.ndarray | None = None) -> np
 def stability(found: xr.Dataset, name: str, splits: int = 50, seed: int = 0) -> tuple[float, float, float]:
     """Spearman's correlation of an estimator on two random halves of the examples: mean and 95 % of the halves."""
     examples = found.sizes["example"]
+    if examples < 2:  # there are no halves
+        return float("nan"), float("nan"), float("nan")
     generator = np.random.default_rng(seed)
     seen = []
     for _ in range(splits):

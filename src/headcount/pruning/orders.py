@@ -36,7 +36,10 @@ def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Or
     place = Path(path)
     if not place.is_file():
         raise InvalidOption(f"there is no file {place}; expected one with the heads in order, such as L3H7 L5H0")
-    words = place.read_text(encoding="utf-8").replace(",", " ").split()
+    try:
+        words = place.read_text(encoding="utf-8").replace(",", " ").split()
+    except UnicodeDecodeError as error:
+        raise InvalidOption(f"{place} is no text; expected heads such as L3H7 L5H0, each once") from error
     order = tuple(head for word in words for head in layout.find(word))
     twice = [head for head, count in Counter(order).items() if count > 1]
     if twice:

@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data, read_data
+from headcount.ablation.job import Data, check_classifier, read_data
 from headcount.ablation.sweep import sweep
 from headcount.core.heads import Head, Layout
 from headcount.data.metrics import GENERATED
@@ -55,19 +55,18 @@ class Target:
             if not tolerance >= 0:
                 raise InvalidOption(f"got --tolerance {tolerance:g}; expected 0 or more points of the score")
             return cls(tolerance=tolerance)
-        number = _count(str(drop or keep), heads)
+        number = _count(drop if drop is not None else str(keep), heads)
         left = heads - number if drop is not None else number
         if not 1 <= left <= heads:
-            raise InvalidOption(
-                f"got --{'drop' if drop else 'keep'} {drop or keep}; the model has {heads} heads: keep 1 to {heads}"
-            )
+            asked = f"--keep {keep}" if drop is None else f"--drop {drop}"
+            raise InvalidOption(f"got {asked}; the model has {heads} heads: keep 1 to {heads}")
         return cls(keep=left)
 
 
 def _count(text: str, heads: int) -> int:
     try:
         return round(float(text[:-1]) / 100 * heads) if text.endswith("%") else int(text)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InvalidOption(f"got {text!r}; expected a number of heads such as 80, or a share such as 40%") from error
 
 
@@ -116,6 +115,9 @@ def find_smaller(
     """
     layout = read_anatomy(model).layout
     known = find_known_task(data, task)
+    check_classifier(model, known.kind)
+    most = _check(orders, layout, stack, randoms, steps, at_least)
+    counts = _counts(target, layout, most, steps)
     parts = read_halves(data, known, limit, seed)
     tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
@@ -158,7 +160,6 @@ def find_smaller(
             raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
     found = {name: spare(order, layout, at_least) for name, order in found.items()}
     decides = next(iter(found))
-    counts = _counts(target, layout, len(found[decides]), steps)
     curves = [
         curve(
             model, tokenizer, part, found, steps=counts, name=f"prune-{what}",
@@ -168,6 +169,22 @@ def find_smaller(
     ]  # fmt: skip
     count = _choose(curves[0], decides, target, layout)
     return Smaller(found[decides][:count], decides, curves[0], curves[1], estimates)
+
+
+def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: int, steps: int, at_least: int) -> int:
+    """How many heads may go at most; what cannot be is refused before anything is computed."""
+    if not orders or (list(orders) == ["random"] and randoms < 1) or randoms < 0 or at_least < 0:
+        raise InvalidOption("expected at least one order of heads, random ones (randoms) and heads to keep from 0 on")
+    for name in orders:
+        if name.startswith("file:"):
+            read_order(name.removeprefix("file:"), layout, stack)
+        elif name not in ORDERS:
+            raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
+    most = len(spare(at_random(layout, 0, stack), layout, at_least))
+    if not most:
+        raise InvalidOption(f"every layer is to keep {at_least} heads: none may go; keep fewer")
+    removals(most, steps)
+    return most
 
 
 def find_known_task(data: Data, task: str | Task | None) -> Task:
@@ -187,6 +204,10 @@ def read_halves(data: Data, task: Task, limit: int | None, seed: int) -> tuple[p
 
 def halves(table: pd.DataFrame, limit: int | None, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two random halves of the examples, the same for the same seed."""
+    if seed < 0:
+        raise InvalidOption(f"got seed={seed}; expected 0 or more")
+    if limit is not None and limit < 1:
+        raise InvalidOption(f"got limit={limit}; expected at least 1")
     order = np.random.default_rng(seed).permutation(len(table))[:limit]
     if len(order) < 2 * FEWEST:
         raise DataProblem(
