@@ -17,6 +17,7 @@ from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length
+from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
 from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
@@ -84,7 +85,8 @@ def sweep(
     job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
-    generate = {"num_beams": beams, "max_new_tokens": max_new_tokens, "do_sample": False} if generated else None
+    most = min(max_new_tokens, (longest_positions(model) or max_new_tokens + 2) - 2)
+    generate = {"num_beams": beams, "max_new_tokens": most, "do_sample": False} if generated else None
     order = by_length(job.encodings.lengths)
     lengths = job.encodings.lengths[order]
     budget = plan_budget(

@@ -41,6 +41,7 @@ def prune(
     recover: Annotated[int, Parameter(help="Fine-tune for so many steps after the cut.")] = 0,
     recover_rate: Annotated[float, Parameter(help="The learning rate of that.")] = 2e-5,
     study: Annotated[Path | None, Parameter(help="The study folder that curves and importance go to.")] = None,
+    name: Annotated[str, Parameter(help="A name for the results, where a study holds several alike.")] = "prune",
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
     overwrite: Annotated[bool, Parameter(help="Replace a folder that is there.", negative="")] = False,
@@ -86,13 +87,18 @@ def prune(
         found = find_smaller(
             loaded, tokenizer, find_data(str(data)), task=known, target=target, orders=order.split(","),
             randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, limit=limit, seed=seed,
-            max_length=max_length, study=study, progress=lambda _, done, total: progress(done, total),
+            max_length=max_length, study=study, name=name, progress=lambda _, done, total: progress(done, total),
         )  # fmt: skip
     console.print(curve_table(found))
     for line in tell(found):
         console.print(line)
     if not found.removed:
-        console.print("Nothing was written: no step stays within the tolerance; allow more, or more --steps.")
+        why = (
+            "no step stays within the tolerance; allow more, or more --steps"
+            if tolerance is not None
+            else "no head goes"
+        )
+        console.print(f"Nothing was written: {why}.")
         return
     if recover:
         parts = read_halves(find_data(str(data)), known, limit, seed)

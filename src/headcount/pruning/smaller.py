@@ -103,6 +103,7 @@ def find_smaller(
     seed: int = 0,
     max_length: int | None = None,
     study: str | Path | None = None,
+    name: str = "prune",
     progress: Progress | None = None,
 ) -> Smaller:
     """The heads that can go, without cutting anything yet.
@@ -123,46 +124,46 @@ def find_smaller(
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     found: dict[str, Order] = {}
     estimates: xr.Dataset | None = None
-    for name in dict.fromkeys(orders):
-        if name == "random":
+    for one in dict.fromkeys(orders):
+        if one == "random":
             found |= {f"random {number}": at_random(layout, seed + number, stack) for number in range(randoms)}
-        elif name.startswith("file:"):
-            found[name] = read_order(name.removeprefix("file:"), layout, stack)
-        elif name == "ablation":
+        elif one.startswith("file:"):
+            found[one] = read_order(one.removeprefix("file:"), layout, stack)
+        elif one == "ablation":
             swept = sweep(
-                model, tokenizer, parts[0], by="head", how="zero", stack=stack, name="prune-order", texts=False,
+                model, tokenizer, parts[0], by="head", how="zero", stack=stack, name=f"{name}-order", texts=False,
                 progress=partial(tell, "ablation"), **shared,
             )  # fmt: skip
             sign = -1 if swept.attrs["higher_is_better"] else 1
-            found[name] = by_values(sign * swept["delta"].values, layout, stack)
-        elif name == "gates":
+            found[one] = by_values(sign * swept["delta"].values, layout, stack)
+        elif one == "gates":
             learned = learn_gates(
                 model, tokenizer, parts[0], task=known, stacks=None if stack is None else [stack], seed=seed,
                 max_length=max_length, progress=partial(tell, "gates"),
             )  # fmt: skip
             # The price that leaves about half of the gates open tells the heads apart best.
             middle = int(np.abs(learned["kept"].values - layout.count / 2).argmin())
-            found[name] = by_values(learned["log_a"].values[middle], layout, stack)
-        elif name in ORDERS:
-            estimator = {"importance": "michel"}.get(name, name)
+            found[one] = by_values(learned["log_a"].values[middle], layout, stack)
+        elif one in ORDERS:
+            estimator = {"importance": "michel"}.get(one, one)
             estimator += "_normed" if normed and estimator in NORMED else ""
             if estimates is None:
                 estimates = importance(
-                    model, tokenizer, parts[0], name="prune",
+                    model, tokenizer, parts[0], name=name,
                     progress=partial(tell, "importance"), **shared,
                 )  # fmt: skip
-            found[name] = (
+            found[one] = (
                 order_anew(model, tokenizer, parts[0], estimator, steps, stack, estimates, shared)
                 if anew
                 else by_values(estimate(estimates, estimator), layout, stack)
             )
         else:
-            raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
-    found = {name: spare(order, layout, at_least) for name, order in found.items()}
+            raise InvalidOption(f"got the order {one!r}; expected some of {', '.join(ORDERS)} or file:PATH")
+    found = {one: spare(order, layout, at_least) for one, order in found.items()}
     decides = next(iter(found))
     curves = [
         curve(
-            model, tokenizer, part, found, steps=counts, name=f"prune-{what}",
+            model, tokenizer, part, found, steps=counts, name=f"{name}-{what}",
             progress=partial(tell, f"curves, {what} part"), **shared,
         )
         for what, part in zip(("choosing", "confirming"), parts, strict=True)
