@@ -14,6 +14,7 @@ import headcount as hc
 from headcount.core.heads import Head, Layout
 from headcount.data.tasks import GLUE, find_task
 from headcount.errors import DataProblem, HeadcountError, InvalidOption, ModelUnavailable
+from headcount.pruning import ordering
 from headcount.pruning import smaller as module
 from headcount.pruning.importance import importance
 from headcount.pruning.orders import at_random, by_values
@@ -181,8 +182,8 @@ def test_choice_and_confirmation_use_different_examples(tokenizer: Any, monkeypa
 
         return call
 
-    for name in ("importance", "sweep", "curve"):
-        monkeypatch.setattr(module, name, listening(name, getattr(module, name)))
+    for place, name in ((ordering, "importance"), (ordering, "sweep"), (module, "curve")):
+        monkeypatch.setattr(place, name, listening(name, getattr(place, name)))
     data = parts.texts(200).drop_duplicates("sentence").reset_index(drop=True)
     find(parts.classifier(parts.GRADED), tokenizer, data, orders=("importance", "ablation"), steps=2)
     assert set(seen) == {"importance prune", "sweep prune-order", "curve prune-choosing", "curve prune-confirming"}

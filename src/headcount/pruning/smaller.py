@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, read_data
-from headcount.ablation.sweep import sweep
-from headcount.core.heads import Head, Layout
+from headcount.core.heads import Layout
 from headcount.data.metrics import GENERATED
 from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.pruning.curves import curve
-from headcount.pruning.gates import learn_gates
-from headcount.pruning.importance import NORMED, estimate, importance
-from headcount.pruning.orders import Order, at_random, by_values, read_order, removals, spare
-from headcount.trace.gates import gated
+from headcount.pruning.ordering import ORDERS, Progress, Source, find_orders
+from headcount.pruning.orders import Order, at_random, read_order, removals, spare
 
-ORDERS = ("importance", "ablation", "taylor", "norm", "gates", "random")
 FEWEST = 20
 """Examples of each part at least."""
-Progress = Callable[[str, float, float], None]
-"""Called with what is being done, the work that is done and all of it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,6 @@ class Smaller:
     chosen: xr.Dataset
     confirmed: xr.Dataset
     importance: xr.Dataset | None = None
-    notes: list[str] = field(default_factory=list)
 
     def step(self, part: xr.Dataset) -> xr.Dataset:
         return part.sel(order=self.order, removed=len(self.removed))
@@ -122,43 +114,8 @@ def find_smaller(
     parts = read_halves(data, known, limit, seed)
     tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
-    found: dict[str, Order] = {}
-    estimates: xr.Dataset | None = None
-    for one in dict.fromkeys(orders):
-        if one == "random":
-            found |= {f"random {number}": at_random(layout, seed + number, stack) for number in range(randoms)}
-        elif one.startswith("file:"):
-            found[one] = read_order(one.removeprefix("file:"), layout, stack)
-        elif one == "ablation":
-            swept = sweep(
-                model, tokenizer, parts[0], by="head", how="zero", stack=stack, name=f"{name}-order", texts=False,
-                progress=partial(tell, "ablation"), **shared,
-            )  # fmt: skip
-            sign = -1 if swept.attrs["higher_is_better"] else 1
-            found[one] = by_values(sign * swept["delta"].values, layout, stack)
-        elif one == "gates":
-            learned = learn_gates(
-                model, tokenizer, parts[0], task=known, stacks=None if stack is None else [stack], seed=seed,
-                max_length=max_length, progress=partial(tell, "gates"),
-            )  # fmt: skip
-            # The price that leaves about half of the gates open tells the heads apart best.
-            middle = int(np.abs(learned["kept"].values - layout.count / 2).argmin())
-            found[one] = by_values(learned["log_a"].values[middle], layout, stack)
-        elif one in ORDERS:
-            estimator = {"importance": "michel"}.get(one, one)
-            estimator += "_normed" if normed and estimator in NORMED else ""
-            if estimates is None:
-                estimates = importance(
-                    model, tokenizer, parts[0], name=name,
-                    progress=partial(tell, "importance"), **shared,
-                )  # fmt: skip
-            found[one] = (
-                order_anew(model, tokenizer, parts[0], estimator, steps, stack, estimates, shared)
-                if anew
-                else by_values(estimate(estimates, estimator), layout, stack)
-            )
-        else:
-            raise InvalidOption(f"got the order {one!r}; expected some of {', '.join(ORDERS)} or file:PATH")
+    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, tell)
+    found, estimates = find_orders(source, orders, randoms, steps if anew else 0, normed)
     found = {one: spare(order, layout, at_least) for one, order in found.items()}
     decides = next(iter(found))
     curves = [
@@ -217,28 +174,6 @@ def halves(table: pd.DataFrame, limit: int | None, seed: int) -> tuple[pd.DataFr
     middle = len(order) // 2
     first, second = (table.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[:middle], order[middle:]))
     return first, second
-
-
-def order_anew(
-    model: PreTrainedModel, tokenizer: Any, data: Data, estimator: str, steps: int, stack: str | None,
-    first: xr.Dataset, shared: dict[str, Any],
-) -> Order:  # fmt: skip
-    """Importance computed again after each step, with the heads that went before at zero."""
-    layout = read_anatomy(model).layout
-    gates = {one: torch.ones(layout.layers(one), layout.width(one)) for one in layout.stacks}
-    order: list[Head] = []
-    values, options = first, {key: value for key, value in shared.items() if key != "out"}
-    total = len([head for head in layout if stack is None or head.stack == stack])
-    for step in range(steps):
-        rest = [head for head in by_values(estimate(values, estimator), layout, stack) if head not in order]
-        goal = round(total * (step + 1) / steps)
-        order += rest[: goal - len(order)]
-        for head in order:
-            gates[head.stack][head.layer, head.head] = 0
-        if step + 1 < steps:
-            with gated(model, gates):
-                values = importance(model, tokenizer, data, **options)
-    return tuple(order)
 
 
 def _counts(target: Target, layout: Layout, most: int, steps: int) -> list[int]:
