@@ -43,16 +43,13 @@ class Inputs:
     pairs: bool
     cut: int
     limit: int
+    linked: bool = False
+    """Whether the annotations tell how words hang together: those of a tagger do not."""
 
     @property
     def fingerprint(self) -> str:
         notes = [(one.classes, one.links) for one in self.facts] if self.annotated else None
         return fingerprint([self.ids, self.rows, notes])
-
-    @property
-    def linked(self) -> bool:
-        """Whether links between words are known of some text."""
-        return any(found for one in self.facts for found in one.links.values())
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -157,8 +154,9 @@ def _plain(
     names = [f"row {row}" for row in ids]
     rows, facts, cut = _encode(tokenizer, columns, names, longest, sentences)
     lengths = np.array([one.length for one in facts])
-    known = sentences is not None
-    return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], known, pairs, cut, longest)
+    linked = sentences is not None and any(any(one.heads) for parts in sentences for one in parts)
+    return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], sentences is not None, pairs,
+                  cut, longest, linked)  # fmt: skip
 
 
 def _encode(
@@ -222,7 +220,7 @@ def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, li
     names = [f"sentence {sentence.name}" for sentence in chosen]
     rows, facts, cut = _encode(tokenizer, [texts], names, longest, [(one,) for one in chosen], gold=True)
     lengths = np.array([one.length for one in facts])
-    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest)
+    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest, True)
 
 
 def _translations(

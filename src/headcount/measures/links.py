@@ -28,7 +28,7 @@ class WordLinks(Measure):
     def lacking(self, setting: Setting) -> str | None:
         if not setting.annotated:
             return "the texts are not annotated (give CoNLL-U, or a table with heads)"
-        return None if setting.linked else "no text has a link between words (a tagger tells none)"
+        return None if setting.linked else "the annotations tell no links between words (a tagger tells none)"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"attention": ("link",), "control": ("link",), "gain": ("link",)}

@@ -49,7 +49,7 @@ def steady_gate(log_a: Tensor) -> Tensor:
 def open_probability(log_a: Tensor) -> Tensor:
     """How likely the gate is not zero.
 
-    >>> float(open_probability(torch.tensor(0.0)).round(decimals=3))
+    >>> round(float(open_probability(torch.tensor(0.0))), 3)
     0.688
     """
     return torch.sigmoid(log_a - BETA * math.log(-LOW / HIGH))
