@@ -22,6 +22,7 @@ from headcount.data.encode import longest_positions
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
 from headcount.pruning.memory import peak_bytes
+from headcount.pruning.verify import random_images
 from headcount.trace.modes import evaluating
 
 BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
@@ -81,9 +82,7 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     generator = torch.Generator().manual_seed(0)
     config = model.config
     if model.main_input_name == "pixel_values":
-        sides = config.image_size if isinstance(config.image_size, list | tuple) else (config.image_size,) * 2
-        images = torch.randn(batch, getattr(config, "num_channels", 3), *sides, generator=generator)
-        return {"pixel_values": images.to(model.device, model.dtype)}
+        return random_images(model, batch, generator)
     ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
     found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if getattr(config, "is_encoder_decoder", False):

@@ -67,9 +67,7 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     config = model.config
     if model.main_input_name == "pixel_values":
-        shape = (ROWS, getattr(config, "num_channels", 3), *_image_size(config))
-        return {"pixel_values": torch.randn(shape, generator=generator).to(model.device, model.dtype)}
-
+        return random_images(model, ROWS, generator)
     longest = min(LENGTH, longest_positions(model) or LENGTH)
     padding = getattr(config, "pad_token_id", None)
     # Without a padding token a classifier cannot find the end of a padded text.
@@ -92,6 +90,9 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
     return {key: tensor.to(model.device) for key, tensor in batch.items()}
 
 
-def _image_size(config: Any) -> tuple[int, int]:
-    size = config.image_size
-    return tuple(size) if isinstance(size, list | tuple) else (size, size)
+def random_images(model: PreTrainedModel, rows: int, generator: torch.Generator) -> dict[str, Tensor]:
+    """Images of the size that a vision model takes, on its device and in its number type."""
+    size: Any = model.config.image_size
+    sides = size if isinstance(size, list | tuple) else (size, size)
+    images = torch.randn(rows, getattr(model.config, "num_channels", 3), *sides, generator=generator)
+    return {"pixel_values": images.to(model.device, model.dtype)}
