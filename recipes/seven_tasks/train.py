@@ -40,7 +40,7 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
     """The runs of some tasks."""
     settings = Settings(epochs=epochs, rate=options.rate, precision=options.precision, save_every=2000)
     table = finetune(
-        options.model, tasks, options.data, options.out / "runs", inits=INITS, seeds=options.seeds, settings=settings,
+        options.model, tasks, options.data, options.out / "runs", inits=options.inits, seeds=options.seeds, settings=settings,
         limit=options.limit, jobs=jobs, device=options.device,
     )  # fmt: skip
     table.to_csv(options.out / f"{'-'.join(tasks)}.csv", index=False)
@@ -63,6 +63,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True, help="a folder with a folder for each task")
     parser.add_argument("--treebank", type=Path, help="UD English EWT as train.parquet and validation.parquet")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tasks", nargs="+", default=[*TASKS, *LARGE])
+    parser.add_argument("--inits", nargs="+", default=INITS)
     parser.add_argument("--rate", type=float, default=5e-5)
     parser.add_argument("--precision", default="bfloat16")
     parser.add_argument("--seeds", type=int, default=3)
@@ -73,10 +75,12 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     context = get_context("spawn")
-    parts = [
-        context.Process(target=train, args=(options, TASKS, options.epochs, options.jobs[0])),
-        context.Process(target=train, args=(options, LARGE, options.epochs / 3, options.jobs[1])),
-    ]
+    groups = [(TASKS, options.epochs, options.jobs[0]), (LARGE, options.epochs / 3, options.jobs[1])]
+    parts = []
+    for names, epochs, jobs in groups:
+        asked = tuple(name for name in names if name in options.tasks)
+        if asked:
+            parts.append(context.Process(target=train, args=(options, asked, epochs, jobs)))
     if options.treebank:
         parts.append(context.Process(target=train_tagger, args=(options,)))
     for part in parts:

@@ -62,7 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--epochs", type=float, default=20)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--rate", type=float, default=7e-4)
-    parser.add_argument("--checkpoints", type=int, default=10)
+    parser.add_argument("--checkpoints", type=int, default=20)
+    parser.add_argument("--spacing", default="even", help="even: one an epoch; log puts most before it has learned")
     parser.add_argument("--precision", default="bfloat16")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     task = find_task("translation", texts=("de", "en"))
     settings = Settings(
         batch=options.batch, epochs=options.epochs, rate=options.rate, precision=options.precision,
-        checkpoints=options.checkpoints, spacing="log", save_every=1000, more={"label_smoothing_factor": 0.1},
+        checkpoints=options.checkpoints, spacing=options.spacing, save_every=1000, more={"label_smoothing_factor": 0.1},
     )  # fmt: skip
     table = finetune(
         start,

@@ -20,9 +20,9 @@ from tests.measures.cases import small
 from tests.measures.planted import NOUNS, OTHERS, STOPS, VERBS, planted_attention
 
 NAMES = {
-    "texts": ("position", "special", "entropy", "spread", "features", "contribution"),
-    "pairs": ("position", "special", "entropy", "spread", "features", "contribution", "sentences", "repeated"),
-    "sentences": ("position", "special", "entropy", "spread", "features", "contribution", "links"),
+    "texts": ("position", "rare", "special", "entropy", "spread", "features", "contribution"),
+    "pairs": ("position", "rare", "special", "entropy", "spread", "features", "contribution", "sentences", "repeated"),
+    "sentences": ("position", "rare", "special", "entropy", "spread", "features", "contribution", "links"),
 }
 FEW = settings(max_examples=10, deadline=None, derandomize=True)
 

@@ -65,6 +65,7 @@ def as_table(dataset: xr.Dataset) -> Any:
             # A further dimension, such as offsets: a column for each of its places.
             last = str(array.dims[-1])
             columns |= {f"{name}[{place}]": array.sel({last: place}, drop=True) for place in array[last].values}
-    table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").reset_index()
+    # The copy joins the columns first: pandas warns where an index is put back into many loose ones.
+    table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").copy().reset_index()
     table = table[[*dims, *sorted(columns, key=_column_order)]]
     return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

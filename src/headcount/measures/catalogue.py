@@ -13,6 +13,7 @@ from headcount.measures.features import Features
 from headcount.measures.gradients import Gradients
 from headcount.measures.links import WordLinks
 from headcount.measures.position import Position
+from headcount.measures.rare import Rare
 from headcount.measures.repeated import Repeated
 from headcount.measures.sentences import Sentences
 from headcount.measures.special import Special
@@ -21,8 +22,8 @@ from headcount.measures.spread import Spread
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Position(), Special(), Entropy(), Spread(), Sentences(), Features(), WordLinks(), Repeated(), Contribution(),
-        Gradients(), Distances(),
+        Position(), Special(), Entropy(), Spread(), Sentences(), Features(), WordLinks(), Repeated(), Rare(),
+        Contribution(), Gradients(), Distances(),
     )
 }  # fmt: skip
 

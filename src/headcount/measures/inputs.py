@@ -15,6 +15,7 @@ from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, join, read_annotated
 from headcount.data.encode import Encoding, longest_input
 from headcount.data.marks import Facts, Kinds, find_facts
+from headcount.data.rarity import mark_rarest
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.decoder import decoder_inputs
@@ -191,6 +192,7 @@ def _encode(
             raise DataProblem(f"{name}: nothing but special tokens in {text!r}; expected some text")
         rows.append(row)
         facts.append(found)
+    mark_rarest([row["input_ids"] for row in rows], facts)
     return rows, facts, len(long)
 
 
@@ -238,6 +240,7 @@ def _translations(
         row["decoder_input_ids"] = decoder_inputs(model, aim["input_ids"])
         # Only what the decoder reads is looked at; the words of its tokens are asked for in pairs alone.
         targets.append(find_facts({"input_ids": row["decoder_input_ids"]}, kinds, [None] * len(aim["input_ids"])))
+    mark_rarest([row["decoder_input_ids"] for row in rows], targets)
     lengths = np.array([max(a.length, b.length) for a, b in zip(facts, targets, strict=True)])
     joined = [f"{source} | {target}" for source, target in texts]
     return Inputs(rows, facts, targets, lengths, ids, joined, False, False, cut + cut_too, longest)

@@ -22,6 +22,7 @@ LINES: list[tuple[str, str, dict[str, Any], str]] = [
     ("spread", "distance", {}, "looks farthest (tokens)"),
     ("sentences", "across", {}, "looks across to the other text"),
     ("repeated", "gain", {}, "ties repeated words (over other words)"),
+    ("rare", "gain", {}, "looks at the rarest word (over others)"),
     ("links", "gain", {"link": "verb to subject"}, "verb to subject (over its offset)"),
     ("links", "gain", {"link": "pronoun to noun"}, "pronoun to noun (over its offset)"),
     ("contribution", "share", {}, "writes most (share of its layer)"),

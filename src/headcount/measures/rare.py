@@ -1,0 +1,43 @@
+"""Do heads look for the rarest word of a text?"""
+
+from __future__ import annotations
+
+import torch
+
+from headcount.data.rarity import RAREST
+from headcount.measures.contract import Measure, Seen, Setting, Values
+
+
+class Rare(Measure):
+    """Attention to the rarest token of a text, by how often the measured texts have it.
+
+    `control`: what any other word piece of the text gets on average. `gain`: the difference. `largest`: the share of
+    tokens that look at the rarest one most. The rarest token itself is no query: many heads look at their own place.
+    """
+
+    name = "rare"
+    summary = "attention to the rarest token of a text, beside its other words"
+    paper = "Voita 2019, the rare-words head"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"attention": (), "control": (), "gain": (), "largest": ()}
+
+    def see(self, seen: Seen) -> Values:
+        chosen = seen.keys.classes[RAREST]
+        others = (seen.keys.classes["other"].sum(-1) - 1)[:, None, None]
+        asked = seen.queries.real
+        if seen.stack != "cross":
+            asked = asked * (1 - seen.queries.classes[RAREST])
+        known = (chosen.sum(-1) > 0)[:, None]
+        attention = seen.mass(RAREST)
+        control = (seen.mass("other") - attention) / others
+        index = seen.view.places
+        hit = chosen[:, None].expand(-1, index.shape[1], -1).gather(2, index)
+        nothing = torch.full_like(attention[..., 0], float("nan"))
+        found = {
+            "attention": seen.mean(attention, asked),
+            "control": torch.where(others[..., 0] > 0, seen.mean(control, asked), nothing),
+            "largest": seen.mean(hit, asked),
+        }
+        found = {name: torch.where(known, value, nothing) for name, value in found.items()}
+        return {**found, "gain": found["attention"] - found["control"]}
