@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -37,3 +39,23 @@ def test_out_of_memory_halves_and_goes_on(tmp_path: Path) -> None:
         np.testing.assert_allclose(halved["logits"], whole["logits"], atol=1e-6)
     with limited(0), pytest.raises(HeadcountError, match="no memory for one text"):
         hc.sweep(model, tokenizer, data, task="sst2", how="zero")
+
+
+def test_what_failed_is_let_go_before_less_is_tried(tmp_path: Path) -> None:
+    """On a real device the memory of the pass that failed must be free again when its halves run."""
+    alive: list[weakref.ref[torch.Tensor]] = []
+    held: list[int] = []
+    run = Replay.run
+
+    def call(self: Replay, variants: Any) -> Any:
+        gc.collect()
+        held.append(sum(one() is not None for one in alive))
+        large = torch.zeros(self.size, len(variants))
+        if self.size * len(variants) > 1:
+            alive.append(weakref.ref(large))
+            raise torch.OutOfMemoryError("no room")
+        return run(self, variants)
+
+    with mock.patch.object(Replay, "run", call):
+        hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(20), task="sst2", batch_tokens=200)
+    assert len(alive) > 2 and max(held) == 0

@@ -86,26 +86,32 @@ class Runner:
 
     def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
         """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
+        found = self._try(rows, width)
+        if found is not None:
+            return found
+        # Outside of the handler: while an error is being handled, it holds what the failed pass had on the device.
+        torch.cuda.empty_cache()
+        self.halved += 1
+        if len(rows) > 1:
+            middle = len(rows) // 2
+            first, second = self._batch(rows[:middle], width), self._batch(rows[middle:], width)
+            return (
+                {key: np.concatenate([first[0][key], second[0][key]]) for key in first[0]},
+                {key: np.concatenate([first[1][key], second[1][key]], axis=1) for key in first[1]},
+            )
+        widest = max(len(numbers) for _, numbers in self.plan.passes)
+        smaller = (width or widest) // 2
+        if smaller < 1:
+            raise HeadcountError("the device has no memory for one text and one variant; take another device")
+        return self._batch(rows, smaller)
+
+    def _try(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays] | None:
+        """The outputs of a batch, or None where the device has no memory for them."""
+        run = self._generate if self.generate is not None else self._replay
         try:
-            run = self._generate if self.generate is not None else self._replay
             return run(rows, width)
-        except torch.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
-            self.halved += 1
-            if len(rows) > 1:
-                middle = len(rows) // 2
-                first, second = self._batch(rows[:middle], width), self._batch(rows[middle:], width)
-                return (
-                    {key: np.concatenate([first[0][key], second[0][key]]) for key in first[0]},
-                    {key: np.concatenate([first[1][key], second[1][key]], axis=1) for key in first[1]},
-                )
-            widest = max(len(numbers) for _, numbers in self.plan.passes)
-            smaller = (width or widest) // 2
-            if smaller < 1:
-                raise HeadcountError(
-                    "the device has no memory for one text and one variant; take another device"
-                ) from error
-            return self._batch(rows, smaller)
+        except torch.OutOfMemoryError:
+            return None
 
     def _passes(self, width: int | None) -> list[tuple[int, ...]]:
         if width is None:

@@ -136,7 +136,7 @@ def story(
     by_layer: xr.Dataset, by_head: xr.Dataset, seen: xr.DataTree, words: xr.DataTree, changed: xr.DataTree, pairs: int
 ) -> list[str]:
     """What was found, in plain sentences with the figures."""
-    from headcount.ablation.summary import tell
+    from headcount.core.story import tell_sweep
     from headcount.measures.story import changes, left_out, strongest
 
     worst = int(by_layer["delta"].values[0].argmin())
@@ -151,7 +151,7 @@ def story(
     return [
         "",
         f"Without a head (it then attends everywhere alike), on {pairs} pairs:",
-        *[f"- {sentence}" for sentence in tell(by_head)],
+        *[f"- {sentence}" for sentence in tell_sweep(by_head)],
         f"- The layer that is needed most is L{worst}: without its heads the accuracy changes by {change}.",
         "",
         "What heads look at (share of their attention, mean over the texts, 95 % interval):",

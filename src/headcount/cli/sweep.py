@@ -107,7 +107,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     """The result as a table of the strongest effects and a few sentences."""
     from rich.console import Console
 
-    from headcount.ablation.summary import tell
+    from headcount.core.story import tell_sweep
     from headcount.cli.table import strongest
 
     console = Console(highlight=False)
@@ -121,7 +121,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     if result.attrs["kind"] == "translation" and "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
     console.print(strongest(result))
-    for sentence in tell(result, result.attrs["higher_is_better"]):
+    for sentence in tell_sweep(result, result.attrs["higher_is_better"]):
         console.print(sentence)
     if out is not None:
         say_saved(console, out)

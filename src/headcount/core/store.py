@@ -7,12 +7,15 @@ comes at the end, and the mark that the group is complete comes last.
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 import zarr
+import zarr.api.asynchronous
 
 from headcount.core.provenance import differences
 from headcount.errors import StudyProblem
@@ -185,6 +189,43 @@ def open_study(path: str | Path) -> xr.DataTree:
     check_study(path)
     with clear_errors(path):
         return xr.open_datatree(path, engine="zarr", consolidated=False)
+
+
+def read_results(
+    path: str | Path, wanted: Callable[[str, str, tuple[int, ...]], bool]
+) -> dict[str, tuple[bool, xr.Dataset]]:
+    """By name, whether a result is complete, and those of its arrays that are `wanted` (result, array, shape).
+
+    All arrays are read side by side, which for hundreds of small ones is several times as fast as `open_study`.
+    """
+    path = Path(path)
+    check_study(path)
+    with clear_errors(path):
+        groups = {place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
+                  for place in sorted(path.glob("*/*/zarr.json"))}  # fmt: skip
+        asked: list[tuple[str, str, tuple[str, ...]]] = []
+        for name in groups:
+            for place in sorted((path / name).glob("*/zarr.json")):
+                told = json.loads(place.read_text(encoding="utf-8"))
+                if told["node_type"] == "array" and wanted(name, place.parent.name, tuple(told["shape"])):
+                    asked.append((name, place.parent.name, tuple(told.get("dimension_names") or ())))
+        places = [path / name / array for name, array, _ in asked]
+        # In a thread of its own: where a loop is running already, as in a notebook, there may be no second one.
+        with ThreadPoolExecutor(1) as pool:
+            arrays = pool.submit(asyncio.run, _read_arrays(places)).result()
+        found: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {name: {} for name in groups}
+        for (name, array, dims), values in zip(asked, arrays, strict=True):
+            found[name][array] = (dims, values)
+        return {name: (bool(group["attributes"].get("complete")), xr.Dataset(found[name], attrs=group["attributes"]))
+                for name, group in groups.items()}  # fmt: skip
+
+
+async def _read_arrays(places: list[Path]) -> list[np.ndarray]:
+    async def read(place: Path) -> np.ndarray:
+        array = await zarr.api.asynchronous.open_array(store=str(place), mode="r", zarr_format=3)
+        return np.asarray(await array.getitem(...))
+
+    return list(await asyncio.gather(*map(read, places)))
 
 
 def _chunk(units: list[tuple[int, int]]) -> int:

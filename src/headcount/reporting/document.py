@@ -1,0 +1,176 @@
+"""One file that shows everything: data, script and style in a page that asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headcount
+from headcount.core.statistics import rank_correlation
+from headcount.errors import InvalidOption, StudyProblem
+from headcount.reporting.examples import find_flips
+from headcount.reporting.findings import find_sentences, short_name
+from headcount.reporting.gaps import find_gaps
+from headcount.reporting.maps import ROOM, find_maps
+from headcount.reporting.metrics import effect_of, find_metrics
+from headcount.reporting.series import (
+    find_costs,
+    find_curves,
+    find_dynamics,
+    find_embedding,
+    find_layers,
+    find_offsets,
+    find_relations,
+)
+from headcount.reporting.view import View, number, read_view
+
+
+def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
+    """Turn one study or several into one page; an earlier page of that name is replaced when the new one is whole."""
+    place = Path(out)
+    check_output(place)
+    if not studies:
+        raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
+    page = make_page([(read_view(study), str(study)) for study in studies])
+    replace_file(place, page.encode("utf-8"))
+    return place
+
+
+def check_output(place: Path) -> None:
+    """An error if the file cannot be written, before any work is done."""
+    if place.is_dir():
+        raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place / 'report.html'}")
+    if not place.resolve().parent.is_dir():
+        raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
+    if not os.access(place.resolve().parent, os.W_OK):
+        raise StudyProblem(f"cannot write into {place.parent}; give a place where you may")
+
+
+def replace_file(place: Path, content: bytes) -> None:
+    """All or nothing: written beside the file and moved into place."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=place.resolve().parent, prefix=f".{place.name}-", delete=False) as beside:
+            beside.write(content)
+        os.chmod(beside.name, 0o644)
+        os.replace(beside.name, place)
+    except OSError as error:
+        raise StudyProblem(f"cannot write {place}: {error.strerror or error}; give a file you may write") from error
+
+
+def make_page(studies: Sequence[tuple[View, str]]) -> str:
+    """The page of some opened studies, each with the path that its commands name."""
+    room = ROOM // max(1, len(studies))
+    told, blobs = [], {}
+    for index, (view, path) in enumerate(studies):
+        one, packed = describe(view, path, room)
+        told.append(_renamed(one, index))
+        blobs |= {f"s{index}-{mark}": text for mark, text in packed.items()}
+    data = {"version": headcount.__version__, "studies": told, "agreement": agreement(told)}
+    return _html(data, blobs)
+
+
+def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], dict[str, str]]:
+    """Everything the page shows of one study, as plain data, and its packed maps."""
+    maps, blobs = find_maps(view, room)
+    layout = view.layout
+    models = [str(found.attrs["model"]) for found in view.results.values() if "model" in found.attrs]
+    first = next((found for name, found in view.results.items() if name.startswith("sweep/")), None)
+    model = str(first.attrs["model"]) if first is not None else models[0] if models else ""
+    return {
+        "name": view.name, "model": short_name(model) if model else "",
+        "task": next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), ""),
+        "stacks": [{"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
+                   for stack, layers in layout.stacks.items()],
+        "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
+        "sentences": find_sentences(view), "metrics": find_metrics(view), "flips": find_flips(view),
+        "layers": find_layers(view), "curves": find_curves(view), "dynamics": find_dynamics(view),
+        "embedding": find_embedding(view), "costs": find_costs(view), "offsets": find_offsets(view),
+        "relations": find_relations(view), "maps": maps, "gaps": find_gaps(view, path),
+        "unfinished": list(view.unfinished), "made": _made(view),
+    }, blobs  # fmt: skip
+
+
+def _made(view: View) -> list[list[str]]:
+    """Where each result comes from: name, model, data or task, machine, versions."""
+    rows = []
+    for name, found in view.results.items():
+        said = found.attrs
+        made = said.get("versions") or {}
+        rows.append([
+            name, short_name(str(said.get("model", ""))) if said.get("model") else "", str(said.get("task", "")),
+            str(said.get("device", "")), ", ".join(f"{key} {value}" for key, value in dict(made).items()),
+        ])  # fmt: skip
+    return rows
+
+
+def _renamed(one: dict[str, Any], index: int) -> dict[str, Any]:
+    for maps in one["maps"]:
+        for stack in maps["stacks"]:
+            stack["layers"] = [f"s{index}-{mark}" for mark in stack["layers"]]
+    return one
+
+
+def agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How far two studies agree on which heads matter: Spearman's correlation of the effects, with its interval."""
+    effects = [effect_of(study["metrics"]) for study in studies]
+    found = []
+    for index, one in enumerate(effects):
+        for later, other in enumerate(effects[index + 1 :], start=index + 1):
+            if one is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
+                continue
+            pairs = [(a, b) for a, b in zip(one["values"], other["values"], strict=True)
+                     if a is not None and b is not None]  # fmt: skip
+            if len(pairs) < 3:
+                continue
+            value, low, high = rank_correlation(*np.array(pairs, dtype=float).T)
+            found.append({"first": index, "second": later, "value": number(value), "low": number(low),
+                          "high": number(high)})  # fmt: skip
+    return found
+
+
+def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
+    page = files("headcount.reporting") / "page"
+    script = (page / "built" / "page.js").read_text(encoding="utf-8")
+    style = (page / "page.css").read_text(encoding="utf-8")
+    # Nothing may be loaded, and no script may run but this one; pictures are made in the page, for downloads.
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = " · ".join(dict.fromkeys(one["model"] or one["name"] for one in data["studies"]))
+    # In a JSON block only "<" could end the block.
+    content = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    packed = "\n".join(f'<script type="text/plain" id="{mark}">{text}</script>' for mark, text in blobs.items())
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{html.escape(title)} · Headcount</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript><p>This page draws its figures with a script of its own: please allow it.</p></noscript>
+<main id="page"></main>
+<script type="application/json" id="data">{content}</script>
+<script>{script}</script>
+{packed}
+</body>
+</html>
+"""
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"

@@ -1,0 +1,32 @@
+// Colours that colour-blind readers can tell apart: purple-orange around 0, viridis for amounts, Okabe and Ito's for kinds.
+import { extent, max } from "d3-array";
+import { scaleDiverging, scaleSequential } from "d3-scale";
+import { interpolatePuOr, interpolateViridis } from "d3-scale-chromatic";
+
+const KINDS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#7f7f7f", "#4b0092", "#994f00", "#1aff1a", "#40b0a6"];
+export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+export function colours(metric) {
+  const known = metric.values.filter((value) => value !== null);
+  if (metric.kind === "category") return { of: (value) => KINDS[value % KINDS.length], domain: null };
+  if (metric.kind === "diverging") {
+    const most = max(known, Math.abs) || 1;
+    // Orange for below 0, purple for above.
+    const scale = scaleDiverging([-most, 0, most], interpolatePuOr);
+    return { of: scale, domain: [-most, 0, most] };
+  }
+  let [low, high] = extent(known);
+  if (low === undefined) [low, high] = [0, 1];
+  if (low >= 0 && high <= 1 && metric.unit.startsWith("share")) low = 0;
+  if (low === high) high = low + 1;
+  return { of: scaleSequential([low, high], interpolateViridis), domain: [low, high] };
+}
+
+// Black or white, whichever is read more easily on a colour.
+export function inkOn(colour) {
+  const found = /rgb\((\d+), ?(\d+), ?(\d+)\)/.exec(colour);
+  const [r, g, b] = found
+    ? found.slice(1).map(Number)
+    : [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111" : "#fff";
+}

@@ -1,0 +1,28 @@
+// Numbers as people read them.
+export function plain(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(1).replace("-", "−");
+  return (size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(digits)).replace("-", "−");
+}
+
+export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + plain(value, digits);
+
+export function shown(metric, index) {
+  const value = metric.values[index];
+  if (value === null || value === undefined) return "no value";
+  if (metric.kind === "category") return metric.names[value];
+  const write = metric.kind === "diverging" ? signed : plain;
+  const spread = metric.low ? ` [${write(metric.low[index])}, ${write(metric.high[index])}]` : "";
+  return write(value) + spread;
+}
+
+export const sure = (metric, index) => Boolean(metric.q) && metric.q[index] !== null && metric.q[index] < 0.05;
+
+export function rank(metric, index) {
+  if (metric.kind === "category" || metric.values[index] === null) return null;
+  return 1 + metric.values.filter((value) => value !== null && value > metric.values[index]).length;
+}
+
+export const big = (value) =>
+  value >= 1e9 ? `${(value / 1e9).toFixed(2)} billion` : value >= 1e6 ? `${(value / 1e6).toFixed(2)} million` : plain(value);

@@ -1,0 +1,31 @@
+"""The curves that papers have printed, for the tasks they printed them for: points to draw behind one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MICHEL = "BERT-base, Michel et al. 2019"
+_POINTS: dict[tuple[str, str], tuple[str, tuple[float, ...]]] = {
+    ("mnli", "accuracy"): (f"{MICHEL}, Figure 3b",
+        (0.8359, 0.8353, 0.8358, 0.8336, 0.8276, 0.8152, 0.7937, 0.7537, 0.5381, 0.3912, 0.3182)),
+    ("sst2", "accuracy"): (f"{MICHEL}, Figure 6a",
+        (0.9266, 0.9278, 0.9255, 0.9266, 0.9243, 0.9197, 0.9174, 0.8819, 0.8222, 0.742, 0.5092)),
+    ("cola", "matthews"): (f"{MICHEL}, Figure 6b",
+        (0.5885, 0.5861, 0.5857, 0.5892, 0.5911, 0.5914, 0.5571, 0.4823, 0.3236, 0.0284, 0.0)),
+    ("mrpc", "f1"): (f"{MICHEL}, Figure 6c",
+        (0.8943, 0.8943, 0.8893, 0.8956, 0.8911, 0.8945, 0.8736, 0.8382, 0.5962, 0.0987)),
+}  # fmt: skip
+"""By task and metric: the score with 0, 10, ... % of the heads gone, ordered by importance."""
+
+
+def find_published(task: str, metric: str) -> dict[str, Any] | None:
+    """The printed curve of a task, as shares of heads gone and scores; None where there is none.
+
+    >>> find_published("sst2", "accuracy")["score"][0]
+    0.9266
+    """
+    found = _POINTS.get((task, metric))
+    if found is None:
+        return None
+    source, score = found
+    return {"source": source, "gone": [place / 10 for place in range(len(score))], "score": list(score)}

@@ -1,0 +1,125 @@
+"""Layers, curves, training dynamics, the map of heads, costs: the results that are not one number a head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.results import HEAD_DIMS
+from headcount.reporting.published import find_published
+from headcount.reporting.view import View, number
+
+COSTS = ("ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes", "parameters", "attention_parameters", "bytes")
+
+
+def _list(values: Any) -> list[float | None]:
+    return [number(float(value)) for value in np.asarray(values).ravel()]
+
+
+def find_layers(view: View) -> list[dict[str, Any]]:
+    """Sweeps by layer: the score without all heads of a layer, as bars beside the baseline."""
+    found = []
+    for name, dataset in view.of("sweep").items():
+        if "delta" not in dataset or dataset["delta"].dims != HEAD_DIMS[:2]:
+            continue
+        rows = []
+        for stack_number, stack in enumerate(dataset["stack"].values):
+            for layer in range(dataset.sizes["layer"]):
+                one = dataset.isel(stack=stack_number, layer=layer)
+                if np.isfinite(float(one["delta"])):
+                    rows.append({"layer": view.layout.spell_layer(str(stack), layer),
+                                 **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")}})
+        found.append({"name": name, "metric": dataset.attrs["metric"], "baseline": float(dataset["baseline"]),
+                      "rows": rows})  # fmt: skip
+    return found
+
+
+def find_curves(view: View) -> list[dict[str, Any]]:
+    """Score against heads gone, by order; random orders as one band; a paper's curve behind them where there is one."""
+    found = []
+    for name, dataset in view.of("pruning").items():
+        if not name.startswith("curve"):
+            continue
+        base = float(dataset["baseline"])
+        lines = []
+        for order in map(str, dataset["order"].values):
+            one = dataset.sel(order=order)
+            lines.append({
+                "order": order, "score": _list(one["score"]), "low": _list(base + one["low"].values),
+                "high": _list(base + one["high"].values), "p": _list(one["p"]),
+            })  # fmt: skip
+        attributes = dataset.attrs
+        found.append({
+            "name": name, "metric": attributes["metric"], "task": attributes["task"], "baseline": base,
+            "heads": int(attributes["heads"]), "examples": int(attributes["examples"]),
+            "removed": [int(one) for one in dataset["removed"].values], "lines": lines,
+            "published": find_published(str(attributes["task"]), str(attributes["metric"])),
+        })  # fmt: skip
+    return found
+
+
+def find_dynamics(view: View) -> dict[str, Any] | None:
+    """Checkpoints: the score of each step of the curve, and how far the order agrees with the last."""
+    dataset = view.of("pruning").get("dynamics")
+    if dataset is None:
+        return None
+    return {
+        "checkpoints": [int(one) for one in dataset["checkpoint"].values],
+        "removed": [int(one) for one in dataset["removed"].values], "heads": int(dataset.attrs["heads"]),
+        "metric": dataset.attrs["metric"], "baseline": _list(dataset["baseline"]),
+        "score": [_list(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
+        "agreement": _list(dataset["agreement"]), "low": _list(dataset["agreement_low"]),
+        "high": _list(dataset["agreement_high"]),
+    }  # fmt: skip
+
+
+def find_embedding(view: View) -> dict[str, Any] | None:
+    """Heads as points: near ones have like maps."""
+    dataset = view.of("measures").get("distances")
+    if dataset is None:
+        return None
+    facts = [
+        {"stack": str(stack), "within": number(float(dataset["within_layers"].values[place])),
+         "between": number(float(dataset["between_layers"].values[place])), "p": number(float(dataset["p"].values[place]))}
+        for place, stack in enumerate(dataset["stack"].values)
+    ]  # fmt: skip
+    return {"x": view.by_head(dataset["x"]), "y": view.by_head(dataset["y"]), "facts": facts}
+
+
+def find_costs(view: View) -> list[dict[str, Any]]:
+    """What models cost, before and after a cut."""
+    found = []
+    for name, dataset in view.of("cost").items():
+        rows = [
+            {"model": str(dataset["model"].values[row]), "batch": int(dataset["batch"].values[row]),
+             "length": int(dataset["length"].values[row]),
+             **{key: number(float(dataset[key].values[row]), 6) for key in COSTS}}
+            for row in range(dataset.sizes["row"])
+        ]  # fmt: skip
+        found.append({"name": name, "rows": rows, "device": dataset.attrs.get("device", "")})
+    return found
+
+
+def find_offsets(view: View) -> dict[str, Any] | None:
+    """Where each head looks, by offset: its attention so many tokens away."""
+    dataset = view.of("measures").get("position")
+    if dataset is None:
+        return None
+    offsets = [int(one) for one in dataset["offset"].values]
+    columns: list[list[float | None]] = [view.by_head(dataset["attention"].sel(offset=offset)) for offset in offsets]
+    return {"offsets": offsets, "values": [list(row) for row in zip(*columns, strict=True)]}
+
+
+def find_relations(view: View) -> list[dict[str, Any]]:
+    """Relations between words: attention along each, and along the same offset elsewhere."""
+    found = []
+    for name, dataset in view.of("measures").items():
+        if not name.startswith("links"):
+            continue
+        for link in map(str, dataset["link"].values):
+            one: xr.Dataset = dataset.sel(link=link)
+            found.append({"name": link, "result": name, **{key: view.by_head(one[key]) for key in
+                          ("attention", "control", "gain_low", "gain_high")}})  # fmt: skip
+    return found

@@ -1,0 +1,103 @@
+"""A study as a page needs it: its complete results by name, and the heads that they speak of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.heads import Head, Layout
+from headcount.core.results import HEAD_DIMS
+from headcount.core.store import read_results
+
+
+@dataclass(frozen=True)
+class View:
+    """A study that has been read."""
+
+    name: str
+    results: dict[str, xr.Dataset]
+    unfinished: tuple[str, ...]
+    layout: Layout
+
+    def of(self, kind: str) -> dict[str, xr.Dataset]:
+        """The results of one kind, such as `sweep`, by the rest of their names."""
+        return {name.split("/", 1)[1]: found for name, found in self.results.items() if name.startswith(f"{kind}/")}
+
+    def by_head(self, values: xr.DataArray) -> list[float | None]:
+        """A value for every head of the layout, in its order; None where there is none."""
+        array = values.transpose(*HEAD_DIMS).values
+        stacks = [str(one) for one in values["stack"].values]
+        return [number(_at(array, stacks, head)) for head in self.layout]
+
+
+LARGEST = 100_000
+"""Entries of an array that is read in any case."""
+NEEDED = ("logits", "baseline_logits", "texts", "baseline_texts", "text", "pair")
+SETS = ("sweep/sets-", "sweep/draws-")
+"""Their numbers stand in the curves."""
+
+
+def read_view(path: str | Path) -> View:
+    """Open a study; a damaged or newer one is an error that says so."""
+    found = read_results(path, _wanted)
+    results = {name: dataset for name, (complete, dataset) in found.items() if complete}
+    unfinished = tuple(name for name in found if name not in results)
+    return View(Path(path).resolve().name, results, unfinished, find_layout(results))
+
+
+def _wanted(result: str, array: str, shape: tuple[int, ...]) -> bool:
+    """Not the values of every text, which no page shows."""
+    if array.startswith("values_") or array == "done" or result.startswith(SETS):
+        return False
+    return math.prod(shape) <= LARGEST or array in NEEDED or array.startswith("maps_")
+
+
+def find_layout(results: dict[str, xr.Dataset]) -> Layout:
+    """The heads that any result has a number for; a head without one, such as a pruned one, is absent."""
+    present: dict[str, np.ndarray] = {}
+    for found in results.values():
+        for stack, mask in _present(found).items():
+            known = present.get(stack, np.zeros((0, 0), dtype=bool))
+            size = np.maximum(known.shape, mask.shape)
+            whole = np.zeros(size, dtype=bool)
+            whole[: known.shape[0], : known.shape[1]] |= known
+            whole[: mask.shape[0], : mask.shape[1]] |= mask
+            present[stack] = whole
+    several = len(present) > 1
+    stacks = {}
+    for stack, mask in present.items():
+        # Arrays are as deep as the deepest stack: where there are several, the last layer with a head is the last.
+        depth = int(np.flatnonzero(mask.any(1)).max(initial=-1)) + 1 if several else len(mask)
+        stacks[stack] = tuple(tuple(int(one) for one in np.flatnonzero(row)) for row in mask[:depth])
+    return Layout(stacks)
+
+
+def _present(found: xr.Dataset) -> dict[str, np.ndarray]:
+    """By stack, [layer, head]: whether the result speaks of the head."""
+    for name, array in found.data_vars.items():
+        if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not str(name).startswith("values_"):
+            known = np.isfinite(array.values)
+            if known.any():
+                return {str(stack): known[number] for number, stack in enumerate(array["stack"].values)
+                        if known[number].any()}  # fmt: skip
+    return {str(name).removeprefix("present_"): array.values.astype(bool)
+            for name, array in found.data_vars.items() if str(name).startswith("present_")}  # fmt: skip
+
+
+def _at(array: np.ndarray, stacks: list[str], head: Head) -> float:
+    if head.stack not in stacks or head.layer >= array.shape[1] or head.head >= array.shape[2]:
+        return float("nan")
+    return float(array[stacks.index(head.stack), head.layer, head.head])
+
+
+def number(value: float, digits: int = 4) -> float | None:
+    """A number as the page gets it: a few digits, None for what is unknown.
+
+    >>> number(0.123456), number(float("nan"))
+    (0.1235, None)
+    """
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
