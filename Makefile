@@ -35,4 +35,4 @@ chromium:
 	  echo "no chromium here: the tests of the page will be skipped"
 
 clean:
-	rm -rf .venv demo-out demo-out-small build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache

@@ -25,6 +25,8 @@ def cost(
     repeats: Annotated[int, Parameter(help="Passes that are timed.")] = 10,
     device: Device = "auto",
     dtype: Dtype = "auto",
+    study: Annotated[Path | None, Parameter(help="A study folder that the numbers go to.")] = None,
+    name: Annotated[str, Parameter(help="A name for them there.")] = "models",
     json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
     trust_remote_code: Trust = False,
 ) -> None:
@@ -61,6 +63,10 @@ def cost(
         found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
         first = models[model]
         share = attention_share(first, make_inputs(first, max(sizes[0]), max(sizes[1])))
+    if study is not None:
+        from headcount.pruning.cost import store_cost
+
+        store_cost(found, study, name)
     if json_:
         print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
         return

@@ -45,6 +45,7 @@ def demo(
     from headcount.measures.maps import take_maps
     from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
+    from headcount.reporting.document import write_report
     from headcount.zoo.bundled import bundled_sentences
 
     start = time.perf_counter()
@@ -78,12 +79,15 @@ def demo(
     changed = step("before and after fine-tuning", lambda tick: compare(
         before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick))  # fmt: skip
     for row in range(2):
-        take_maps(model, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out)
+        for which, name in ((model, f"pair-{row}"), (before, f"pair-{row}-before")):
+            take_maps(which, tokenizer, pairs["question"][row], pairs["sentence"][row], out=out, name=name)
     for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
     make_smaller(console, model, tokenizer, pairs if not quick else short_pairs(LEAST), out, quick, step)
+    page = write_report([out], out.with_name(f"{out.name}.html"))
     console.print(f"That took {time.perf_counter() - start:.0f} s.")
     say_saved(console, out)
+    console.print(f"Look at it all: open {page} in a browser.", markup=False, soft_wrap=True)
 
 
 def make_smaller(
@@ -96,7 +100,7 @@ def make_smaller(
     from headcount.cli.prune import curve_table, tell
     from headcount.models.checkpoint import save
     from headcount.models.load import load
-    from headcount.pruning.cost import cost
+    from headcount.pruning.cost import cost, store_cost
     from headcount.pruning.prune import prune
     from headcount.pruning.smaller import Target, find_smaller
 
@@ -114,6 +118,7 @@ def make_smaller(
     again, _ = load(place)
     both = {"whole": model, "small": again.float()}
     measured = step("what it costs", lambda tick: cost(both, lengths=(64,), repeats=3, progress=tick))
+    store_cost(measured, out)
     console.print(f"\nThe model without them is in {place}; loaded again, beside the whole one:")
     for table in tables(measured, ["whole", "small"]):
         console.print(table)

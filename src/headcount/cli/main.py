@@ -18,12 +18,14 @@ from headcount.cli.cost import cost
 from headcount.cli.demo import demo
 from headcount.cli.dynamics import dynamics
 from headcount.cli.export import export
+from headcount.cli.figure import figure
 from headcount.cli.finetune import finetune
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.prune import prune
+from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.errors import HeadcountError, InvalidOption
@@ -47,6 +49,8 @@ for verb in (
     finetune,
     importance,
     prune,
+    report,
+    figure,
     dynamics,
     cost,
     export,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+import xarray as xr
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -65,6 +67,17 @@ def cost(
         if progress is not None:
             progress(number + 1, len(shapes))
     return pd.DataFrame(rows)
+
+
+def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
+    """Keep the numbers in a study, as `cost/NAME`; times differ from run to run, so that what is there stays."""
+    from headcount.core.store import Study, write_result
+
+    if Study(study).has(f"cost/{name}"):
+        return
+    result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns})
+    identity = {"models": [str(one) for one in found["model"].unique()], "rows": len(found)}
+    write_result(study, f"cost/{name}", identity, result)
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:

@@ -25,7 +25,7 @@ def find_sentences(view: View) -> list[str]:
         if dataset.attrs.get("by") == "head":
             attributes = dataset.attrs
             said.append(
-                f"{short_name(attributes['model'])} on {attributes['task']}, one head left out at a time ({name})."
+                f"{short_name(attributes['model'])} on the task {attributes['task']}, without one head at a time ({name}):"
             )
             said += tell_sweep(dataset, bool(attributes["higher_is_better"]))
             said += _unsure(dataset)
@@ -38,12 +38,14 @@ def find_sentences(view: View) -> list[str]:
 
 
 def short_name(model: str) -> str:
-    """The last part of a path, the whole of a name on the hub.
+    """The last part of a path, the whole of a name on the hub, and the name of a model that comes with the package.
 
-    >>> short_name("/home/me/models/qnli/"), short_name("google/bert")
-    ('qnli', 'google/bert')
+    >>> short_name("/home/me/models/tuned/"), short_name("google/bert"), short_name("lib/headcount/zoo/data/qnli")
+    ('tuned', 'google/bert', 'bundled:qnli')
     """
     parts = [part for part in str(model).replace("\\", "/").split("/") if part]
+    if parts[-3:-1] == ["zoo", "data"]:
+        return f"bundled:{parts[-1]}"
     return "/".join(parts[-2:]) if len(parts) == 2 and not str(model).startswith(("/", ".")) else parts[-1]
 
 
@@ -52,10 +54,10 @@ def _unsure(dataset: xr.Dataset) -> list[str]:
     unsure = int((np.isfinite(q) & (q >= 0.05)).sum())
     if not unsure:
         return []
-    wide = float(np.nanmedian((dataset["high"] - dataset["low"]).values))
+    wide = float(np.nanmean((dataset["high"] - dataset["low"]).values))
     return [
         f"For {unsure} heads no change can be told from chance on {dataset.sizes['example']} examples (their intervals "
-        f"are {wide:.4f} wide in the median): that is not proof that they do nothing."
+        f"are {wide:.4f} wide on average): that is not proof that they do nothing."
     ]
 
 

@@ -13,7 +13,7 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         model = str(found.attrs.get("model", model))
         task = str(found.attrs.get("task", task))
         data = data if found.attrs.get("data", data) in ("data frame", "") else str(found.attrs.get("data", data))
-    model = model if "/" not in model or len(model) < 40 else f"…/{short_name(model)}"
+    model = short_name(model) if short_name(model).startswith("bundled:") else model
     on = f"--task {task} --data {data}"
     sweeps = {found.attrs.get("by") for found in view.of("sweep").values()}
     pruned = view.of("pruning")

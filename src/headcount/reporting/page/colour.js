@@ -12,7 +12,7 @@ export function colours(metric) {
   if (metric.kind === "diverging") {
     const most = max(known, Math.abs) || 1;
     // Orange for below 0, purple for above.
-    const scale = scaleDiverging([-most, 0, most], interpolatePuOr);
+    const scale = scaleDiverging([-most, 0, most], (share) => interpolatePuOr(1 - share));
     return { of: scale, domain: [-most, 0, most] };
   }
   let [low, high] = extent(known);

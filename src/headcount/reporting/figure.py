@@ -1,0 +1,179 @@
+"""Figures for papers, in the look of the papers' own: heads as a heat map, layers as bars, curves, a histogram."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headcount.errors import InvalidOption, StudyProblem
+from headcount.reporting.document import check_output, replace_file
+from headcount.reporting.metrics import Metric, effect_of, find_metrics
+from headcount.reporting.series import find_curves, find_layers
+from headcount.reporting.view import View, read_view
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".pdf", ".png")
+SIDE = 0.32
+"""Inches of a head's square."""
+ORDERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+SURE = 0.05
+
+
+def write_figure(study: str | Path, what: str, out: str | Path) -> Path:
+    """One figure of a study as svg, pdf or png."""
+    place = Path(out)
+    if place.suffix.lower() not in FORMATS:
+        raise InvalidOption(f"got {place.name!r}; expected a name that ends in {', '.join(FORMATS)}")
+    check_output(place)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InvalidOption("figures need matplotlib: pip install 'headcount[plot]'") from error
+    view = read_view(study)
+    drawn = choose(view, what)(Figure(layout="constrained"))
+    content = io.BytesIO()
+    drawn.savefig(content, format=place.suffix[1:].lower(), dpi=200)
+    replace_file(place, content.getvalue())
+    return place
+
+
+def choose(view: View, what: str) -> Callable[[Figure], Figure]:
+    """What draws the figure of this name; what there is, where there is no such one."""
+    metrics = find_metrics(view)
+    effect, layers, curves = effect_of(metrics), find_layers(view), find_curves(view)
+    known: dict[str, Callable[[Figure], Figure]] = {}
+    if effect is not None:
+        known["ablation"] = lambda figure: draw_heads(figure, view, effect)
+        known["histogram"] = lambda figure: draw_histogram(figure, effect)
+    if layers:
+        known["layers"] = lambda figure: draw_layers(figure, layers[0])
+    if curves:
+        told = next((one for one in curves if one["name"].endswith("-confirming")), curves[0])
+        known["curve"] = lambda figure: draw_curve(figure, told)
+    importance = next((one for one in metrics if one["id"].startswith("pruning/")), None)
+    if importance is not None:
+        known["importance"] = lambda figure: draw_heads(figure, view, importance)
+    for metric in metrics:
+        if metric["kind"] != "category":
+            known.setdefault(short_id(metric), lambda figure, metric=metric: draw_heads(figure, view, metric))
+    if not known:
+        raise StudyProblem("the study has nothing to draw yet; run headcount sweep or headcount measure first")
+    if what not in known:
+        raise InvalidOption(f"got the figure {what!r}; this study has {', '.join(known)}")
+    return known[what]
+
+
+def short_id(metric: Metric) -> str:
+    """`special.sep` for `measures/special:sep`, `links.verb-to-subject.gain` for a relation.
+
+    >>> short_id({"id": "measures/special:sep"}), short_id({"id": "measures/links@words/verb to subject:gain"})
+    ('special.sep', 'links@words.verb-to-subject.gain')
+    """
+    place, variable = str(metric["id"]).rsplit(":", 1)
+    kind, *rest = place.split("/")
+    name = ".".join(part.replace(" ", "-") for part in rest)
+    return f"{'change.' if kind == 'compare' else ''}{name}.{variable}"
+
+
+def draw_heads(figure: Figure, view: View, metric: Metric) -> Figure:
+    """A heat map for each stack, layers downwards and heads across, the baseline as a line in the colour bar."""
+    stacks = view.layout.stacks
+    widths = [max(1, view.layout.width(stack)) for stack in stacks]
+    deepest = max(len(layers) for layers in stacks.values())
+    figure.set_size_inches(SIDE * sum(widths) + 1.9, SIDE * deepest + 1.2)
+    base = metric.get("baseline")
+    values = np.array([np.nan if value is None else value for value in metric["values"]]) + (base or 0.0)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if base is not None:
+        low, high = min(low, base), max(high, base)
+    axes = figure.subplots(1, len(stacks), squeeze=False, width_ratios=widths)[0]
+    heads = list(view.layout)
+    image: Any = None
+    for ax, (stack, layers), width in zip(axes, stacks.items(), widths, strict=True):
+        square = np.full((len(layers), width), np.nan)
+        for head, value in zip(heads, values, strict=True):
+            if head.stack == stack:
+                square[head.layer, head.head] = value
+        image = ax.imshow(square, cmap="viridis", vmin=low, vmax=high, aspect="equal")
+        _mark_sure(ax, view, metric, stack)
+        ax.set_xticks(range(width), labels=[str(one) for one in range(width)], fontsize=7)
+        ax.set_yticks(range(len(layers)), labels=[str(one) for one in range(len(layers))], fontsize=7)
+        ax.set_xlabel("head")
+        ax.set_ylabel("layer" if len(stacks) == 1 else f"layer ({stack})")
+    bar = figure.colorbar(image, ax=list(axes), shrink=0.85)
+    bar.set_label(metric["unit"] if base is None else f"{metric['unit']} without the head")
+    if base is not None:
+        bar.ax.axhline(base, color="#d62728", linewidth=2)
+        bar.ax.set_title(f"baseline\n{base:.3f}", fontsize=7, color="#d62728")
+    figure.suptitle(metric["title"], fontsize=10)
+    return figure
+
+
+def _mark_sure(ax: Axes, view: View, metric: Metric, stack: str) -> None:
+    """A dot on the heads whose effect is sure."""
+    for head, q in zip(view.layout, metric.get("q") or [], strict=False):
+        if head.stack == stack and q is not None and q < SURE:
+            ax.plot(head.head, head.layer, "o", color="white", markeredgecolor="black", markersize=4)
+
+
+def draw_layers(figure: Figure, one: dict[str, Any]) -> Figure:
+    """The score without each layer, with intervals, beside the baseline."""
+    rows = one["rows"]
+    figure.set_size_inches(max(3.5, 0.35 * len(rows) + 1.2), 2.8)
+    ax = figure.subplots()
+    score = np.array([row["score"] for row in rows])
+    ends = np.array([[row["score"] - one["baseline"] - row["low"], row["high"] - row["score"] + one["baseline"]]
+                     for row in rows]).T  # fmt: skip
+    ax.bar(range(len(rows)), score, yerr=np.maximum(ends, 0), color="#5b7fa6", error_kw={"linewidth": 0.8})
+    ax.axhline(one["baseline"], color="#d55e00", linewidth=1.5, label=f"baseline {one['baseline']:.3f}")
+    low, high = float(np.min(score - ends[0])), float(np.max(score + ends[1]))
+    ax.set_ylim(low - 0.15 * (high - low), high + 0.1 * (high - low))
+    ax.set_xticks(range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0)
+    ax.set_xlabel("layer left out")
+    ax.set_ylabel(one["metric"])
+    ax.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def draw_curve(figure: Figure, one: dict[str, Any]) -> Figure:
+    """Score against the share of heads gone, for every order; random ones as a band; a paper's curve behind."""
+    figure.set_size_inches(4.6, 3.2)
+    ax = figure.subplots()
+    gone = np.array([0, *one["removed"]]) / one["heads"]
+    if one["published"] is not None:
+        ax.plot(one["published"]["gone"], one["published"]["score"], ":", color="gray", label=one["published"]["source"])
+    randoms = [line["score"] for line in one["lines"] if line["order"].startswith("random")]
+    if randoms:
+        scores = np.array([[one["baseline"], *line] for line in randoms], dtype=float)
+        ax.fill_between(gone, scores.min(0), scores.max(0), color="gray", alpha=0.25)
+        ax.plot(gone, scores.mean(0), color="gray", label="random")
+    named = [line for line in one["lines"] if not line["order"].startswith("random")]
+    for line, colour in zip(named, ORDERS * (1 + len(named) // len(ORDERS)), strict=False):
+        score, low, high = (np.array([one["baseline"], *line[key]], dtype=float) for key in ("score", "low", "high"))
+        ax.fill_between(gone, low, high, color=colour, alpha=0.15, linewidth=0)
+        ax.plot(gone, score, "o-", color=colour, markersize=3, label=line["order"])
+    ax.axhline(one["baseline"], color="black", linewidth=0.6, linestyle="--")
+    ax.set_xlabel("share of the heads gone")
+    ax.set_ylabel(one["metric"])
+    ax.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def draw_histogram(figure: Figure, metric: Metric) -> Figure:
+    """How often each score occurs without one head."""
+    figure.set_size_inches(4.2, 2.6)
+    ax = figure.subplots()
+    values = np.array([value for value in metric["values"] if value is not None]) + metric["baseline"]
+    ax.hist(values, bins=24, color="#5b7fa6")
+    ax.axvline(metric["baseline"], color="#d55e00", linewidth=1.5, linestyle="--", label=f"baseline {metric['baseline']:.3f}")
+    ax.set_xlabel(f"{metric['unit']} without the head")
+    ax.set_ylabel("heads")
+    ax.legend(fontsize=7, frameon=False)
+    return figure

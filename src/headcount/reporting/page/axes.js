@@ -1,0 +1,22 @@
+// A plot's frame: two axes with their names, and room for what is drawn in it.
+import { axisBottom, axisLeft } from "d3-axis";
+import { select } from "d3-selection";
+import { drawing, s } from "./dom.js";
+
+export const EDGE = { left: 56, right: 14, top: 12, bottom: 42 };
+
+export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5, xFormat, yFormat } = {}) {
+  x.range([EDGE.left, width - EDGE.right]);
+  y.range([height - EDGE.bottom, EDGE.top]);
+  const across = s("g", { class: "axis", transform: `translate(0,${height - EDGE.bottom})` });
+  const up = s("g", { class: "axis", transform: `translate(${EDGE.left},0)` });
+  select(across).call(axisBottom(x).ticks(xTicks, xFormat).tickSizeOuter(0));
+  select(up).call(axisLeft(y).ticks(yTicks, yFormat).tickSizeOuter(0));
+  const inside = s("g", {});
+  const node = drawing(width, height, label, across, up,
+    s("text", { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, names[0]),
+    s("text", { x: 12, y: (height - EDGE.bottom + EDGE.top) / 2, "text-anchor": "middle", class: "name", transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})` }, names[1]),
+    inside);
+  return { node, inside };
+}
+
