@@ -40,8 +40,8 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
     """The runs of some tasks."""
     settings = Settings(epochs=epochs, rate=options.rate, precision=options.precision, save_every=2000)
     table = finetune(
-        options.model, tasks, options.data, options.out / "runs", inits=options.inits, seeds=options.seeds, settings=settings,
-        limit=options.limit, jobs=jobs, device=options.device,
+        options.model, tasks, options.data, options.out / "runs", inits=options.inits, seeds=options.seeds,
+        settings=settings, limit=options.limit, jobs=jobs, device=options.device,
     )  # fmt: skip
     table.to_csv(options.out / f"{'-'.join(tasks)}.csv", index=False)
     print(summarise(table).to_string(), flush=True)

@@ -8,7 +8,9 @@ from headcount.data.rarity import mark_rarest
 
 
 def _facts(ids: list[int]) -> Facts:
-    return Facts(len(ids), [0] * len(ids), [-1] * len(ids), {"other": [p for p, number in enumerate(ids) if number > 2]})
+    return Facts(
+        len(ids), [0] * len(ids), [-1] * len(ids), {"other": [p for p, number in enumerate(ids) if number > 2]}
+    )
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=5))

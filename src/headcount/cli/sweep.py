@@ -107,8 +107,8 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     """The result as a table of the strongest effects and a few sentences."""
     from rich.console import Console
 
-    from headcount.core.story import tell_sweep
     from headcount.cli.table import strongest
+    from headcount.core.story import tell_sweep
 
     console = Console(highlight=False)
     if result.attrs["cut"]:

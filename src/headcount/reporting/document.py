@@ -70,7 +70,8 @@ def replace_file(place: Path, content: bytes) -> None:
 def make_page(studies: Sequence[tuple[View, str]]) -> str:
     """The page of some opened studies, each with the path that its commands name."""
     room = ROOM // max(1, len(studies))
-    told, blobs = [], {}
+    told: list[dict[str, Any]] = []
+    blobs: dict[str, str] = {}
     for index, (view, path) in enumerate(studies):
         one, packed = describe(view, path, room)
         told.append(_renamed(one, index))

@@ -42,7 +42,9 @@ def _answers(dataset: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[str] | N
 
 def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarray, names: Any) -> dict[str, Any]:
     stacks = [str(one) for one in dataset["stack"].values]
-    texts, places, heads = [], {}, {}
+    texts: list[dict[str, Any]] = []
+    places: dict[int, int] = {}
+    heads: dict[int, dict[str, Any]] = {}
     columns = [name for name in ("text", "pair") if name in dataset]
     written = [dataset[name].values for name in columns]
     gold = dataset["label"].values if "label" in dataset else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,19 +51,19 @@ def choose(view: View, what: str) -> Callable[[Figure], Figure]:
     effect, layers, curves = effect_of(metrics), find_layers(view), find_curves(view)
     known: dict[str, Callable[[Figure], Figure]] = {}
     if effect is not None:
-        known["ablation"] = lambda figure: draw_heads(figure, view, effect)
-        known["histogram"] = lambda figure: draw_histogram(figure, effect)
+        known["ablation"] = partial(draw_heads, view=view, metric=effect)
+        known["histogram"] = partial(draw_histogram, metric=effect)
     if layers:
-        known["layers"] = lambda figure: draw_layers(figure, layers[0])
+        known["layers"] = partial(draw_layers, one=layers[0])
     if curves:
         told = next((one for one in curves if one["name"].endswith("-confirming")), curves[0])
-        known["curve"] = lambda figure: draw_curve(figure, told)
+        known["curve"] = partial(draw_curve, one=told)
     importance = next((one for one in metrics if one["id"].startswith("pruning/")), None)
     if importance is not None:
-        known["importance"] = lambda figure: draw_heads(figure, view, importance)
+        known["importance"] = partial(draw_heads, view=view, metric=importance)
     for metric in metrics:
         if metric["kind"] != "category":
-            known.setdefault(short_id(metric), lambda figure, metric=metric: draw_heads(figure, view, metric))
+            known.setdefault(short_id(metric), partial(draw_heads, view=view, metric=metric))
     if not known:
         raise StudyProblem("the study has nothing to draw yet; run headcount sweep or headcount measure first")
     if what not in known:
@@ -135,7 +136,9 @@ def draw_layers(figure: Figure, one: dict[str, Any]) -> Figure:
     ax.axhline(one["baseline"], color="#d55e00", linewidth=1.5, label=f"baseline {one['baseline']:.3f}")
     low, high = float(np.min(score - ends[0])), float(np.max(score + ends[1]))
     ax.set_ylim(low - 0.15 * (high - low), high + 0.1 * (high - low))
-    ax.set_xticks(range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0)
+    ax.set_xticks(
+        range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0
+    )
     ax.set_xlabel("layer left out")
     ax.set_ylabel(one["metric"])
     ax.legend(fontsize=7, frameon=False)
@@ -148,7 +151,9 @@ def draw_curve(figure: Figure, one: dict[str, Any]) -> Figure:
     ax = figure.subplots()
     gone = np.array([0, *one["removed"]]) / one["heads"]
     if one["published"] is not None:
-        ax.plot(one["published"]["gone"], one["published"]["score"], ":", color="gray", label=one["published"]["source"])
+        ax.plot(
+            one["published"]["gone"], one["published"]["score"], ":", color="gray", label=one["published"]["source"]
+        )
     randoms = [line["score"] for line in one["lines"] if line["order"].startswith("random")]
     if randoms:
         scores = np.array([[one["baseline"], *line] for line in randoms], dtype=float)
@@ -172,7 +177,9 @@ def draw_histogram(figure: Figure, metric: Metric) -> Figure:
     ax = figure.subplots()
     values = np.array([value for value in metric["values"] if value is not None]) + metric["baseline"]
     ax.hist(values, bins=24, color="#5b7fa6")
-    ax.axvline(metric["baseline"], color="#d55e00", linewidth=1.5, linestyle="--", label=f"baseline {metric['baseline']:.3f}")
+    ax.axvline(
+        metric["baseline"], color="#d55e00", linewidth=1.5, linestyle="--", label=f"baseline {metric['baseline']:.3f}"
+    )
     ax.set_xlabel(f"{metric['unit']} without the head")
     ax.set_ylabel("heads")
     ax.legend(fontsize=7, frameon=False)

@@ -25,7 +25,7 @@ def find_sentences(view: View) -> list[str]:
         if dataset.attrs.get("by") == "head":
             attributes = dataset.attrs
             said.append(
-                f"{short_name(attributes['model'])} on the task {attributes['task']}, without one head at a time ({name}):"
+                f"{short_name(attributes['model'])} on {attributes['task']}, without one head at a time ({name}):"
             )
             said += tell_sweep(dataset, bool(attributes["higher_is_better"]))
             said += _unsure(dataset)
@@ -56,8 +56,10 @@ def _unsure(dataset: xr.Dataset) -> list[str]:
         return []
     wide = float(np.nanmean((dataset["high"] - dataset["low"]).values))
     return [
-        f"For {unsure} heads no change can be told from chance on {dataset.sizes['example']} examples (their intervals "
-        f"are {wide:.4f} wide on average): that is not proof that they do nothing."
+        (
+            f"For {unsure} heads no change can be told from chance on {dataset.sizes['example']} examples (their "
+            f"intervals are {wide:.4f} wide on average): that is not proof that they do nothing."
+        )
     ]
 
 
@@ -108,9 +110,11 @@ def _changes(view: View) -> list[str]:
     by_layer = np.nanmean(values.reshape(-1, *values.shape[1:])[place[0]], axis=-1)
     head = f"L{int(one['layer'])}H{int(one['head'])}"
     return [
-        f"Fine-tuning changed the maps of {head} most (cosine {float(one['maps']):.3f} "
-        f"[{float(one['maps_low']):.3f}, {float(one['maps_high']):.3f}]; 1 is unchanged); the median head: "
-        f"{np.nanmedian(values):.3f}; the layer changed most: L{int(np.nanargmin(by_layer))}."
+        (
+            f"Fine-tuning changed the maps of {head} most (cosine {float(one['maps']):.3f} "
+            f"[{float(one['maps_low']):.3f}, {float(one['maps_high']):.3f}]; 1 is unchanged); the median head: "
+            f"{np.nanmedian(values):.3f}; the layer changed most: L{int(np.nanargmin(by_layer))}."
+        )
     ]
 
 

@@ -49,7 +49,7 @@ _LABELS = {
     ("contribution", "near_zero"): Label("Attention on near-zero values", SHARE, "high: looks at nothing"),
     ("contribution", "sep_value"): Label("Length of [SEP]'s value", "1: the mean", "low: looking there does nothing"),
     ("gradients", "sep"): Label("Loss by attention to [SEP]", "gradient", "low: the loss does not hang on it"),
-    ("links", "gain"): Label("over the same offset elsewhere", SHARE, "above 0: follows the relation, not the distance"),
+    ("links", "gain"): Label("over the same offset elsewhere", SHARE, "above 0: follows the relation itself"),
     ("links", "attention"): Label("attention", SHARE, "high: follows the relation"),
     ("links", "control"): Label("same offset elsewhere", SHARE, "what the relation is held against"),
     ("features", "attention"): Label("attention to a word of this kind", SHARE, "the largest weight on one"),

@@ -61,7 +61,9 @@ def pack(layer: np.ndarray, levels: int = 256) -> str:
     Rows of a map are alike, so that their differences pack more tightly than they do.
     """
     step = 256 // levels
-    coarse = layer if step == 1 else np.minimum((layer.astype(np.uint16) + step // 2) // step * step, 255).astype(np.uint8)
+    coarse = (
+        layer if step == 1 else np.minimum((layer.astype(np.uint16) + step // 2) // step * step, 255).astype(np.uint8)
+    )
     rows = coarse.astype(np.uint8).copy()
     rows[:, 1:] -= coarse[:, :-1]  # wraps around, and back again
     return base64.b64encode(zlib.compress(rows.tobytes(), 6)).decode("ascii")

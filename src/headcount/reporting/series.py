@@ -29,8 +29,12 @@ def find_layers(view: View) -> list[dict[str, Any]]:
             for layer in range(dataset.sizes["layer"]):
                 one = dataset.isel(stack=stack_number, layer=layer)
                 if np.isfinite(float(one["delta"])):
-                    rows.append({"layer": view.layout.spell_layer(str(stack), layer),
-                                 **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")}})
+                    rows.append(
+                        {
+                            "layer": view.layout.spell_layer(str(stack), layer),
+                            **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")},
+                        }
+                    )
         found.append({"name": name, "metric": dataset.attrs["metric"], "baseline": float(dataset["baseline"]),
                       "rows": rows})  # fmt: skip
     return found
@@ -80,11 +84,11 @@ def find_embedding(view: View) -> dict[str, Any] | None:
     dataset = view.of("measures").get("distances")
     if dataset is None:
         return None
+    named = {"within": "within_layers", "between": "between_layers", "p": "p"}
     facts = [
-        {"stack": str(stack), "within": number(float(dataset["within_layers"].values[place])),
-         "between": number(float(dataset["between_layers"].values[place])), "p": number(float(dataset["p"].values[place]))}
+        {"stack": str(stack), **{key: number(float(dataset[name].values[place])) for key, name in named.items()}}
         for place, stack in enumerate(dataset["stack"].values)
-    ]  # fmt: skip
+    ]
     return {"x": view.by_head(dataset["x"]), "y": view.by_head(dataset["y"]), "facts": facts}
 
 
