@@ -204,3 +204,49 @@ def test_what_a_cut_can_win() -> None:
     assert "1.50 times as fast" in first
     assert "keeps 50% of the attention's weights and is 2.00 times as fast" in second
     assert "it would be 1.20 times" in second
+
+
+def test_into_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows that are printed are those that are kept; the second time nothing changes."""
+    study = tmp_path / "study"
+    command = ["cost", "whole", "half", *QUICK, "--json", "--study", str(study)]
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    shown = pd.DataFrame(json.loads(captured.out)["rows"])
+    assert captured.err == ""
+    stored = hc.open_study(study)["cost/models"].to_dataset()
+    assert list(stored["model"].values) == list(shown["model"])
+    for column in shown.columns.drop("model"):
+        assert stored[column].values == pytest.approx(shown[column].to_numpy(), rel=1e-9)
+    before = {one: one.read_bytes() for one in study.rglob("*") if one.is_file()}
+    assert main(command) == 0
+    assert {one: one.read_bytes() for one in study.rglob("*") if one.is_file()} == before
+    assert main([*command, "--name", "again"]) == 0
+    assert set(hc.open_study(study)["cost"].children) == {"models", "again"}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--study", "a-file"], "a-file is a file; expected a study folder"),
+        (["--study", "no-study"], "no-study is not a study"),
+        (["--study", "new", "--name", "two words"], "got 'cost/two words' for the name of a result"),
+        (["--study", "new", "--name", "../out"], "for the name of a result"),
+    ],
+)
+def test_a_study_that_cannot_be(
+    tmp_path: Path, place: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-file").write_text("mine")
+    (tmp_path / "no-study").mkdir()
+    (tmp_path / "no-study" / "mine.txt").write_text("mine")
+    assert main(["cost", str(place / "whole"), *QUICK, *more]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert expected in captured.err
+    assert (tmp_path / "a-file").read_text() == "mine"
+    assert [one.name for one in (tmp_path / "no-study").iterdir()] == ["mine.txt"]
+    assert not (tmp_path / "out").exists()

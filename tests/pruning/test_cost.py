@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 import headcount as hc
-from headcount.errors import InvalidOption
+from headcount.core.store import Group
+from headcount.errors import InvalidOption, StudyProblem
 from headcount.pruning import cost as cost_file
-from headcount.pruning.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, time_in_turns
+from headcount.pruning.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, store_cost, time_in_turns
 from tests.contracts.zoo import BY_NAME, CASES, Case, tiny
 from tests.measures.tiny import hooks_of
 
@@ -259,3 +262,41 @@ def test_the_share_of_a_pruned_model() -> None:
     before = hooks_of(model)
     assert 0 < attention_share(model, make_inputs(model, 1, 8)) < 1
     assert hooks_of(model) == before
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*") if one.is_file()}
+
+
+def test_costs_in_a_study(tmp_path: Path) -> None:
+    """What is there is what was measured, and a second measurement changes nothing."""
+    models = {"whole": tiny("bert"), "half": hc.prune(tiny("bert"), HALF)}
+    found = cost(models, **QUICK)
+    store_cost(found, tmp_path / "study")
+    node = hc.open_study(tmp_path / "study")["cost/models"]
+    assert node.attrs["complete"]
+    stored = node.to_dataset()
+    for column in found.columns:
+        np.testing.assert_array_equal(stored[column].values, found[column].to_numpy())
+    before = files(tmp_path / "study")
+    store_cost(cost(models, **QUICK), tmp_path / "study")
+    assert files(tmp_path / "study") == before
+    store_cost(found.iloc[:2], tmp_path / "study", "two")
+    assert set(hc.open_study(tmp_path / "study")["cost"].children) == {"models", "two"}
+
+
+@pytest.mark.xfail(strict=True, reason="store_cost returns where the group is there, also where it was never finished")
+def test_costs_that_were_stopped_before_their_mark(tmp_path: Path) -> None:
+    found = cost({"whole": tiny("bert")}, **QUICK)
+    with mock.patch.object(Group, "finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        store_cost(found, tmp_path / "study")
+    store_cost(found, tmp_path / "study")
+    assert hc.open_study(tmp_path / "study")["cost/models"].attrs["complete"]
+
+
+@pytest.mark.xfail(strict=True, reason="store_cost says nothing where other models have the name already")
+def test_costs_of_other_models_under_the_same_name(tmp_path: Path) -> None:
+    found = cost({"whole": tiny("bert")}, **QUICK)
+    store_cost(found, tmp_path / "study")
+    with pytest.raises(StudyProblem, match="other options"):
+        store_cost(found.assign(model="another"), tmp_path / "study")

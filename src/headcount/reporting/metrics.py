@@ -26,7 +26,18 @@ def find_metrics(view: View) -> list[Metric]:
     for kind, group in (("measures", "What it looks at"), ("compare", "Changed by fine-tuning")):
         for name, dataset in view.of(kind).items():
             found += _measure(view, kind, name, dataset, group)
-    return found
+    return found or _present(view)
+
+
+def _present(view: View) -> list[Metric]:
+    """A study of maps alone has no number to colour by, but heads to click on."""
+    if not view.layout.count:
+        return []
+    return [{
+        "id": "present", "title": "The heads of the model", "group": "", "unit": "", "kind": "category",
+        "says": "no number of this study is about single heads; click one to see where it looks",
+        "values": [0] * view.layout.count, "names": ["a head"],
+    }]  # fmt: skip
 
 
 def _sweeps(view: View) -> list[Metric]:

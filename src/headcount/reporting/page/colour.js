@@ -22,11 +22,14 @@ export function colours(metric) {
   return { of: scaleSequential([low, high], interpolateViridis), domain: [low, high] };
 }
 
+// Red, green and blue of a colour as d3 writes it: rgb(1, 2, 3) or #010203.
+export function rgb(colour) {
+  const found = /rgb\((\d+), ?(\d+), ?(\d+)\)/.exec(colour);
+  return found ? found.slice(1).map(Number) : [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+}
+
 // Black or white, whichever is read more easily on a colour.
 export function inkOn(colour) {
-  const found = /rgb\((\d+), ?(\d+), ?(\d+)\)/.exec(colour);
-  const [r, g, b] = found
-    ? found.slice(1).map(Number)
-    : [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  const [r, g, b] = rgb(colour);
   return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111" : "#fff";
 }

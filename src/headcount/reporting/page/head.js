@@ -37,17 +37,23 @@ function subtitle(study, place, role, effect) {
 function attention(study, stack, layer, head, state) {
   const place = h("div", { class: "map" });
   const told = h("p", { class: "caption told", "aria-live": "polite" });
+  let turn = 0;
   const draw = async () => {
+    const mine = ++turn;
     const maps = study.maps[state.map ?? 0] ?? study.maps[0];
     const found = maps.stacks.find((one) => one.stack === stack);
     if (!found || layer >= found.shape[0] || head >= found.shape[1]) {
       place.replaceChildren(h("p", {}, "This text has no map of this head."));
       return;
     }
-    const [map, beams] = [await headMap(found, layer, head, told), await lines(found, layer, head)];
-    place.replaceChildren(
-      figure("As a map", "A row is where a token looks; dark is much.", map, { level: "h4" }), told,
-      figure("As lines between words", "Point at a word on the left to see its own lines.", beams, { level: "h4" }));
+    const coarse = maps.levels < 256 ? ` Kept in ${maps.levels} shades, so that the page stays small.` : "";
+    const map = await headMap(found, layer, head, told);
+    if (mine !== turn) return; // another text was chosen meanwhile
+    place.replaceChildren(figure("As a map", `A row is where a token looks; strong colours are much.${coarse}`, map, { level: "h4" }), told);
+    // The lines come after the map has been painted: on long texts they are many.
+    await new Promise((done) => setTimeout(done, 30));
+    const beams = await lines(found, layer, head);
+    if (mine === turn) place.append(figure("As lines between words", "Point at a word on the left to see its own lines.", beams, { level: "h4" }));
   };
   draw();
   const chooser = study.maps.length > 1

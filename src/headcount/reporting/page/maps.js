@@ -1,53 +1,58 @@
 // Attention maps: unpacked when they are looked at, drawn as pictures, as lines between words, and as a wall of all heads.
 import { interpolateBlues, interpolateViridis } from "d3-scale-chromatic";
+import { rgb } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { plain } from "./format.js";
 
 const unpacked = new Map();
 
-// Bytes [head, query, key] of one layer: base64, inflated, and the differences of rows added up again.
+// Bytes [head, query, key] of one layer: base64, inflated.
 export async function layer(stack, number) {
   const mark = stack.layers[number];
   if (unpacked.has(mark)) return unpacked.get(mark);
   // The maps stand at the end of the file: a link to a head may ask for them before they have arrived.
   if (document.readyState === "loading") await new Promise((done) => addEventListener("DOMContentLoaded", done, { once: true }));
   const text = document.getElementById(mark).textContent;
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const packed = bytesOf(text);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const [, heads, queries, keys] = stack.shape;
-  for (let head = 0; head < heads; head++)
-    for (let query = 1; query < queries; query++) {
-      const at = (head * queries + query) * keys;
-      for (let key = 0; key < keys; key++) bytes[at + key] += bytes[at + key - keys];
-    }
   if (unpacked.size > 64) unpacked.delete(unpacked.keys().next().value);
   unpacked.set(mark, bytes);
   return bytes;
 }
 
+// Current browsers know base64 themselves; the loop is for those of last year.
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
+  return bytes;
+}
+
 export const weight = (byte) => (byte / 255) ** 2;
 
-// A byte is the square root of a weight: small weights stay visible.
+// A byte is the square root of a weight: small weights stay visible. One 32-bit number a shade, as pictures hold them.
+const tables = new Map();
 function shades() {
   const dark = document.documentElement.dataset.dark === "yes";
-  const of = dark ? interpolateViridis : interpolateBlues;
-  return Array.from({ length: 256 }, (_, byte) => {
-    const found = /rgb\((\d+), ?(\d+), ?(\d+)\)/.exec(of(byte / 255));
-    const hex = of(byte / 255);
-    return found ? found.slice(1).map(Number) : [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16));
-  });
+  if (!tables.has(dark)) {
+    const of = dark ? interpolateViridis : interpolateBlues;
+    tables.set(dark, Uint32Array.from({ length: 256 }, (_, byte) => {
+      const [r, g, b] = rgb(of(byte / 255));
+      return (255 << 24) | (b << 16) | (g << 8) | r;
+    }));
+  }
+  return tables.get(dark);
 }
 
 export function picture(bytes, offset, rows, columns) {
   const canvas = h("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
   const table = shades();
-  for (let at = 0; at < rows * columns; at++) {
-    const [r, g, b] = table[bytes[offset + at]];
-    image.data.set([r, g, b, 255], at * 4);
-  }
+  for (let at = 0; at < pixels.length; at++) pixels[at] = table[bytes[offset + at]];
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -1,0 +1,100 @@
+"""How long does a page take to make, how large is it, how soon is it seen, how soon does a head open? In Chromium.
+
+    python benchmarks/page.py MODEL [--text FILE] [--tokens 32 512]
+
+For each length a study with a sweep-like result, measures and maps of some texts is made and rendered; the times are
+medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+from playwright.sync_api import sync_playwright
+
+import headcount as hc
+from headcount.measures.maps import take_maps, unpack
+from headcount.models.load import load_model, load_tokenizer
+from headcount.reporting.document import write_report
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run")  # fmt: skip
+OPEN = """async () => {
+  const begin = performance.now();
+  document.querySelector('[data-head="7"]').dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  while (!document.querySelector("#head .map svg")) await new Promise((done) => setTimeout(done, 1));
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+  return performance.now() - begin;
+}"""
+
+
+def make_study(model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path) -> float:
+    """A study with measures and maps; gives the bytes that the maps' weights would take as JSON."""
+    plain = 0.0
+    chunk = max(4, tokens)
+    parts = [" ".join(words[place * chunk : (place + 1) * chunk]) for place in range(max(texts, 8))]
+    hc.measure(model, tokenizer, pd.DataFrame({"sentence": parts}), max_length=tokens, distance_examples=2, out=out)
+    for number in range(texts):
+        found = take_maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
+        few = unpack(found.maps_encoder.values[0, 0])
+        plain += len(json.dumps(few.round(4).tolist())) * found.maps_encoder[:, :, 0, 0].size
+    return plain
+
+
+def look(page: Path, loads: int) -> tuple[float, float]:
+    """Milliseconds to the first paint, and from a click on a head to its map."""
+    paints, opens = [], []
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
+        for _ in range(loads):
+            context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+            tab = context.new_page()
+            tab.goto(page.as_uri(), wait_until="load")
+            tab.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
+            paints.append(tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            opens.append(tab.evaluate(OPEN))
+            context.close()
+        browser.close()
+    return statistics.median(paints), statistics.median(opens)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default=hc.bundled("pretrained"))
+    parser.add_argument("--text", type=Path, help="a text file; without it the bundled sentences")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[32, 512])
+    parser.add_argument("--texts", type=int, nargs="+", default=[4, 1], help="maps for each length")
+    parser.add_argument("--loads", type=int, default=5)
+    options = parser.parse_args()
+    model, tokenizer = load_model(options.model), load_tokenizer(options.model)
+    if options.text:
+        words = options.text.read_text(encoding="utf-8").split()
+    else:
+        from headcount.data.tables import read_table
+        from headcount.zoo.bundled import bundled_pairs
+
+        words = " ".join(read_table(bundled_pairs())["sentence"]).split()
+    for tokens, texts in zip(options.tokens, options.texts, strict=True):
+        with tempfile.TemporaryDirectory() as place:
+            study, page = Path(place) / "study", Path(place) / "report.html"
+            plain = make_study(model, tokenizer, words, tokens, texts, study)
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                write_report([study], page)
+                times.append(time.perf_counter() - start)
+            paint, click = look(page, options.loads)
+            print(
+                f"{texts} maps of {tokens} tokens: made in {statistics.median(times):.2f} s, "
+                f"{page.stat().st_size / 1e6:.2f} MB (the weights alone as JSON: {plain / 1e6:.0f} MB), "
+                f"first paint {paint:.0f} ms, a head opens in {click:.0f} ms"
+            )
+
+
+if __name__ == "__main__":
+    main()
