@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check install install-dev chromium clean
+.PHONY: demo test check install install-dev chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
@@ -33,6 +33,10 @@ chromium:
 	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && \
 	  apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq chromium >/dev/null 2>&1; } || \
 	  echo "no chromium here: the tests of the page will be skipped"
+
+# The script of the page, after a change of its sources (needs node): built/page.js is part of the repository.
+page:
+	cd src/headcount/reporting/page && npm ci --ignore-scripts && npm run build
 
 clean:
 	rm -rf .venv demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache

@@ -63,11 +63,11 @@ export function histogram(study, metric) {
   const x = linear(wide(extent([...scores, metric.baseline]), 0.08)).nice();
   const bins = bin().domain(x.domain()).thresholds(x.ticks(24))(scores);
   const y = linear([0, max(bins, (one) => one.length)]).nice();
-  const { node, inside } = plot(620, 240, `Histogram of ${metric.unit} without one head`, x, y, [`${metric.unit} without the head`, "heads"]);
+  const { node, inside } = plot(540, 260, `Histogram of ${metric.unit} without one head`, x, y, [`${metric.unit} without the head`, "heads"]);
   for (const one of bins)
     if (one.length) inside.append(s("rect", { x: x(one.x0) + 0.5, width: Math.max(1, x(one.x1) - x(one.x0) - 1), y: y(one.length), height: y(0) - y(one.length), class: "bar-fill" }));
-  inside.append(s("line", { x1: x(metric.baseline), x2: x(metric.baseline), y1: EDGE.top, y2: 240 - EDGE.bottom, class: "baseline" }),
-    s("text", { x: x(metric.baseline) + (x(metric.baseline) > 400 ? -6 : 6), y: EDGE.top + 12, "text-anchor": x(metric.baseline) > 400 ? "end" : "start", class: "name" }, `baseline ${plain(metric.baseline, 4)}`));
+  inside.append(s("line", { x1: x(metric.baseline), x2: x(metric.baseline), y1: EDGE.top, y2: 260 - EDGE.bottom, class: "baseline" }),
+    s("text", { x: x(metric.baseline) + (x(metric.baseline) > 360 ? -6 : 6), y: EDGE.top + 12, "text-anchor": x(metric.baseline) > 360 ? "end" : "start", class: "name" }, `baseline ${plain(metric.baseline, 4)}`));
   return figure("Scores without one head", `How often each score occurs when one of ${scores.length} heads is left out (Michel et al. 2019, Figure 1).`, node,
     { rows: () => study.heads.map((head, place) => ({ head: head[3], score: metric.values[place] === null ? null : metric.values[place] + metric.baseline })) });
 }
@@ -75,7 +75,7 @@ export function histogram(study, metric) {
 export function layers(one) {
   const rows = one.rows;
   const x = scaleBand(rows.map((row) => row.layer), [0, 1]).padding(0.2);
-  const width = Math.max(380, Math.min(1100, 90 + rows.length * 34));
+  const width = Math.max(540, Math.min(1100, 90 + rows.length * 34));
   const y = linear(wide(extent(rows.flatMap((row) => [one.baseline + row.low, one.baseline + row.high, one.baseline])))).nice();
   const { node, inside } = plot(width, 260, `${one.metric} without each layer`, x, y, ["layer left out", one.metric]);
   inside.append(s("line", { x1: EDGE.left, x2: width - EDGE.right, y1: y(one.baseline), y2: y(one.baseline), class: "baseline" }));
@@ -98,7 +98,7 @@ export function curves(one) {
   const x = linear([0, one.heads]);
   const every = [...one.lines.flatMap((each) => [...each.score, ...(named.includes(each) ? [...each.low, ...each.high] : [])]), one.baseline, ...(one.published?.score ?? [])];
   const y = linear(wide(extent(every.filter((value) => value !== null)))).nice();
-  const { node, inside } = plot(760, 340, `${one.metric} against heads gone`, x, y, [`heads gone (of ${one.heads})`, one.metric]);
+  const { node, inside } = plot(540, 330, `${one.metric} against heads gone`, x, y, [`heads gone (of ${one.heads})`, one.metric]);
   const known = (points) => points.filter((point) => point[1] !== null && point[1] !== undefined);
   const path = line((point) => x(point[0]), (point) => y(point[1]));
   const entries = [];
@@ -127,7 +127,7 @@ export function curves(one) {
     });
     entries.push(h("li", {}, swatch(colour), `${each.order}${place === 0 ? ", with its 95 % interval" : ""}`));
   });
-  inside.append(s("line", { x1: EDGE.left, x2: 760 - EDGE.right, y1: y(one.baseline), y2: y(one.baseline), class: "baseline thin" }));
+  inside.append(s("line", { x1: EDGE.left, x2: 540 - EDGE.right, y1: y(one.baseline), y2: y(one.baseline), class: "baseline thin" }));
   const part = one.name.endsWith("-choosing") ? ": the half that chose" : one.name.endsWith("-confirming") ? ": the half that did not choose" : "";
   const rows = () => one.lines.flatMap((each) => one.removed.map((count, at) => ({ order: each.order, gone: count, score: each.score[at], low: each.low[at], high: each.high[at], p: each.p[at] })));
   return figure(`How many heads can go${part}`, `${one.metric} on ${one.examples} examples while heads go, those first that each order needs least (Michel et al. 2019, Figure 3).`, h("div", {}, node, h("ul", { class: "kinds" }, entries)), { rows });
@@ -165,7 +165,7 @@ export function embedding(study, metric, { open, hover, chosen }) {
   const x = linear(wide(extent(points, (point) => point.x)));
   const y = linear(wide(extent(points, (point) => point.y)));
   const scale = colours(metric);
-  const { node, inside } = plot(560, 420, "Heads as points", x, y, ["near points: heads with like maps", ""], { xTicks: 0, yTicks: 0 });
+  const { node, inside } = plot(540, 420, "Heads as points", x, y, ["near points: heads with like maps", ""], { xTicks: 0, yTicks: 0 });
   for (const point of points) {
     const value = metric.values[point.place];
     inside.append(s("circle", { cx: x(point.x), cy: y(point.y), r: 5, fill: value === null ? "none" : scale.of(value), class: `dot${point.place === chosen ? " chosen" : ""}`, "data-point": point.place,
@@ -195,7 +195,7 @@ export function kinds(metric) {
   const counts = metric.names.map((name, kind) => ({ name, count: metric.values.filter((value) => value === kind).length, kind }));
   const x = linear([0, max(counts, (one) => one.count)]).nice();
   const y = scaleBand(counts.map((one) => one.name), [0, 1]).padding(0.2);
-  const height = 60 + counts.length * 24, width = 620, left = 190;
+  const height = 60 + counts.length * 24, width = 520, left = 180;
   x.range([left, width - 40]);
   y.range([6, height - 46]);
   const scale = colours(metric);

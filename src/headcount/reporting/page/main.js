@@ -112,12 +112,11 @@ function draw() {
   body.replaceChildren(...[
     data.studies.length > 1 ? [...several(data, choose), select("Study", data.studies.map((each, number) => ({ value: String(number), title: each.name })), String(state.study), (value) => choose(Number(value)))] : null,
     findings(one),
-    metric ? [h("div", { id: "centre" }), h("div", { id: "list" })] : null,
+    metric ? h("div", { id: "centre" }) : null,
     h("div", { class: "pair" }, one.layers.map(layers), metric ? histogram(one, metric.effect ? metric : one.metrics.find((each) => each.effect)) : null),
-    [...one.curves].reverse().map(curves),
+    h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
     one.dynamics ? dynamics(one.dynamics) : null,
-    one.metrics.filter((each) => each.id === "roles").map(kinds),
-    one.embedding && metric ? h("div", { id: "alike" }) : null,
+    h("div", { class: "pair" }, one.metrics.filter((each) => each.id === "roles").map(kinds), one.embedding && metric ? h("div", { id: "alike" }) : null),
     one.maps.length ? walls(one) : null,
     one.costs.map(costs),
     gaps(one), made(one),
@@ -152,7 +151,7 @@ function centre() {
       input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
       input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
       metric.q ? h("label", { class: "choice check" }, h("input", { type: "checkbox", checked: state.only, onchange: (event) => { state.only = event.target.checked; refresh(); } }), h("span", {}, "only sure ones")) : null),
-    h("div", { class: "pair" }, box(metric.title, metric, size), beside ? box(beside.title, beside, size) : null, beside ? scatter(one, metric, beside, shared) : null),
+    h("div", { class: "pair" }, box(metric.title, metric, size), beside ? box(beside.title, beside, size) : null, beside ? scatter(one, metric, beside, shared) : null, h("div", { id: "list" })),
   ];
   document.getElementById("centre").replaceChildren(...content.filter(Boolean));
   list();
@@ -183,7 +182,7 @@ function walls(one) {
   const paint = async () => {
     const parts = [];
     for (const number of [chosen.first, chosen.second].filter((value) => value !== ""))
-      parts.push(h("div", {}, chosen.second === "" ? null : h("p", { class: "caption" }, mapTitle(one, one.maps[number])), await wall(one, one.maps[number], open)));
+      parts.push(h("div", {}, chosen.second === "" ? null : h("p", { class: "caption" }, mapTitle(one, one.maps[number])), await wall(one, one.maps[number], open, chosen.second === "" ? 900 : 540)));
     place.replaceChildren(...parts);
   };
   // Drawn when it comes into sight: it unpacks every layer.

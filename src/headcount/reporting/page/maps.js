@@ -115,12 +115,12 @@ export async function lines(stack, layerNumber, head) {
 }
 
 // All heads' maps of one text, small, in the grid's order.
-export async function wall(study, maps, open, chosen) {
+export async function wall(study, maps, open, room) {
   const parts = [];
   for (const stack of maps.stacks) {
     const [layers, heads, rows, columns] = stack.shape;
     const found = study.stacks.find((one) => one.stack === stack.stack);
-    const tile = Math.max(18, Math.min(72, Math.floor(900 / heads) - 4));
+    const tile = Math.max(18, Math.min(72, Math.floor(room / heads) - 4));
     const left = 34, top = maps.stacks.length > 1 ? 40 : 20;
     const width = left + heads * (tile + 4), height = top + layers * (tile + 4);
     const canvas = h("canvas", { width: width * 2, height: height * 2, class: "wall", role: "img", "aria-label": `The attention maps of all heads, ${stack.stack}` });

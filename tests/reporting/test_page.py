@@ -1,0 +1,1141 @@
+"""The page in a real browser, without a network: does every part show the study's own numbers and do what it says?"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import spearmanr
+
+import headcount as hc
+from headcount.reporting.document import write_report
+from tests.reporting import studies
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--no-first-run"]  # fmt: skip
+EFFECT = "Change of accuracy without the head"
+SEP = "Attention to [SEP]"
+HEADS = [f"L{layer}H{head}" for layer in range(3) for head in range(4)]
+LEFT = ["L0H0", "L0H2", "L0H3", "L2H1", "L2H2"]
+"""What `pruned_study` still has."""
+BY_STACK = {stack: [f"{stack}.L{layer}H{head}" for layer in range(layers) for head in range(heads)]
+            for stack, layers, heads in (("encoder", 3, 4), ("decoder", 2, 2), ("cross", 2, 2))}  # fmt: skip
+WATCH = (
+    """addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective));"""
+)
+
+
+class Shelf:
+    """Studies and pages, each made when it is first asked for."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def study(self, name: str) -> Path:
+        path = self.place / ("<img src=x onerror=alert(8)>" if name == "hostile" else name)
+        if not path.exists():
+            kind, _, what = name.partition("-")
+            if kind == "partial":
+                studies.partial_study(path, what)
+            elif kind == "dynamics":
+                studies.dynamics_study(path, self.place / "work")
+            else:
+                getattr(studies, f"{kind}_study")(path)
+        return path
+
+    def page(self, *names: str) -> Path:
+        path = self.place / f"{'+'.join(names)}.html"
+        return path if path.exists() else write_report([self.study(name) for name in names], path)
+
+    def result(self, name: str, group: str) -> xr.Dataset:
+        return hc.open_study(self.study(name))[group].to_dataset().load()
+
+    def own(self, name: str, group: str, variable: str) -> dict[str, float]:
+        """The study's own numbers by head."""
+        array = self.result(name, group)[variable]
+        several = array.sizes["stack"] > 1
+        return {
+            f"{stack + '.' if several else ''}L{layer}H{head}": float(array[place, layer, head])
+            for place, stack in enumerate(map(str, array["stack"].values))
+            for layer in range(array.sizes["layer"])
+            for head in range(array.sizes["head"])
+            if np.isfinite(array[place, layer, head])
+        }
+
+
+Visit = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return Shelf(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser: Any, shelf: Shelf) -> Iterator[Visit]:
+    """Open the page of some studies. At the end of every test: it asked for nothing, ran nothing, complained of nothing."""
+    problems: list[str] = []
+    contexts = []
+
+    def opened(*names: str, link: str = "", width: int = 1280, **options: Any) -> Any:
+        context = browser.new_context(offline=True, viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(8000)
+        at = shelf.page(*names).as_uri()
+
+        def asked(request: Any) -> None:
+            if request.url.split("#")[0] != at and not request.url.startswith(("data:", "blob:")):
+                problems.append(f"request: {request.url}")
+
+        def said(dialog: Any) -> None:
+            problems.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("request", asked)
+        page.on("dialog", said)
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("console", lambda said: problems.append(f"{said.type}: {said.text}"))
+        page.add_init_script(WATCH)
+        page.goto(at + link)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def grid(page: Any, number: int = 0) -> Any:
+    return page.locator("#centre svg[role=grid]").nth(number)
+
+
+def cell(page: Any, head: str, number: int = 0) -> Any:
+    return grid(page, number).get_by_role("gridcell", name=re.compile(rf"^{re.escape(head)}:"))
+
+
+def panel(page: Any) -> Any:
+    return page.locator("#head")
+
+
+def focused(page: Any) -> str:
+    """The head whose cell has the focus."""
+    return str(page.evaluate("document.activeElement.getAttribute('aria-label') ?? ''")).split(":")[0]
+
+
+def figures_in(text: str) -> list[float]:
+    """The numbers of a text that people read."""
+    return [float(one) for one in re.findall(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text.replace("−", "-"))]
+
+
+def close_to(value: float) -> Any:
+    return pytest.approx(value, abs=6e-4, rel=6e-3)
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    page.locator("#centre").get_by_label(label).select_option(label=option)
+
+
+def bright(page: Any) -> list[str]:
+    """The heads that the filter keeps, in the grid."""
+    names = grid(page).locator(".cell:not(.dimmed)").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    return [name.split(":")[0] for name in names]
+
+
+def listed(page: Any) -> list[str]:
+    return list(page.locator("#list tbody th").all_inner_texts())
+
+
+def saved(page: Any, button: Any) -> tuple[str, bytes]:
+    with page.expect_download() as waiting:
+        button.click()
+    return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
+
+
+# Loading
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("classifier",), ("pruned",), ("grouped",), ("generation",), ("dynamics",), ("hostile",), ("empty",),
+     ("partial-maps",), ("partial-layer",), ("partial-measures",), ("classifier", "other", "pruned"),
+     ("empty", "classifier"), ("translation",)],
+    ids="+".join,
+)  # fmt: skip
+def test_loads_without_a_request_and_without_a_complaint(visit: Visit, names: tuple[str, ...]) -> None:
+    """The fixture asserts the silence; here everything is brought into sight, so that everything is drawn."""
+    page = visit(*names)
+    assert page.locator("h1").inner_text().startswith("Every head of ")
+    for node in page.locator("section").all():
+        node.scroll_into_view_if_needed()
+    if page.locator("canvas").count() or any(name in ("classifier", "partial-maps") for name in names[:1]):
+        page.locator("canvas.wall").first.wait_for()
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+    assert page.evaluate("document.querySelectorAll('link, iframe, object, embed, script[src], img[src]').length") == 0
+
+
+def test_nothing_can_be_loaded_even_if_the_page_is_told_to(visit: Visit) -> None:
+    """The policy, not only good manners: a script that came in could neither be loaded nor ask anyone."""
+    page = visit("classifier")
+    blocked = page.evaluate(
+        """async () => {
+          const told = [];
+          removeEventListener('securitypolicyviolation', () => null);
+          const heard = new Promise((done) => document.addEventListener('securitypolicyviolation', (event) => {
+            event.stopImmediatePropagation(); told.push(event.violatedDirective); if (told.length === 3) done(); }, true));
+          addEventListener('error', (event) => event.preventDefault());
+          fetch('https://example.org/').catch(() => null);
+          document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
+          document.body.append(Object.assign(new Image(), { src: 'https://example.org/x.png' }));
+          await heard;
+          return [told.sort(), window.ran ?? null];
+        }"""
+    )
+    assert blocked == [["connect-src", "img-src", "script-src-elem"], None]
+    page.context.clear_cookies()
+
+
+def test_without_scripts_it_says_so(visit: Visit) -> None:
+    assert "please allow it" in visit("partial-maps", java_script_enabled=False).locator("body").inner_text()
+
+
+# The grid
+
+
+def test_one_named_cell_for_each_head_with_the_studys_number(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    delta, low, q = (shelf.own("classifier", "sweep/head-uniform", name) for name in ("delta", "low", "q"))
+    assert list(delta) == HEADS
+    assert grid(page).get_by_role("gridcell").count() == len(HEADS)
+    assert grid(page).get_by_role("row").count() == 3
+    for head in HEADS:
+        name = cell(page, head).get_attribute("aria-label")
+        assert name.startswith(f"{head}: {EFFECT} ")
+        assert figures_in(name.removeprefix(f"{head}: {EFFECT}"))[:2] == [close_to(delta[head]), close_to(low[head])]
+        assert name.endswith(", sure") == (q[head] < 0.05)
+    assert page.get_by_role("grid", name=f"Heads coloured by: {EFFECT}").count() == 1
+
+
+def test_colours_go_with_the_numbers(visit: Visit, shelf: Shelf) -> None:
+    """Orange below 0 and darker the farther; no two heads of different value have the same colour."""
+    page = visit("classifier")
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    colours = {}
+    for head in HEADS:
+        fill = cell(page, head).locator("rect").first.get_attribute("fill")
+        colours[head] = tuple(map(int, re.findall(r"\d+", fill)))
+    order = sorted(HEADS, key=lambda head: delta[head])
+    assert [sum(colours[head]) for head in order] == sorted(sum(colours[head]) for head in order)
+    for head in HEADS:
+        if delta[head] < 0:
+            assert colours[head][0] > colours[head][2]  # more red than blue
+    assert len({colours[head] for head in HEADS}) == len({round(value, 6) for value in delta.values()})
+
+
+def test_hover_shows_a_tip_inside_the_window_and_marks_the_head_everywhere(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    tip = page.locator(".tip")
+    assert tip.is_hidden()
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    for head in ("L0H0", "L2H3"):
+        cell(page, head).hover()
+        told = tip.inner_text()
+        assert told.startswith(head)
+        assert figures_in(told.split(f"{EFFECT}:")[1])[0] == close_to(delta[head])
+        box = tip.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 1280
+        assert box["y"] + box["height"] <= 900
+        place = HEADS.index(head)
+        assert page.locator(f"[data-head='{place}'].hovered").count() == 2  # both grids
+        assert page.locator(f"#centre [data-point='{place}'].hovered").count() == 1
+    page.mouse.move(5, 5)
+    assert tip.is_hidden()
+    assert page.locator(".hovered").count() == 0
+
+
+# The panel of a head
+
+
+def test_click_opens_the_head_with_its_numbers_and_ranks(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    delta, high, q = (shelf.own("classifier", "sweep/head-uniform", name) for name in ("delta", "high", "q"))
+    separator = shelf.own("classifier", "measures/special", "sep")
+    for head in ("L1H2", "L0H3"):
+        cell(page, head).click()
+        assert panel(page).is_visible()
+        assert panel(page).locator("h2").inner_text() == head
+        assert page.evaluate("location.hash") == f"#{head}"
+        said = panel(page).locator("header .caption").inner_text()
+        assert figures_in(said.split("changes by")[1])[0] == close_to(delta[head])
+        assert ("not sure" in said) == (q[head] >= 0.05)
+        rows = {row.locator("td").nth(0).inner_text(): row.locator("td").all_inner_texts()[1:]
+                for row in panel(page).locator("table tbody tr").all()}  # fmt: skip
+        effect = next(values for title, values in rows.items() if title.startswith(EFFECT))
+        shown = figures_in(effect[0])
+        assert [shown[0], shown[2]] == [close_to(delta[head]), close_to(high[head])]
+        assert effect[1] == f"{1 + sum(value > delta[head] + 1e-9 for value in delta.values())} of 12"
+        attention = next(values for title, values in rows.items() if title.startswith(SEP))
+        assert figures_in(attention[0])[0] == close_to(separator[head])
+        assert attention[1] == f"{1 + sum(value > separator[head] for value in separator.values())} of 12"
+        panel(page).get_by_label("Close", exact=True).click()
+
+
+def test_what_flips_without_the_head_is_what_the_logits_say(visit: Visit, shelf: Shelf) -> None:
+    sweep = shelf.result("classifier", "sweep/head-uniform")
+    whole, without = sweep["baseline_logits"].values.argmax(-1), sweep["logits"].values[0].argmax(-1)
+    head = max(HEADS, key=lambda one: (without[int(one[1]), int(one[3])] != whole).sum())
+    changed = np.flatnonzero(without[int(head[1]), int(head[3])] != whole)
+    assert len(changed) > 3
+    page = visit("classifier", link=f"#{head}")
+    section = panel(page).locator("section", has=page.get_by_role("heading", name="What changes without it"))
+    assert f"{len(changed)} of 60 examples" in section.inner_text()
+    items = section.locator("li")
+    assert items.count() == len(changed)
+    names = studies.NAMES
+    for place, example in enumerate(changed):
+        text, label = str(sweep["text"].values[example]), int(sweep["label"].values[example])
+        verdict = items.nth(place).locator(".verdict").inner_text()
+        assert items.nth(place).locator(".text").inner_text() == text
+        now = 1 - whole[example]
+        assert verdict.startswith(f"{names[whole[example]]} → {names[now]} (label: {names[label]})")
+        assert verdict.endswith("now right" if now == label else "now wrong")
+
+
+READ_MAP = """async (svg, [rows, columns]) => {
+  const image = svg.querySelector('image'), told = document.querySelector('#head .told');
+  const [x, y, width, height] = ['x', 'y', 'width', 'height'].map((name) => Number(image.getAttribute(name)));
+  const texts = [];
+  for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) {
+    const place = new DOMPoint(x + ((column + 0.5) * width) / columns, y + ((row + 0.5) * height) / rows).matrixTransform(svg.getScreenCTM());
+    svg.dispatchEvent(new MouseEvent('mousemove', { clientX: place.x, clientY: place.y, bubbles: true }));
+    texts.push(told.textContent);
+  }
+  const picture = new Image();
+  picture.src = image.getAttribute('href');
+  await picture.decode();
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [picture.width, picture.height];
+  canvas.getContext('2d').drawImage(picture, 0, 0);
+  const { data } = canvas.getContext('2d').getImageData(0, 0, picture.width, picture.height);
+  return { texts, size: [picture.height, picture.width], pixels: [...data] };
+}"""
+
+
+def assert_map(page: Any, stored: np.ndarray, queries: list[str], keys: list[str]) -> None:
+    """Every weight that the open head's map tells, and every pixel, is that of the stored bytes [query, key]."""
+    drawn = panel(page).locator("svg[aria-label^='Attention map']")
+    drawn.wait_for()
+    found = drawn.evaluate(READ_MAP, list(stored.shape))
+    assert found["size"] == list(stored.shape)
+    expected = [(query, key, (int(byte) / 255) ** 2) for query, row in zip(queries, stored, strict=True)
+                for key, byte in zip(keys, row, strict=True)]  # fmt: skip
+    for told, (query, key, weight) in zip(found["texts"], expected, strict=True):
+        assert told.startswith(f"{query} → {key}: ")
+        assert figures_in(told.removeprefix(f"{query} → {key}: ")) == [pytest.approx(weight, abs=5.01e-4)]
+    pixels = np.array(found["pixels"], dtype=int).reshape(-1, 4)
+    light: dict[int, int] = {}
+    for byte, pixel in zip(stored.ravel().tolist(), pixels[:, :3].sum(1).tolist(), strict=True):
+        assert light.setdefault(byte, pixel) == pixel
+    assert [light[byte] for byte in sorted(light)] == sorted(light.values(), reverse=True)
+
+
+@pytest.mark.parametrize("head", ["L0H0", "L2H3"])
+def test_the_map_is_the_studys_byte_for_byte(visit: Visit, shelf: Shelf, head: str) -> None:
+    page = visit("classifier", link=f"#{head}")
+    panel(page).get_by_label("Text").select_option(label=f"tuned: {studies.TEXT} | {studies.PAIR}")
+    panel(page).locator("svg[aria-label^='Attention map'] text", has_text="[SEP]").nth(2).wait_for()
+    found = [one.to_dataset() for one in hc.open_study(shelf.study("classifier"))["maps"].children.values()]
+    maps = next(one for one in found if one.attrs["pair"] and one.attrs["model"].endswith("tuned"))
+    tokens = maps["tokens"].values.tolist()
+    stored = maps["maps_encoder"].values[int(head[1]), int(head[3])]
+    assert stored.max() > 100
+    assert_map(page, stored, tokens, tokens)
+    beams = panel(page).locator("svg[aria-label^='Attention as lines']")
+    strong = (stored / 255.0) ** 2 >= 0.02
+    assert beams.locator(".beam").count() == strong.sum()
+    beams.locator("text").nth(2).hover()
+    assert beams.locator(".beam").count() == strong[2].sum()
+    page.mouse.move(5, 5)
+    assert beams.locator(".beam").count() == strong.sum()
+
+
+def test_another_text_of_the_maps(visit: Visit) -> None:
+    page = visit("classifier", link="#L1H1")
+    panel(page).get_by_label("Text").select_option(label="tuned: We slept.")
+    drawn = panel(page).locator("svg[aria-label^='Attention map']")
+    playwright.expect(drawn.locator("text")).to_have_text(["[CLS]", "we", "slept", ".", "[SEP]"] * 2)
+
+
+def test_relations_offsets_and_their_numbers(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", link="#L2H1")
+    links = shelf.result("classifier", "measures/links@words").isel(stack=0, layer=2, head=1)
+    drawn = panel(page).get_by_role("img", name="Relations between words")
+    for link in map(str, links["link"].values):
+        one = links.sel(link=link)
+        if np.isfinite(one["attention"]):
+            assert drawn.get_by_text(link, exact=True).count() == 1
+            shown = f"{float(one['attention']):.2f} ({float(one['control']):.2f})"
+            assert any(text.startswith(shown) for text in drawn.locator(".tick").all_inner_texts()), shown
+    offsets = shelf.result("classifier", "measures/position").isel(stack=0, layer=2, head=1)["attention"]
+    bars = panel(page).get_by_role("img", name="Attention by offset").locator("rect")
+    heights = [float(one.get_attribute("height")) for one in bars.all()]
+    assert len(heights) == offsets.size
+    np.testing.assert_allclose(np.array(heights) / max(heights), offsets / offsets.max(), atol=1e-3)
+
+
+def test_the_heads_before_and_after_go_round(visit: Visit) -> None:
+    page = visit("classifier", link="#L0H1")
+    title = panel(page).locator("h2")
+    panel(page).get_by_label("Previous head").click()
+    panel(page).get_by_label("Previous head").click()
+    playwright.expect(title).to_have_text("L2H3")
+    panel(page).get_by_label("Next head").click()
+    playwright.expect(title).to_have_text("L0H0")
+
+
+# Keys and links
+
+
+def press(page: Any, keys: str) -> list[str]:
+    """Where each key leads."""
+    found = []
+    for key in keys.split():
+        page.keyboard.press(
+            {"Left": "ArrowLeft", "Right": "ArrowRight", "Up": "ArrowUp", "Down": "ArrowDown"}.get(key, key)
+        )
+        found.append(focused(page))
+    return found
+
+
+def test_arrows_walk_enter_opens_escape_closes(visit: Visit) -> None:
+    page = visit("classifier")
+    assert grid(page).locator("[tabindex='0']").count() == 1  # one stop of the tabulator for the whole grid
+    cell(page, "L0H0").focus()
+    assert page.locator(".tip").inner_text().startswith("L0H0")
+    assert press(page, "Left Up Right Down Left Up") == ["L0H0", "L0H0", "L0H1", "L1H1", "L1H0", "L0H0"]
+    assert press(page, "End Right Down Home") == ["L2H3", "L2H3", "L2H3", "L0H0"]
+    assert press(page, "Right Right Right Right") == ["L0H1", "L0H2", "L0H3", "L1H0"]
+    assert grid(page).locator("[tabindex='0']").count() == 1
+    for key in ("Enter", " "):
+        page.keyboard.press(key)
+        playwright.expect(panel(page)).to_be_visible()
+        assert page.evaluate("document.activeElement.id") == "head-title"
+        assert panel(page).locator("h2").inner_text() == "L1H0"
+        page.keyboard.press("Escape")
+        playwright.expect(panel(page)).to_be_hidden()
+        assert focused(page) == "L1H0"
+        assert page.evaluate("location.hash") == ""
+
+
+def test_the_grid_is_reached_with_the_tabulator_alone(visit: Visit) -> None:
+    page = visit("classifier")
+    page.get_by_label("Picture (SVG) of " + EFFECT).focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert focused(page) == "L0H0"
+
+
+def test_arrows_step_over_heads_that_are_gone(visit: Visit) -> None:
+    page = visit("pruned")
+    cell(page, "L0H0").focus()
+    assert press(page, "Right Right Right Right") == ["L0H2", "L0H3", "L2H1", "L2H2"]
+    cell(page, "L0H0").focus()
+    assert press(page, "Down") == ["L2H1"]
+    cell(page, "L0H3").focus()
+    assert press(page, "Down Up") == ["L2H2", "L0H2"]
+
+
+@pytest.mark.parametrize("link", ["#L1H0", "#L2H3"])
+def test_a_link_opens_the_head(visit: Visit, link: str) -> None:
+    page = visit("classifier", link=link)
+    assert panel(page).locator("h2").inner_text() == link[1:]
+    assert cell(page, link[1:]).get_attribute("class") == "cell chosen"
+    page.keyboard.press("Escape")
+    assert panel(page).is_hidden()
+    assert page.locator(".chosen").count() == 0
+    assert focused(page) == link[1:]
+
+
+def test_back_and_forward(visit: Visit) -> None:
+    page = visit("classifier")
+    title = panel(page).locator("h2")
+    cell(page, "L1H0").click()
+    page.evaluate("location.hash = '#L2H1'")
+    playwright.expect(title).to_have_text("L2H1")
+    page.go_back()
+    playwright.expect(title).to_have_text("L1H0")
+    page.go_back()
+    playwright.expect(panel(page)).to_be_hidden()
+    page.go_forward()
+    playwright.expect(panel(page)).to_be_visible()
+    playwright.expect(title).to_have_text("L1H0")
+
+
+@pytest.mark.parametrize(
+    "link", ["#nothing", "#L9H9", "#L0", "#study-2/L0H1", "#study-0/L0H1", "#__proto__", "#%3Cimg%3E"]
+)
+def test_a_link_to_no_head_is_harmless(visit: Visit, link: str) -> None:
+    page = visit("classifier", link=link)
+    assert panel(page).is_hidden()
+    assert grid(page).get_by_role("gridcell").count() == 12
+    page.evaluate("location.hash = '#L1H0'")
+    playwright.expect(panel(page)).to_be_visible()
+    page.evaluate(f"location.hash = {link!r}")
+    playwright.expect(panel(page)).to_be_hidden()
+
+
+@pytest.mark.parametrize("link", ["#%", "#100%25%E0%A4"])
+def test_a_link_that_is_no_text_is_harmless(visit: Visit, link: str) -> None:
+    page = visit("classifier", link=link)
+    assert panel(page).is_hidden()
+    page.evaluate("location.hash = '#L1H0'")
+    playwright.expect(panel(page)).to_be_visible()
+    page.keyboard.press("Escape")
+    playwright.expect(panel(page)).to_be_hidden()
+
+
+# Choosing, filtering, sorting
+
+
+def test_another_metric_redraws_the_grid(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    own = shelf.own("classifier", "measures/special", "sep")
+    before = cell(page, "L1H1").locator("rect").first.get_attribute("fill")
+    choose(page, "Colour by", SEP)
+    assert grid(page).get_attribute("aria-label") == f"Heads coloured by: {SEP}"
+    for head in HEADS:
+        said = cell(page, head).get_attribute("aria-label").removeprefix(f"{head}: {SEP}")
+        assert figures_in(said)[0] == close_to(own[head])
+    assert cell(page, "L1H1").locator("rect").first.get_attribute("fill") != before
+    legend = page.locator("#centre .legend").first.inner_text()
+    assert "share of attention" in legend
+    assert figures_in(legend.split("share")[0])[1] == close_to(max(own.values()))
+    assert page.get_by_label("only sure ones").count() == 0  # nothing was tested
+    assert page.locator("#list thead th").nth(1).inner_text().startswith(SEP)
+
+
+def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    choose(page, "Beside it", "nothing")
+    assert page.locator("#centre svg[role=grid]").count() == 1
+    assert page.locator("#centre .dot").count() == 0
+    choose(page, "Beside it", SEP)
+    assert page.locator("#centre svg[role=grid]").count() == 2
+    dots = page.locator("#centre .dot")
+    assert dots.count() == 12
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    separator = shelf.own("classifier", "measures/special", "sep")
+    across = [float(one.get_attribute("cx")) for one in dots.all()]
+    up = [float(one.get_attribute("cy")) for one in dots.all()]
+    assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
+    assert np.corrcoef(up, list(separator.values()))[0, 1] == pytest.approx(-1, abs=1e-5)
+    expected = spearmanr([round(one, 6) for one in delta.values()], list(separator.values()))[0]
+    caption = page.locator("#centre section", has_text="One against the other").last.locator(".caption").inner_text()
+    assert figures_in(caption)[0] == pytest.approx(expected, abs=0.011)
+    dot = page.locator("#centre [data-point='6']")
+    dot.dispatch_event("mouseenter")
+    assert page.locator(".tip").inner_text().startswith("L1H2")
+    assert "hovered" in cell(page, "L1H2").get_attribute("class")
+    dot.dispatch_event("click")
+    playwright.expect(panel(page).locator("h2")).to_have_text("L1H2")
+    assert "chosen" in dot.get_attribute("class")
+    assert "chosen" in cell(page, "L1H2").get_attribute("class")
+
+
+def test_a_kind_has_names_and_no_scatter(visit: Visit) -> None:
+    page = visit("classifier")
+    choose(page, "Beside it", "What it mostly does")
+    assert page.locator("#centre .dot").count() == 0
+    shown = page.locator("#centre .legend").nth(1).inner_text()
+    counts = [int(one) for one in re.findall(r"\((\d+)\)", shown)]
+    assert sum(counts) == 12
+
+
+def test_filter_by_name(visit: Visit) -> None:
+    page = visit("classifier")
+    page.get_by_label("Find a head").fill("l1")
+    assert bright(page) == listed(page) == ["L1H0", "L1H1", "L1H2", "L1H3"]
+    assert page.locator("#centre .dot:not(.dimmed)").count() == 4
+    assert "4 of 12 heads" in page.locator("#list .caption").inner_text()
+    assert float(cell(page, "L0H0").evaluate("(one) => getComputedStyle(one).opacity")) < 0.5
+    page.get_by_label("Find a head").fill("no such head")
+    assert bright(page) == listed(page) == []
+    page.get_by_label("Find a head").fill("")
+    assert bright(page) == listed(page) == HEADS
+
+
+def test_filter_by_value_holds_when_the_metric_changes(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    border = sorted(delta.values())[6] - 1e-4
+    page.get_by_label("At least").fill(f"{border:.5f}")
+    assert bright(page) == listed(page) == [head for head in HEADS if delta[head] >= border]
+    page.get_by_label("At least").fill("0.1")
+    assert bright(page) == []
+    separator = shelf.own("classifier", "measures/special", "sep")
+    choose(page, "Colour by", SEP)
+    assert bright(page) == listed(page) == [head for head in HEADS if separator[head] >= 0.1]
+    assert 0 < len(listed(page)) < 12
+
+
+def test_only_sure_ones(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    q = shelf.own("classifier", "sweep/head-uniform", "q")
+    sure = [head for head in HEADS if q[head] < 0.05]
+    assert 0 < len(sure) < 12
+    assert grid(page).locator("circle").count() == len(sure)
+    page.get_by_label("only sure ones").check()
+    assert bright(page) == listed(page) == sure
+    page.get_by_label("only sure ones").uncheck()
+    assert bright(page) == listed(page) == HEADS
+
+
+def test_only_sure_ones_ends_where_nothing_was_tested(visit: Visit) -> None:
+    """The box is gone with the metric: its filter must not stay behind."""
+    page = visit("classifier")
+    page.get_by_label("only sure ones").check()
+    choose(page, "Colour by", SEP)
+    assert page.get_by_label("only sure ones").count() == 0
+    assert bright(page) == listed(page) == HEADS
+
+
+def test_sorting_the_table(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    column = page.locator("#list thead th").nth(1)
+    assert listed(page) == HEADS
+    column.get_by_role("button").click()
+    values = [delta[head] for head in listed(page)]
+    assert sorted(listed(page)) == HEADS
+    assert column.get_attribute("aria-sort") == "descending"
+    assert values == sorted(values, reverse=True)
+    column.get_by_role("button").click()
+    assert column.get_attribute("aria-sort") == "ascending"
+    assert [delta[head] for head in listed(page)] == sorted(values)
+    first = page.locator("#list tbody tr").first
+    assert figures_in(first.locator("td").first.inner_text())[0] == close_to(min(values))
+    page.locator("#list thead th").nth(0).get_by_role("button").click()
+    assert listed(page) == HEADS
+    first.locator("th button").click()
+    playwright.expect(panel(page).locator("h2")).to_have_text("L0H0")
+
+
+def test_every_choice_has_its_own_name(visit: Visit) -> None:
+    """Two metrics of one name could not be told apart, and the table's CSV would hold one of them alone."""
+    page = visit("classifier")
+    titles = page.locator("#centre").get_by_label("Colour by").locator("option").all_inner_texts()
+    assert sorted({title for title in titles if titles.count(title) > 1}) == []
+
+
+# Downloads
+
+
+def assert_drawing(content: bytes) -> ElementTree.Element:
+    """A drawing that stands alone: well formed, in plain colours, without a word about another place."""
+    text = content.decode("utf-8")
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    for part in ("var(", "url(", "@import", "currentcolor"):
+        assert part not in text.lower()
+    for node in root.iter():
+        for name, value in node.attrib.items():
+            if name.endswith("href"):
+                assert value.startswith("data:image/png;base64,")
+            assert "http" not in value
+    assert [root.get("width"), root.get("height")] == root.get("viewBox").split()[2:]
+    return root
+
+
+def test_every_figure_as_svg_and_png(visit: Visit) -> None:
+    page = visit("classifier", link="#L1H1")
+    panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
+    pictures = page.locator("#head").get_by_label(re.compile(r"Picture \(SVG\)")).all()
+    drawings = [saved(page, button) for button in pictures]
+    assert len(drawings) >= 4  # map, lines, relations, offsets
+    page.keyboard.press("Escape")
+    for button in page.locator("#body").get_by_label(re.compile(r"Picture \(SVG\)")).all():
+        name, content = saved(page, button)
+        drawings.append((name, content))
+        _, picture = saved(page, button.locator("xpath=following-sibling::button").first)
+        root = assert_drawing(content)
+        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", picture[16:24])
+        assert (width, height) == (int(2 * float(root.get("width"))), int(2 * float(root.get("height"))))
+        assert len(picture) > 1000
+    assert len(drawings) >= 14
+    for name, content in drawings:
+        assert re.fullmatch(r"[a-z0-9-]+\.svg", name)
+        assert_drawing(content)
+    heads = assert_drawing(next(content for name, content in drawings if name.startswith("change-of-accuracy")))
+    assert "".join(heads.itertext()).startswith("H0H1H2H3L0")
+
+
+def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
+    """A map of few tokens is a small picture, drawn large: it must stay sharp in the copy too."""
+    page = visit("classifier", link="#L1H1")
+    panel(page).locator("svg[aria-label^='Attention map']").wait_for()
+    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    root = assert_drawing(content)
+    (image,) = root.iter("{http://www.w3.org/2000/svg}image")
+    assert "pixelated" in (image.get("image-rendering") or image.get("style") or "")
+
+
+def test_the_wall_as_png(visit: Visit) -> None:
+    page = visit("classifier")
+    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
+    page.locator("canvas.wall").first.wait_for()
+    name, content = saved(page, page.get_by_label("Picture (PNG) of all maps"))
+    assert name == "all-maps.png"
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    name, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
+    assert name == "heads-as-a-table.csv"
+    table = pd.read_csv(io.BytesIO(content)).set_index("head")
+    assert table.index.tolist() == HEADS
+    for variable, column in (("delta", EFFECT), ("low", f"{EFFECT}: low"), ("q", f"{EFFECT}: q")):
+        own = shelf.own("classifier", "sweep/head-uniform", variable)
+        np.testing.assert_allclose(table[column], list(own.values()), rtol=1e-3, err_msg=column)
+    for variable, column in (("sep", SEP), ("sep_low", f"{SEP}: low")):
+        own = shelf.own("classifier", "measures/special", variable)
+        np.testing.assert_allclose(table[column], list(own.values()), rtol=1e-3, err_msg=column)
+    page.get_by_label("Find a head").fill("L2")
+    _, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
+    assert pd.read_csv(io.BytesIO(content))["head"].tolist() == HEADS[8:]
+
+
+def test_curves_and_layers_as_csv(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier")
+    _, content = saved(page, page.get_by_label("Table (CSV) of Without a whole layer"))
+    table = pd.read_csv(io.BytesIO(content)).set_index("layer")
+    own = shelf.result("classifier", "sweep/layer-uniform")
+    np.testing.assert_allclose(table["delta"], own["delta"].values[0], rtol=1e-3, atol=1e-9)
+    _, content = saved(page, page.get_by_label("Table (CSV) of How many heads can go: the half that did not choose"))
+    table = pd.read_csv(io.BytesIO(content)).set_index(["order", "gone"])
+    curve = shelf.result("classifier", "pruning/curve@prune-confirming")
+    for order in map(str, curve["order"].values):
+        np.testing.assert_allclose(table.loc[order, "score"], curve["score"].sel(order=order), rtol=1e-3, atol=1e-9)
+
+
+# Light and dark
+
+
+def paper(page: Any) -> int:
+    return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
+
+
+def test_dark_by_the_button(visit: Visit) -> None:
+    page = visit("classifier", color_scheme="light")
+    assert paper(page) > 700
+    choose(page, "Colour by", SEP)
+    page.get_by_label("Use dark colours").click()
+    assert paper(page) < 150
+    assert grid(page).get_attribute("aria-label").endswith(SEP)  # nothing that was chosen is lost
+    assert sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color"))[:3])) > 600
+    _, content = saved(page, page.get_by_label(f"Picture (SVG) of {SEP}"))
+    assert assert_drawing(content)[0].get("fill") == "rgb(20, 24, 29)"
+    page.get_by_label("Use light colours").click()
+    assert paper(page) > 700
+
+
+def test_dark_as_the_system_has_it(visit: Visit) -> None:
+    page = visit("classifier", color_scheme="dark")
+    assert paper(page) < 150
+    page.emulate_media(color_scheme="light")
+    playwright.expect(page.get_by_label("Use dark colours")).to_be_visible()
+    assert paper(page) > 700
+
+
+def test_an_open_head_follows_the_light(visit: Visit) -> None:
+    page = visit("classifier", link="#L1H1", color_scheme="light")
+    image = panel(page).locator("svg[aria-label^='Attention map'] image")
+    image.wait_for()
+    before = image.get_attribute("href")
+    page.emulate_media(color_scheme="dark")
+    playwright.expect(image).not_to_have_attribute("href", before, timeout=1500)
+
+
+# Room
+
+
+OVERFLOW = """() => { const panel = document.getElementById('head');
+  return [document.documentElement.scrollWidth - innerWidth, panel.hidden ? 0 : panel.scrollWidth - panel.clientWidth]; }"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("names", "link"),
+    [(("classifier",), "#L1H1"), (("hostile",), "#L0H1"), (("pruned",), "#L0H2"), (("dynamics",), "#L0H1"),
+     (("generation",), "#L0H1"), (("empty",), ""), (("partial-maps",), "#L1H1"),
+     (("classifier", "other", "pruned"), "#study-2/L1H1"), (("translation",), "#cross.L0H1")],
+    ids=lambda one: one if isinstance(one, str) else "+".join(one),
+)  # fmt: skip
+def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link: str, width: int) -> None:
+    page = visit(*names, width=width)
+    for node in page.locator("section").all():
+        node.scroll_into_view_if_needed()
+    page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
+    assert max(page.evaluate(OVERFLOW)) <= 0
+    if link:
+        page.evaluate(f"location.hash = {link!r}")
+        playwright.expect(panel(page)).to_be_visible()
+        if page.locator("#head .map").count():
+            panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
+        assert max(page.evaluate(OVERFLOW)) <= 0
+        box = panel(page).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+
+TEXTS = """(within) => [...document.querySelectorAll(`${within} svg.drawing`)].flatMap((svg) => {
+  const box = svg.getBoundingClientRect(), found = [], name = svg.getAttribute('aria-label');
+  const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent).map((one) => ({
+    said: one.textContent, box: one.getBoundingClientRect(), group: one.closest('.axis') ?? (one.matches('.tick') ? svg : null) }));
+  for (const { said, box: own } of texts) {
+    const out = Math.max(box.left - own.left, own.right - box.right, box.top - own.top, own.bottom - box.bottom);
+    if (out > 2) found.push(`${name}: "${said}" is cut by ${out.toFixed(0)} px`);
+  }
+  texts.forEach((one, place) => texts.slice(place + 1).forEach((other) => {
+    if (!one.group || one.group !== other.group) return;
+    const across = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
+    const up = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
+    const least = Math.min(one.box.width * one.box.height, other.box.width * other.box.height);
+    if (across > 0 && up > 0 && across * up > 0.2 * least) found.push(`${name}: "${one.said}" lies on "${other.said}"`);
+  }));
+  return found;
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    "name", ["classifier", "pruned", "grouped", "generation", "partial-layer", "dynamics", "translation"]
+)
+def test_no_label_is_cut_or_lies_on_another(visit: Visit, name: str, width: int) -> None:
+    assert visit(name, width=width).evaluate(TEXTS, "#body") == []
+
+
+@pytest.mark.parametrize("name", ["classifier", "hostile"])
+def test_no_label_of_a_head_is_cut(visit: Visit, name: str) -> None:
+    page = visit(name, link="#L1H1")
+    panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
+    assert page.evaluate(TEXTS, "#head") == []
+
+
+def test_every_pair_of_metrics_fits_its_figure(visit: Visit) -> None:
+    """The names of the axes are the metrics' titles: long ones must not be cut."""
+    page = visit("classifier")
+    found = set()
+    for value in page.locator("#centre").get_by_label("Beside it").locator("option").evaluate_all(
+        "(all) => all.map((one) => one.value)"
+    ):  # fmt: skip
+        page.locator("#centre").get_by_label("Beside it").select_option(value)
+        found |= set(page.evaluate(TEXTS, "#centre"))
+    assert found == set()
+
+
+# Hostile words
+
+
+def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
+    page = visit("hostile")
+    sweep = shelf.result("hostile", "sweep/head-uniform")
+    page.locator("canvas.wall").first.scroll_into_view_if_needed()
+    assert "<img src=x onerror=alert(7)>" in page.locator("h1").inner_text()
+    assert page.title().startswith("<img src=x onerror=alert(7)>")
+    page.locator("details").evaluate("(one) => { one.open = true; }")
+    assert "study <img src=x onerror=alert(8)>." in page.locator("details").inner_text()
+    assert "--out" in page.locator(".gaps").inner_text()
+    whole, without = sweep["baseline_logits"].values.argmax(-1), sweep["logits"].values[0].argmax(-1)
+    seen = set()
+    for head in ("L0H0", "L0H1", "L1H0", "L1H1"):
+        page.evaluate(f"location.hash = '#{head}'")
+        playwright.expect(panel(page).locator("h2")).to_have_text(head)
+        shown = panel(page).locator(".flips .text").evaluate_all("(all) => all.map((one) => one.textContent)")
+        changed = np.flatnonzero(without[int(head[1]), int(head[3])] != whole)
+        texts = [str(sweep["text"].values[example]) for example in changed]
+        assert shown == [text if len(text) <= 400 else f"{text[:400]}…" for text in texts]
+        seen |= {word for text in texts for word in text.split("|")}
+        panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
+        if len(changed):
+            assert "</script><script>alert(6)</script>" in panel(page).locator(".verdict").first.inner_text()
+    assert set(studies.HOSTILE[:5]) <= seen
+    assert page.locator("main img, main script, main iframe, main b b, aside img").count() == 0
+    assert page.evaluate("Object.keys(Object.prototype).length") == 0
+
+
+def test_hostile_tokens_are_told_as_they_are(visit: Visit, shelf: Shelf) -> None:
+    page = visit("hostile", link="#L1H0")
+    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("hostile"))["maps"].children.values())
+    tokens = maps["tokens"].values.tolist()
+    assert tokens == ["[CLS]", *studies.HOSTILE, "[SEP]"]
+    assert_map(page, maps["maps_encoder"].values[1, 0], tokens, tokens)
+    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    assert_drawing(content)
+
+
+# Other models
+
+
+def test_stacks_have_their_own_grids_and_names(visit: Visit, shelf: Shelf) -> None:
+    page = visit("translation")
+    delta = shelf.own("translation", "sweep/head-uniform", "delta")
+    assert sorted(delta) == sorted(name for names in BY_STACK.values() for name in names)
+    assert grid(page).get_by_role("gridcell").count() == len(delta) == 20
+    for head, value in delta.items():
+        said = cell(page, head).get_attribute("aria-label").split("head ")[1]
+        assert figures_in(said)[0] == close_to(value)
+    assert grid(page).locator(".stack").all_inner_texts() == list(BY_STACK)
+
+
+def test_arrows_cross_from_stack_to_stack(visit: Visit) -> None:
+    page = visit("translation")
+    cell(page, "encoder.L2H3").focus()
+    assert press(page, "Right Up Down Down") == ["decoder.L0H0", "encoder.L2H0", "decoder.L0H0", "decoder.L1H0"]
+    assert press(page, "Right Down") == ["decoder.L1H1", "cross.L0H1"]
+    cell(page, "encoder.L2H3").focus()
+    assert press(page, "Down") == ["decoder.L0H1"]
+
+
+@pytest.mark.parametrize("head", ["cross.L0H1", "decoder.L1H0", "encoder.L2H3"])
+def test_a_head_of_a_stack(visit: Visit, shelf: Shelf, head: str) -> None:
+    page = visit("translation", link=f"#{head}")
+    assert panel(page).locator("h2").inner_text() == head
+    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("translation"))["maps"].children.values())
+    stack, place = head.split(".")
+    queries = maps[f"tokens_{'encoder' if stack == 'encoder' else 'decoder'}"].values.tolist()
+    keys = maps[f"tokens_{'decoder' if stack == 'decoder' else 'encoder'}"].values.tolist()
+    assert_map(page, maps[f"maps_{stack}"].values[int(place[1]), int(place[3])], queries, keys)
+
+
+def test_pruned_heads_are_empty_places(visit: Visit) -> None:
+    page = visit("pruned", link="#L0H1")
+    assert panel(page).is_hidden()
+    assert grid(page).locator(".cell").evaluate_all("(all) => all.map((one) => one.ariaLabel.split(':')[0])") == LEFT
+    gone = grid(page).locator(".absent")
+    assert gone.count() == 7
+    assert grid(page).get_by_role("gridcell").count() == 12
+    for empty in gone.all():
+        assert "no such head" in empty.get_attribute("aria-label")
+        assert empty.get_attribute("data-head") is None
+        assert empty.get_attribute("tabindex") is None
+        empty.click()
+        assert panel(page).is_hidden()
+    assert listed(page) == LEFT
+
+
+@pytest.mark.parametrize("head", ["L0H2", "L2H1"])
+def test_a_head_beside_pruned_ones_has_its_own_map(visit: Visit, shelf: Shelf, head: str) -> None:
+    page = visit("pruned", link=f"#{head}")
+    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("pruned"))["maps"].children.values())
+    tokens = maps["tokens"].values.tolist()
+    stored = maps["maps_encoder"].values[int(head[1]), int(head[3])]
+    assert stored.any()
+    assert_map(page, stored, tokens, tokens)
+
+
+def test_grouped_heads(visit: Visit, shelf: Shelf) -> None:
+    """Four heads over two key/value heads, of a model that looks back alone, with a score that is better when low."""
+    page = visit("grouped", link="#L1H3")
+    assert grid(page).get_by_role("gridcell").count() == 12
+    assert "above 0: the head is needed" in page.locator("#centre .legend").first.inner_text()
+    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("grouped"))["maps"].children.values())
+    tokens, stored = maps["tokens"].values.tolist(), maps["maps_decoder"].values
+    assert not np.triu(stored[1, 3], 1).any()
+    assert not np.array_equal(stored[1, 2], stored[1, 3])
+    assert_map(page, stored[1, 3], tokens, tokens)
+
+
+def test_generated_texts_that_change(visit: Visit, shelf: Shelf) -> None:
+    sweep = shelf.result("generation", "sweep/head-uniform")
+    page = visit("generation")
+    heads = page.locator("#list tbody th").all_inner_texts()
+    assert len(heads) == 4
+    whole = sweep["baseline_texts"].values.astype(object)
+    place = list(sweep["stack"].values).index("cross")
+    for head in heads:
+        page.evaluate(f"location.hash = '#{head}'")
+        playwright.expect(panel(page).locator("h2")).to_have_text(head)
+        layer, number = map(int, re.findall(r"\d+", head))
+        now = sweep["texts"].values.astype(object)[place, layer, number]
+        changed = np.flatnonzero(now != whole)
+        said = panel(page).locator(".verdict").all_inner_texts()
+        assert len(said) == len(changed)
+        for text, example in zip(said, changed, strict=True):
+            assert " ".join(f"{whole[example]} → {now[example]}".split()) in " ".join(text.split())
+
+
+def test_the_wall_opens_the_head_that_is_clicked(visit: Visit) -> None:
+    page = visit("pruned")
+    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
+    wall = page.locator("canvas.wall")
+    wall.wait_for()
+    box = wall.bounding_box()
+    width, height = 34 + 4 * 76, 20 + 3 * 76  # a tile is 72 wide, 4 lie between two
+    for head, opened in (("L2H2", True), ("L0H1", False), ("L0H3", True)):
+        at = (34 + 76 * int(head[3]) + 36) / width, (20 + 76 * int(head[1]) + 36) / height
+        wall.click(position={"x": at[0] * box["width"], "y": at[1] * box["height"]})
+        assert panel(page).is_visible() == opened
+        if opened:
+            playwright.expect(panel(page).locator("h2")).to_have_text(head)
+            page.keyboard.press("Escape")
+
+
+def test_maps_of_two_models_stand_beside_each_other(visit: Visit) -> None:
+    page = visit("classifier")
+    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
+    playwright.expect(page.locator("canvas.wall")).to_have_count(2)
+    shown = page.locator(".walls").locator("xpath=preceding-sibling::p").all_inner_texts()
+    assert sorted(one.split(":")[0] for one in shown) == ["before", "tuned"]
+    assert len({one.split(": ", 1)[1] for one in shown}) == 1
+
+
+def test_training_checkpoints(visit: Visit, shelf: Shelf) -> None:
+    page = visit("dynamics")
+    own = shelf.result("dynamics", "pruning/dynamics")
+    _, content = saved(page, page.get_by_label("Table (CSV) of When the order of heads settles"))
+    table = pd.read_csv(io.BytesIO(content))
+    np.testing.assert_allclose(table["score"], own["score"].values.ravel(), rtol=1e-3)
+    assert table["step"].drop_duplicates().tolist() == own["checkpoint"].values.tolist()
+
+
+def test_an_interval_stays_inside_its_figure(visit: Visit) -> None:
+    page = visit("dynamics")
+    drawn = page.get_by_role("img", name="Agreement of the order of heads with the last")
+    lowest = drawn.evaluate("""(svg) => {
+      const floor = Math.max(...[...svg.querySelectorAll('.axis')].map((one) => one.getCTM().f));
+      return Math.max(...[...svg.querySelectorAll('path:not(.domain)')].map((one) => one.getBBox().y + one.getBBox().height)) - floor;
+    }""")
+    assert lowest <= 1
+
+
+# Studies with little in them
+
+
+def test_an_empty_study_says_what_to_run(visit: Visit, shelf: Shelf) -> None:
+    page = visit("empty")
+    assert page.get_by_role("grid").count() == 0
+    assert "no complete result yet" in page.locator(".findings").inner_text()
+    commands = page.locator(".gaps code").all_inner_texts()
+    assert {one.split()[1] for one in commands} >= {"sweep", "measure", "maps", "compare", "prune", "cost"}
+    assert all(one.startswith("headcount ") for one in commands)
+    assert f"--out {shelf.study('empty')}" in commands[0]
+
+
+def test_only_maps(visit: Visit) -> None:
+    page = visit("partial-maps", link="#L1H0")
+    assert page.get_by_role("grid").count() == 0
+    assert panel(page).locator("h2").inner_text() == "L1H0"
+    panel(page).locator("svg[aria-label^='Attention map']").wait_for()
+    page.keyboard.press("Escape")
+    assert panel(page).is_hidden()
+    commands = page.locator(".gaps code").all_inner_texts()
+    assert not any(one.startswith("headcount maps") for one in commands)
+
+
+def test_only_layers(visit: Visit) -> None:
+    page = visit("partial-layer")
+    assert page.get_by_role("img", name="accuracy without each layer").count() == 1
+    assert not any("--by layer" in one for one in page.locator(".gaps code").all_inner_texts())
+
+
+# Several studies
+
+
+def test_studies_beside_each_other(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", "other")
+    multiples = page.locator(".small-multiple")
+    assert multiples.count() == 2
+    assert [one.get_by_role("gridcell").count() for one in multiples.all()] == [12, 12]
+    one = shelf.own("classifier", "sweep/head-uniform", "delta")
+    two = shelf.own("other", "sweep/head-zero", "delta")
+    said = page.locator("section", has=page.get_by_role("heading", name="Do they agree?")).locator("tbody").inner_text()
+    assert "classifier and other" in said
+    rounded = [[float(f"{value:.4g}") for value in each.values()] for each in (one, two)]
+    assert figures_in(said)[0] == pytest.approx(spearmanr(*rounded)[0], abs=0.0051)
+    assert len(figures_in(said)) == 3
+    assert figures_in(grid(page).get_by_role("gridcell").nth(3).get_attribute("aria-label").split("head ")[1])[
+        0
+    ] == close_to(one["L0H3"])
+    multiples.nth(1).get_by_role("button").click()
+    assert page.get_by_label("Study", exact=True).input_value() == "1"
+    for head in ("L0H3", "L2H2"):
+        assert figures_in(cell(page, head).get_attribute("aria-label").split("head ")[1])[0] == close_to(two[head])
+    page.get_by_label("Study", exact=True).select_option("0")
+    assert figures_in(cell(page, "L2H2").get_attribute("aria-label").split("head ")[1])[0] == close_to(one["L2H2"])
+
+
+def test_links_into_several_studies(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", "other", link="#study-2/L0H1")
+    two = shelf.own("other", "sweep/head-zero", "delta")
+    title = panel(page).locator("h2")
+    assert title.inner_text() == "L0H1"
+    assert page.get_by_label("Study", exact=True).input_value() == "1"
+    said = panel(page).locator("header .caption").inner_text()
+    assert figures_in(said.split("changes by")[1])[0] == close_to(two["L0H1"])
+    panel(page).get_by_label("Next head").click()
+    playwright.expect(title).to_have_text("L0H2")
+    assert page.evaluate("location.hash") == "#study-2/L0H2"
+    page.evaluate("location.hash = '#study-1/L0H2'")
+    playwright.expect(page.get_by_label("Study", exact=True)).to_have_value("0")
+    page.get_by_label("Study", exact=True).select_option("1")
+    playwright.expect(panel(page)).to_be_hidden()
+    assert page.evaluate("location.hash") == ""
+
+
+def test_focus_comes_back_to_the_large_grid(visit: Visit) -> None:
+    """Not to a small grid, which has no stops: the keyboard would begin at the top of the page again."""
+    page = visit("classifier", "other")
+    cell(page, "L1H2").focus()
+    page.keyboard.press("Enter")
+    playwright.expect(panel(page)).to_be_visible()
+    page.keyboard.press("Escape")
+    assert focused(page) == "L1H2"
+
+
+def test_only_the_chosen_studys_head_is_marked(visit: Visit) -> None:
+    page = visit("classifier", "other", link="#study-2/L1H1")
+    marked = page.locator(".small-multiple .chosen")
+    assert marked.count() <= 1
+    assert page.locator(".small-multiple").nth(0).locator(".chosen").count() == 0
+
+
+def test_studies_whose_heads_differ(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", "pruned", "empty", link="#study-2/L2H1")
+    assert panel(page).locator("h2").inner_text() == "L2H1"
+    assert page.get_by_role("heading", name="Do they agree?").count() == 0
+    assert page.locator(".small-multiple").count() == 2
+    page.keyboard.press("Escape")
+    assert listed(page) == LEFT
+    own = shelf.own("pruned", "sweep/head-uniform", "delta")
+    for head in LEFT:
+        assert figures_in(cell(page, head).get_attribute("aria-label").split("head ")[1])[0] == close_to(own[head])
+    page.evaluate("location.hash = '#study-2/L1H1'")  # a head that only the first study has
+    playwright.expect(panel(page)).to_be_hidden()
+    page.evaluate("location.hash = '#study-1/L1H1'")
+    playwright.expect(panel(page).locator("h2")).to_have_text("L1H1")
+    page.get_by_label("Study", exact=True).select_option("2")
+    assert "no complete result yet" in page.locator(".findings").inner_text()
