@@ -92,39 +92,62 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+class Tab:
+    """A page of the browser and all that it asked for, said or complained of."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self.problems: list[str] = []
+        self.at = "about:blank"
+        self.context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(5000)
+        self.page.add_init_script(WATCH)
+        self.page.on("request", self.asked)
+        self.page.on("dialog", self.said)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("console", lambda message: self.problems.append(f"{message.type}: {message.text}"))
+
+    def asked(self, request: Any) -> None:
+        if request.url.split("#")[0] != self.at and not request.url.startswith(("data:", "blob:")):
+            self.problems.append(f"request: {request.url}")
+
+    def said(self, dialog: Any) -> None:
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def open(self, path: Path, link: str, width: int) -> Any:
+        self.at = "about:blank"
+        self.page.goto(self.at)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.mouse.move(1, 1)
+        self.at = path.as_uri()
+        self.page.goto(self.at + link)
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Tab]:
+    """One for all tests that want nothing special: opening one takes longer than most of them."""
+    made = Tab(browser)
+    yield made
+    made.context.close()
+
+
 @pytest.fixture
-def visit(browser: Any, shelf: Shelf) -> Iterator[Visit]:
-    """Open the page of some studies. At the end of every test: it asked for nothing, ran nothing, complained of nothing."""
-    problems: list[str] = []
-    contexts = []
+def visit(browser: Any, shelf: Shelf, tab: Tab) -> Iterator[Visit]:
+    """Open the page of some studies; at the end of every test: it asked for nothing and complained of nothing."""
+    tab.problems.clear()
+    opened = [tab]
 
-    def opened(*names: str, link: str = "", width: int = 1280, **options: Any) -> Any:
-        context = browser.new_context(offline=True, viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(8000)
-        at = shelf.page(*names).as_uri()
+    def go(*names: str, link: str = "", width: int = 1280, **options: Any) -> Any:
+        if options:
+            opened.append(Tab(browser, **options))
+        return opened[-1].open(shelf.page(*names), link, width)
 
-        def asked(request: Any) -> None:
-            if request.url.split("#")[0] != at and not request.url.startswith(("data:", "blob:")):
-                problems.append(f"request: {request.url}")
-
-        def said(dialog: Any) -> None:
-            problems.append(f"dialog: {dialog.message}")
-            dialog.dismiss()
-
-        page.on("request", asked)
-        page.on("dialog", said)
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("console", lambda said: problems.append(f"{said.type}: {said.text}"))
-        page.add_init_script(WATCH)
-        page.goto(at + link)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert problems == []
+    yield go
+    for other in opened[1:]:
+        other.context.close()
+    assert [problem for one in opened for problem in one.problems] == []
 
 
 def grid(page: Any, number: int = 0) -> Any:
@@ -133,6 +156,25 @@ def grid(page: Any, number: int = 0) -> Any:
 
 def cell(page: Any, head: str, number: int = 0) -> Any:
     return grid(page, number).get_by_role("gridcell", name=re.compile(rf"^{re.escape(head)}:"))
+
+
+def names_of(page: Any, number: int = 0) -> dict[str, str]:
+    """By head, what a screen reader says of its cell after its name."""
+    found = grid(page, number).locator(".cell").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    return dict(name.split(": ", 1) for name in found)
+
+
+def values_of(page: Any, number: int = 0) -> dict[str, float]:
+    """By head, the number in the name of its cell."""
+    title = grid(page, number).get_attribute("aria-label").removeprefix("Heads coloured by: ")
+    return {head: figures_in(said.removeprefix(title))[0] for head, said in names_of(page, number).items()}
+
+
+def see_wall(page: Any) -> Any:
+    """Bring the maps of all heads into sight: they are drawn then."""
+    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
+    page.locator("canvas.wall").first.wait_for()
+    return page.locator("canvas.wall")
 
 
 def panel(page: Any) -> Any:
@@ -145,8 +187,8 @@ def focused(page: Any) -> str:
 
 
 def figures_in(text: str) -> list[float]:
-    """The numbers of a text that people read."""
-    return [float(one) for one in re.findall(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text.replace("−", "-"))]
+    """The numbers of a text that people read, with a true minus."""
+    return [float(one) for one in re.findall(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text.replace("\u2212", "-"))]
 
 
 def close_to(value: float) -> Any:
@@ -187,33 +229,29 @@ def test_loads_without_a_request_and_without_a_complaint(visit: Visit, names: tu
     """The fixture asserts the silence; here everything is brought into sight, so that everything is drawn."""
     page = visit(*names)
     assert page.locator("h1").inner_text().startswith("Every head of ")
-    for node in page.locator("section").all():
-        node.scroll_into_view_if_needed()
-    if page.locator("canvas").count() or any(name in ("classifier", "partial-maps") for name in names[:1]):
-        page.locator("canvas.wall").first.wait_for()
+    if names[0] in ("classifier", "partial-maps"):
+        see_wall(page)
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
     assert page.evaluate("document.querySelectorAll('link, iframe, object, embed, script[src], img[src]').length") == 0
 
 
-def test_nothing_can_be_loaded_even_if_the_page_is_told_to(visit: Visit) -> None:
-    """The policy, not only good manners: a script that came in could neither be loaded nor ask anyone."""
-    page = visit("classifier")
-    blocked = page.evaluate(
+def test_nothing_could_be_loaded_even_if_the_page_were_told_to(browser: Any, shelf: Shelf) -> None:
+    """The policy, not only good manners: what came in could neither run nor ask anyone."""
+    tab = Tab(browser)
+    page = tab.open(shelf.page("empty"), "", 1280)
+    page.evaluate(
         """async () => {
-          const told = [];
-          removeEventListener('securitypolicyviolation', () => null);
-          const heard = new Promise((done) => document.addEventListener('securitypolicyviolation', (event) => {
-            event.stopImmediatePropagation(); told.push(event.violatedDirective); if (told.length === 3) done(); }, true));
-          addEventListener('error', (event) => event.preventDefault());
-          fetch('https://example.org/').catch(() => null);
           document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
           document.body.append(Object.assign(new Image(), { src: 'https://example.org/x.png' }));
-          await heard;
-          return [told.sort(), window.ran ?? null];
+          document.body.insertAdjacentHTML('beforeend', '<style>p { top: 1px }</style><p onclick="window.ran = 2">x</p>');
+          document.body.lastElementChild.click();
+          await fetch('https://example.org/').catch(() => null);
         }"""
     )
-    assert blocked == [["connect-src", "img-src", "script-src-elem"], None]
-    page.context.clear_cookies()
+    told = {problem.split()[-1] for problem in tab.problems if problem.startswith("error: policy")}
+    assert told == {"script-src-elem", "img-src", "script-src-attr", "style-src-elem", "connect-src"}
+    assert page.evaluate("window.ran ?? 0") == 0
+    tab.context.close()
 
 
 def test_without_scripts_it_says_so(visit: Visit) -> None:
@@ -229,10 +267,12 @@ def test_one_named_cell_for_each_head_with_the_studys_number(visit: Visit, shelf
     assert list(delta) == HEADS
     assert grid(page).get_by_role("gridcell").count() == len(HEADS)
     assert grid(page).get_by_role("row").count() == 3
-    for head in HEADS:
-        name = cell(page, head).get_attribute("aria-label")
-        assert name.startswith(f"{head}: {EFFECT} ")
-        assert figures_in(name.removeprefix(f"{head}: {EFFECT}"))[:2] == [close_to(delta[head]), close_to(low[head])]
+    assert cell(page, "L1H2").count() == 1  # by role and accessible name
+    names = names_of(page)
+    assert list(names) == HEADS
+    for head, name in names.items():
+        assert name.startswith(f"{EFFECT} ")
+        assert figures_in(name)[:2] == [close_to(delta[head]), close_to(low[head])]
         assert name.endswith(", sure") == (q[head] < 0.05)
     assert page.get_by_role("grid", name=f"Heads coloured by: {EFFECT}").count() == 1
 
@@ -241,10 +281,8 @@ def test_colours_go_with_the_numbers(visit: Visit, shelf: Shelf) -> None:
     """Orange below 0 and darker the farther; no two heads of different value have the same colour."""
     page = visit("classifier")
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
-    colours = {}
-    for head in HEADS:
-        fill = cell(page, head).locator("rect").first.get_attribute("fill")
-        colours[head] = tuple(map(int, re.findall(r"\d+", fill)))
+    fills = grid(page).locator(".cell").evaluate_all("(all) => all.map((one) => one.firstChild.getAttribute('fill'))")
+    colours = {head: tuple(map(int, re.findall(r"\d+", fill))) for head, fill in zip(HEADS, fills, strict=True)}
     order = sorted(HEADS, key=lambda head: delta[head])
     assert [sum(colours[head]) for head in order] == sorted(sum(colours[head]) for head in order)
     for head in HEADS:
@@ -278,6 +316,12 @@ def test_hover_shows_a_tip_inside_the_window_and_marks_the_head_everywhere(visit
 # The panel of a head
 
 
+ROWS = """(table) => [...table.tBodies[0].rows].map((row) => {
+  const [title, ...rest] = [...row.cells].map((one) => one.textContent);
+  return [title, rest];
+})"""
+
+
 def test_click_opens_the_head_with_its_numbers_and_ranks(visit: Visit, shelf: Shelf) -> None:
     page = visit("classifier")
     delta, high, q = (shelf.own("classifier", "sweep/head-uniform", name) for name in ("delta", "high", "q"))
@@ -290,8 +334,7 @@ def test_click_opens_the_head_with_its_numbers_and_ranks(visit: Visit, shelf: Sh
         said = panel(page).locator("header .caption").inner_text()
         assert figures_in(said.split("changes by")[1])[0] == close_to(delta[head])
         assert ("not sure" in said) == (q[head] >= 0.05)
-        rows = {row.locator("td").nth(0).inner_text(): row.locator("td").all_inner_texts()[1:]
-                for row in panel(page).locator("table tbody tr").all()}  # fmt: skip
+        rows = dict(panel(page).locator("table").last.evaluate(ROWS))
         effect = next(values for title, values in rows.items() if title.startswith(EFFECT))
         shown = figures_in(effect[0])
         assert [shown[0], shown[2]] == [close_to(delta[head]), close_to(high[head])]
@@ -328,7 +371,8 @@ READ_MAP = """async (svg, [rows, columns]) => {
   const [x, y, width, height] = ['x', 'y', 'width', 'height'].map((name) => Number(image.getAttribute(name)));
   const texts = [];
   for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) {
-    const place = new DOMPoint(x + ((column + 0.5) * width) / columns, y + ((row + 0.5) * height) / rows).matrixTransform(svg.getScreenCTM());
+    const middle = new DOMPoint(x + ((column + 0.5) * width) / columns, y + ((row + 0.5) * height) / rows);
+    const place = middle.matrixTransform(svg.getScreenCTM());
     svg.dispatchEvent(new MouseEvent('mousemove', { clientX: place.x, clientY: place.y, bubbles: true }));
     texts.push(told.textContent);
   }
@@ -493,27 +537,24 @@ def test_back_and_forward(visit: Visit) -> None:
     playwright.expect(title).to_have_text("L1H0")
 
 
-@pytest.mark.parametrize(
-    "link", ["#nothing", "#L9H9", "#L0", "#study-2/L0H1", "#study-0/L0H1", "#__proto__", "#%3Cimg%3E"]
-)
-def test_a_link_to_no_head_is_harmless(visit: Visit, link: str) -> None:
-    page = visit("classifier", link=link)
+def test_a_link_to_no_head_is_harmless(visit: Visit) -> None:
+    page = visit("pruned", link="#nothing")
     assert panel(page).is_hidden()
-    assert grid(page).get_by_role("gridcell").count() == 12
-    page.evaluate("location.hash = '#L1H0'")
-    playwright.expect(panel(page)).to_be_visible()
-    page.evaluate(f"location.hash = {link!r}")
-    playwright.expect(panel(page)).to_be_hidden()
+    assert grid(page).locator(".cell").count() == len(LEFT)
+    for link in ("#L9H9", "#L0", "#study-2/L0H0", "#study-0/L0H0", "#__proto__", "#%3Cimg%3E", "#", "#L0H1"):
+        page.evaluate("location.hash = '#L0H0'")
+        playwright.expect(panel(page)).to_be_visible()
+        page.evaluate(f"location.hash = {link!r}")
+        playwright.expect(panel(page)).to_be_hidden()
 
 
-@pytest.mark.parametrize("link", ["#%", "#100%25%E0%A4"])
-def test_a_link_that_is_no_text_is_harmless(visit: Visit, link: str) -> None:
-    page = visit("classifier", link=link)
+def test_a_link_that_is_no_text_is_harmless(visit: Visit) -> None:
+    page = visit("pruned", link="#100%")
     assert panel(page).is_hidden()
-    page.evaluate("location.hash = '#L1H0'")
-    playwright.expect(panel(page)).to_be_visible()
+    page.evaluate("location.hash = '#L0H0'")
+    playwright.expect(panel(page)).to_be_visible(timeout=1000)
     page.keyboard.press("Escape")
-    playwright.expect(panel(page)).to_be_hidden()
+    playwright.expect(panel(page)).to_be_hidden(timeout=1000)
 
 
 # Choosing, filtering, sorting
@@ -525,9 +566,7 @@ def test_another_metric_redraws_the_grid(visit: Visit, shelf: Shelf) -> None:
     before = cell(page, "L1H1").locator("rect").first.get_attribute("fill")
     choose(page, "Colour by", SEP)
     assert grid(page).get_attribute("aria-label") == f"Heads coloured by: {SEP}"
-    for head in HEADS:
-        said = cell(page, head).get_attribute("aria-label").removeprefix(f"{head}: {SEP}")
-        assert figures_in(said)[0] == close_to(own[head])
+    assert values_of(page) == {head: close_to(own[head]) for head in HEADS}
     assert cell(page, "L1H1").locator("rect").first.get_attribute("fill") != before
     legend = page.locator("#centre .legend").first.inner_text()
     assert "share of attention" in legend
@@ -547,8 +586,7 @@ def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -
     assert dots.count() == 12
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
     separator = shelf.own("classifier", "measures/special", "sep")
-    across = [float(one.get_attribute("cx")) for one in dots.all()]
-    up = [float(one.get_attribute("cy")) for one in dots.all()]
+    across, up = dots.evaluate_all("(all) => ['cx', 'cy'].map((side) => all.map((one) => +one.getAttribute(side)))")
     assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
     assert np.corrcoef(up, list(separator.values()))[0, 1] == pytest.approx(-1, abs=1e-5)
     expected = spearmanr([round(one, 6) for one in delta.values()], list(separator.values()))[0]
@@ -704,8 +742,7 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
 
 def test_the_wall_as_png(visit: Visit) -> None:
     page = visit("classifier")
-    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
-    page.locator("canvas.wall").first.wait_for()
+    see_wall(page)
     name, content = saved(page, page.get_by_label("Picture (PNG) of all maps"))
     assert name == "all-maps.png"
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
@@ -782,30 +819,37 @@ def test_an_open_head_follows_the_light(visit: Visit) -> None:
 # Room
 
 
-OVERFLOW = """() => { const panel = document.getElementById('head');
-  return [document.documentElement.scrollWidth - innerWidth, panel.hidden ? 0 : panel.scrollWidth - panel.clientWidth]; }"""
+OVERFLOW = """() => {
+  const panel = document.getElementById('head');
+  const inside = panel.hidden ? 0 : panel.scrollWidth - panel.clientWidth;
+  return Math.max(document.documentElement.scrollWidth - innerWidth, inside);
+}"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize(
     ("names", "link"),
     [(("classifier",), "#L1H1"), (("hostile",), "#L0H1"), (("pruned",), "#L0H2"), (("dynamics",), "#L0H1"),
-     (("generation",), "#L0H1"), (("empty",), ""), (("partial-maps",), "#L1H1"),
-     (("classifier", "other", "pruned"), "#study-2/L1H1"), (("translation",), "#cross.L0H1")],
+     (("generation",), "#L0H1"), (("empty",), ""), (("classifier", "other", "pruned"), "#study-2/L1H1"),
+     (("translation",), "#cross.L0H1")],
     ids=lambda one: one if isinstance(one, str) else "+".join(one),
 )  # fmt: skip
-def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link: str, width: int) -> None:
-    page = visit(*names, width=width)
-    for node in page.locator("section").all():
-        node.scroll_into_view_if_needed()
+def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link: str) -> None:
+    page = visit(*names)
+    if page.get_by_role("heading", name="All maps of one text").count():
+        see_wall(page)
     page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
-    assert max(page.evaluate(OVERFLOW)) <= 0
-    if link:
-        page.evaluate(f"location.hash = {link!r}")
-        playwright.expect(panel(page)).to_be_visible()
-        if page.locator("#head .map").count():
-            panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
-        assert max(page.evaluate(OVERFLOW)) <= 0
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(OVERFLOW) <= 0
+    if not link:
+        return
+    page.evaluate(f"location.hash = {link!r}")
+    playwright.expect(panel(page)).to_be_visible()
+    if page.locator("#head .map").count():
+        panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(OVERFLOW) <= 0
         box = panel(page).bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
@@ -814,7 +858,8 @@ def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link:
 TEXTS = """(within) => [...document.querySelectorAll(`${within} svg.drawing`)].flatMap((svg) => {
   const box = svg.getBoundingClientRect(), found = [], name = svg.getAttribute('aria-label');
   const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent).map((one) => ({
-    said: one.textContent, box: one.getBoundingClientRect(), group: one.closest('.axis') ?? (one.matches('.tick') ? svg : null) }));
+    said: one.textContent, box: one.getBoundingClientRect(),
+    group: one.closest('.axis') ?? (one.matches('.tick') ? svg : null) }));
   for (const { said, box: own } of texts) {
     const out = Math.max(box.left - own.left, own.right - box.right, box.top - own.top, own.bottom - box.bottom);
     if (out > 2) found.push(`${name}: "${said}" is cut by ${out.toFixed(0)} px`);
@@ -830,12 +875,11 @@ TEXTS = """(within) => [...document.querySelectorAll(`${within} svg.drawing`)].f
 })"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize(
     "name", ["classifier", "pruned", "grouped", "generation", "partial-layer", "dynamics", "translation"]
 )
-def test_no_label_is_cut_or_lies_on_another(visit: Visit, name: str, width: int) -> None:
-    assert visit(name, width=width).evaluate(TEXTS, "#body") == []
+def test_no_label_is_cut_or_lies_on_another(visit: Visit, name: str) -> None:
+    assert visit(name).evaluate(TEXTS, "#body") == []
 
 
 @pytest.mark.parametrize("name", ["classifier", "hostile"])
@@ -849,10 +893,9 @@ def test_every_pair_of_metrics_fits_its_figure(visit: Visit) -> None:
     """The names of the axes are the metrics' titles: long ones must not be cut."""
     page = visit("classifier")
     found = set()
-    for value in page.locator("#centre").get_by_label("Beside it").locator("option").evaluate_all(
-        "(all) => all.map((one) => one.value)"
-    ):  # fmt: skip
-        page.locator("#centre").get_by_label("Beside it").select_option(value)
+    beside = page.locator("#centre").get_by_label("Beside it")
+    for value in beside.locator("option").evaluate_all("(all) => all.map((one) => one.value)"):
+        beside.select_option(value)
         found |= set(page.evaluate(TEXTS, "#centre"))
     assert found == set()
 
@@ -863,7 +906,7 @@ def test_every_pair_of_metrics_fits_its_figure(visit: Visit) -> None:
 def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
     page = visit("hostile")
     sweep = shelf.result("hostile", "sweep/head-uniform")
-    page.locator("canvas.wall").first.scroll_into_view_if_needed()
+    see_wall(page)
     assert "<img src=x onerror=alert(7)>" in page.locator("h1").inner_text()
     assert page.title().startswith("<img src=x onerror=alert(7)>")
     page.locator("details").evaluate("(one) => { one.open = true; }")
@@ -905,10 +948,8 @@ def test_stacks_have_their_own_grids_and_names(visit: Visit, shelf: Shelf) -> No
     delta = shelf.own("translation", "sweep/head-uniform", "delta")
     assert sorted(delta) == sorted(name for names in BY_STACK.values() for name in names)
     assert grid(page).get_by_role("gridcell").count() == len(delta) == 20
-    for head, value in delta.items():
-        said = cell(page, head).get_attribute("aria-label").split("head ")[1]
-        assert figures_in(said)[0] == close_to(value)
-    assert grid(page).locator(".stack").all_inner_texts() == list(BY_STACK)
+    assert values_of(page) == {head: close_to(value) for head, value in delta.items()}
+    assert grid(page).locator(".stack").all_text_contents() == list(BY_STACK)
 
 
 def test_arrows_cross_from_stack_to_stack(visit: Visit) -> None:
@@ -938,12 +979,12 @@ def test_pruned_heads_are_empty_places(visit: Visit) -> None:
     gone = grid(page).locator(".absent")
     assert gone.count() == 7
     assert grid(page).get_by_role("gridcell").count() == 12
-    for empty in gone.all():
+    for empty in gone.all()[:3]:
         assert "no such head" in empty.get_attribute("aria-label")
-        assert empty.get_attribute("data-head") is None
         assert empty.get_attribute("tabindex") is None
-        empty.click()
+        empty.click(force=True)
         assert panel(page).is_hidden()
+    assert grid(page).locator(".absent[data-head], .absent[tabindex]").count() == 0
     assert listed(page) == LEFT
 
 
@@ -990,9 +1031,7 @@ def test_generated_texts_that_change(visit: Visit, shelf: Shelf) -> None:
 
 def test_the_wall_opens_the_head_that_is_clicked(visit: Visit) -> None:
     page = visit("pruned")
-    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
-    wall = page.locator("canvas.wall")
-    wall.wait_for()
+    wall = see_wall(page)
     box = wall.bounding_box()
     width, height = 34 + 4 * 76, 20 + 3 * 76  # a tile is 72 wide, 4 lie between two
     for head, opened in (("L2H2", True), ("L0H1", False), ("L0H3", True)):
@@ -1006,7 +1045,7 @@ def test_the_wall_opens_the_head_that_is_clicked(visit: Visit) -> None:
 
 def test_maps_of_two_models_stand_beside_each_other(visit: Visit) -> None:
     page = visit("classifier")
-    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
+    see_wall(page)
     playwright.expect(page.locator("canvas.wall")).to_have_count(2)
     shown = page.locator(".walls").locator("xpath=preceding-sibling::p").all_inner_texts()
     assert sorted(one.split(":")[0] for one in shown) == ["before", "tuned"]
@@ -1025,10 +1064,13 @@ def test_training_checkpoints(visit: Visit, shelf: Shelf) -> None:
 def test_an_interval_stays_inside_its_figure(visit: Visit) -> None:
     page = visit("dynamics")
     drawn = page.get_by_role("img", name="Agreement of the order of heads with the last")
-    lowest = drawn.evaluate("""(svg) => {
-      const floor = Math.max(...[...svg.querySelectorAll('.axis')].map((one) => one.getCTM().f));
-      return Math.max(...[...svg.querySelectorAll('path:not(.domain)')].map((one) => one.getBBox().y + one.getBBox().height)) - floor;
-    }""")
+    lowest = drawn.evaluate(
+        """(svg) => {
+          const floor = svg.querySelector('.axis').transform.baseVal.consolidate().matrix.f;
+          const boxes = [...svg.querySelectorAll('path:not(.domain)')].map((one) => one.getBBox());
+          return Math.max(...boxes.map((box) => box.y + box.height)) - floor;
+        }"""
+    )
     assert lowest <= 1
 
 
@@ -1047,7 +1089,7 @@ def test_an_empty_study_says_what_to_run(visit: Visit, shelf: Shelf) -> None:
 
 def test_only_maps(visit: Visit) -> None:
     page = visit("partial-maps", link="#L1H0")
-    assert page.get_by_role("grid").count() == 0
+    assert list(names_of(page)) == ["L0H0", "L0H1", "L1H0", "L1H1"]
     assert panel(page).locator("h2").inner_text() == "L1H0"
     panel(page).locator("svg[aria-label^='Attention map']").wait_for()
     page.keyboard.press("Escape")
@@ -1077,15 +1119,12 @@ def test_studies_beside_each_other(visit: Visit, shelf: Shelf) -> None:
     rounded = [[float(f"{value:.4g}") for value in each.values()] for each in (one, two)]
     assert figures_in(said)[0] == pytest.approx(spearmanr(*rounded)[0], abs=0.0051)
     assert len(figures_in(said)) == 3
-    assert figures_in(grid(page).get_by_role("gridcell").nth(3).get_attribute("aria-label").split("head ")[1])[
-        0
-    ] == close_to(one["L0H3"])
+    assert values_of(page) == {head: close_to(value) for head, value in one.items()}
     multiples.nth(1).get_by_role("button").click()
     assert page.get_by_label("Study", exact=True).input_value() == "1"
-    for head in ("L0H3", "L2H2"):
-        assert figures_in(cell(page, head).get_attribute("aria-label").split("head ")[1])[0] == close_to(two[head])
+    assert values_of(page) == {head: close_to(value) for head, value in two.items()}
     page.get_by_label("Study", exact=True).select_option("0")
-    assert figures_in(cell(page, "L2H2").get_attribute("aria-label").split("head ")[1])[0] == close_to(one["L2H2"])
+    assert values_of(page) == {head: close_to(value) for head, value in one.items()}
 
 
 def test_links_into_several_studies(visit: Visit, shelf: Shelf) -> None:
@@ -1114,6 +1153,15 @@ def test_focus_comes_back_to_the_large_grid(visit: Visit) -> None:
     playwright.expect(panel(page)).to_be_visible()
     page.keyboard.press("Escape")
     assert focused(page) == "L1H2"
+    assert page.evaluate("document.activeElement.closest('#centre') !== null")
+
+
+def test_small_grids_are_no_stops_of_the_tabulator(visit: Visit) -> None:
+    """With a stop for each head one would press the key hundreds of times."""
+    page = visit("classifier", "other")
+    page.locator(".small-multiple button").first.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
 
 
 def test_only_the_chosen_studys_head_is_marked(visit: Visit) -> None:
@@ -1131,8 +1179,7 @@ def test_studies_whose_heads_differ(visit: Visit, shelf: Shelf) -> None:
     page.keyboard.press("Escape")
     assert listed(page) == LEFT
     own = shelf.own("pruned", "sweep/head-uniform", "delta")
-    for head in LEFT:
-        assert figures_in(cell(page, head).get_attribute("aria-label").split("head ")[1])[0] == close_to(own[head])
+    assert values_of(page) == {head: close_to(own[head]) for head in LEFT}
     page.evaluate("location.hash = '#study-2/L1H1'")  # a head that only the first study has
     playwright.expect(panel(page)).to_be_hidden()
     page.evaluate("location.hash = '#study-1/L1H1'")

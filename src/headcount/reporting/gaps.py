@@ -10,7 +10,9 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
     """Rows: what is missing, and what to run; the model and the data are the study's own where it knows them."""
     model, task, data = "MODEL", "TASK", "DATA"
     for found in view.results.values():
-        model = str(found.attrs.get("model", model))
+        # A model that was made in memory has no name but that of its class.
+        named = found.attrs.get("model", model) != found.attrs.get("model_class")
+        model = str(found.attrs.get("model", model)) if named else model
         task = str(found.attrs.get("task", task))
         data = data if found.attrs.get("data", data) in ("data frame", "") else str(found.attrs.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model

@@ -57,8 +57,8 @@ def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[st
 
 
 def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
-    """The tokens along a dimension: those of the queries stand for the keys of the same text."""
-    for name in (f"tokens_{dim}", "tokens"):
+    """The tokens along a dimension such as `query` or `key_encoder`: both sides of a text have the same."""
+    for name in (f"tokens_{dim.rpartition('_')[2]}", "tokens"):
         if name in dataset:
             return [str(token) for token in dataset[name].values]
     raise KeyError(dim)

@@ -36,7 +36,7 @@ def find_layers(view: View) -> list[dict[str, Any]]:
                         }
                     )
         found.append({"name": name, "metric": dataset.attrs["metric"], "baseline": float(dataset["baseline"]),
-                      "rows": rows})  # fmt: skip
+                      "higher": bool(dataset.attrs.get("higher_is_better", True)), "rows": rows})  # fmt: skip
     return found
 
 

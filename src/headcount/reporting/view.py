@@ -56,6 +56,9 @@ def _wanted(result: str, array: str, shape: tuple[int, ...]) -> bool:
     return math.prod(shape) <= LARGEST or array in NEEDED or array.startswith("maps_")
 
 
+ORDER = ("encoder", "decoder", "cross")
+
+
 def find_layout(results: dict[str, xr.Dataset]) -> Layout:
     """The heads that any result has a number for; a head without one, such as a pruned one, is absent."""
     present: dict[str, np.ndarray] = {}
@@ -69,7 +72,7 @@ def find_layout(results: dict[str, xr.Dataset]) -> Layout:
             present[stack] = whole
     several = len(present) > 1
     stacks = {}
-    for stack, mask in present.items():
+    for stack, mask in sorted(present.items(), key=lambda one: (ORDER.index(one[0]) if one[0] in ORDER else len(ORDER))):
         # Arrays are as deep as the deepest stack: where there are several, the last layer with a head is the last.
         depth = int(np.flatnonzero(mask.any(1)).max(initial=-1)) + 1 if several else len(mask)
         stacks[stack] = tuple(tuple(int(one) for one in np.flatnonzero(row)) for row in mask[:depth])

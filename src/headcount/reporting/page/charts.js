@@ -82,7 +82,7 @@ export function layers(one) {
   for (const row of rows) {
     const middle = x(row.layer) + x.bandwidth() / 2;
     inside.append(
-      s("rect", { x: x(row.layer), width: x.bandwidth(), y: Math.min(y(row.score), y(one.baseline)), height: Math.max(0.5, Math.abs(y(row.score) - y(one.baseline))), class: row.delta < 0 ? "bar-down" : "bar-up" },
+      s("rect", { x: x(row.layer), width: x.bandwidth(), y: Math.min(y(row.score), y(one.baseline)), height: Math.max(0.5, Math.abs(y(row.score) - y(one.baseline))), class: row.delta < 0 === one.higher ? "bar-down" : "bar-up" },
         s("title", {}, `${row.layer}: ${plain(row.score)} (${signed(row.delta)} [${signed(row.low)}, ${signed(row.high)}], q = ${plain(row.q)})`)),
       s("line", { x1: middle, x2: middle, y1: y(one.baseline + row.low), y2: y(one.baseline + row.high), class: "whisker" }));
     if (row.q !== null && row.q < 0.05) inside.append(s("text", { x: middle, y: EDGE.top + 8, "text-anchor": "middle", class: "name" }, "●"));
@@ -170,10 +170,9 @@ export function embedding(study, metric, { open, hover, chosen }) {
     const value = metric.values[point.place];
     inside.append(s("circle", { cx: x(point.x), cy: y(point.y), r: 5, fill: value === null ? "none" : scale.of(value), class: `dot${point.place === chosen ? " chosen" : ""}`, "data-point": point.place,
       onclick: () => open(point.place), onmouseenter: (event) => hover(point.place, event), onmouseleave: () => hover(null) }));
-    if (points.length <= 48) inside.append(s("text", { x: x(point.x) + 7, y: y(point.y) + 4, class: "tick" }, point.name));
   }
   const said = facts.filter((fact) => fact.p !== null).map((fact) => `Heads of one layer are ${plain(fact.within)} nats apart, of different layers ${plain(fact.between)} (${fact.stack}, p = ${plain(fact.p)}).`);
-  return figure("Which heads are alike", ["Distances between heads' maps laid out in the plane, coloured as the grid is. ", ...said].join(""), node, { rows: () => points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.place] })) });
+  return figure("Which heads are alike", ["Distances between heads' maps laid out in the plane, coloured as the grid is.", ...said].join(" "), node, { rows: () => points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.place] })) });
 }
 
 export function costs(one) {

@@ -11,8 +11,8 @@ export function colours(metric) {
   if (metric.kind === "category") return { of: (value) => KINDS[value % KINDS.length], domain: null };
   if (metric.kind === "diverging") {
     const most = max(known, Math.abs) || 1;
-    // Orange for below 0, purple for above.
-    const scale = scaleDiverging([-most, 0, most], (share) => interpolatePuOr(1 - share));
+    // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
+    const scale = scaleDiverging([-most, 0, most], (share) => interpolatePuOr(metric.higher === false ? share : 1 - share));
     return { of: scale, domain: [-most, 0, most] };
   }
   let [low, high] = extent(known);

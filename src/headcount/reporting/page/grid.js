@@ -20,7 +20,7 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
     }
     const heads = [];
     for (let head = 0; head < stack.width; head++)
-      if (stack.width <= 16 || head % 4 === 0)
+      if (size >= 22 || head % (size >= 9 ? 4 : 8) === 0)
         heads.push(s("text", { x: LEFT + (head + 0.5) * size, y: y + TOP - 6, "text-anchor": "middle", class: "tick", "aria-hidden": "true" }, `H${head}`));
     parts.push(...heads);
     stack.layers.forEach((present, layer) => {

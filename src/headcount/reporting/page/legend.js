@@ -3,7 +3,7 @@ import { h, s } from "./dom.js";
 import { colours } from "./colour.js";
 import { plain, signed } from "./format.js";
 
-export function legend(metric) {
+export function legend(metric, { brief = false } = {}) {
   const scale = colours(metric);
   const parts = [];
   if (metric.kind === "category") {
@@ -19,9 +19,9 @@ export function legend(metric) {
         s("rect", { x: (place * 240) / steps, y: 0, width: 240 / steps + 0.5, height: 12, fill: scale.of(low + ((place + 0.5) / steps) * (high - low)) })));
     parts.push(h("div", { class: "scale" }, h("span", {}, write(low)), bar, h("span", {}, write(high)), h("span", { class: "unit" }, metric.unit)));
   }
-  const notes = [metric.says];
+  const notes = brief ? [] : [metric.says];
   if (metric.baseline !== undefined) notes.push(`baseline ${plain(metric.baseline, 4)}`);
-  if (metric.q) notes.push("● sure after correction for all heads (q < 0.05)");
+  if (metric.q && !brief) notes.push("● sure after correction for all heads (q < 0.05)");
   parts.push(h("p", { class: "says" }, notes.filter(Boolean).join(" · ")));
   return h("div", { class: "legend" }, parts);
 }

@@ -175,7 +175,7 @@ const findings = (one) => h("section", { class: "findings" }, h("h2", {}, "What 
   one.sentences.length ? h("ul", {}, one.sentences.map((sentence) => h("li", {}, sentence))) : h("p", {}, "This study has no complete result yet. The commands below fill it."));
 
 function walls(one) {
-  const place = h("div", { class: "pair" });
+  const place = h("div", { class: "pair waiting" });
   const twin = one.maps.findIndex((maps, number) => number && maps.text === one.maps[0].text && maps.pair === one.maps[0].pair && maps.model !== one.maps[0].model);
   const chosen = { first: "0", second: twin > 0 ? String(twin) : "" };
   const options = one.maps.map((maps, number) => ({ value: String(number), title: mapTitle(one, maps) }));

@@ -127,6 +127,7 @@ export async function wall(study, maps, open, room) {
     canvas.style.maxWidth = `${width}px`;
     const context = canvas.getContext("2d");
     context.scale(2, 2);
+    context.imageSmoothingEnabled = rows > tile; // few tokens are squares, many are shrunk
     const ink = getComputedStyle(document.body).color;
     context.fillStyle = ink;
     context.font = "11px sans-serif";
