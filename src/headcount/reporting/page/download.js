@@ -1,7 +1,7 @@
 // Any figure as SVG or PNG, any table as CSV: made in the page, nothing is asked of anyone.
 import { h } from "./dom.js";
 
-function save(name, blob) {
+export function save(name, blob) {
   const link = h("a", { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
   link.click();
@@ -20,29 +20,79 @@ export const csv = (rows) =>
   rows.length ? [Object.keys(rows[0]), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\n") + "\n" : "";
 
 const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "text-anchor"];
+const SVG = "http://www.w3.org/2000/svg";
+
+function shape(tag, attributes, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
 
 // The style sheet stays behind: what it says is written into the copy.
-export function standalone(svg) {
+function inlined(svg) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, place) => {
     const style = getComputedStyle(originals[place]);
     for (const name of COPIED) if (style[name] !== "") node.setAttribute(name, style.getPropertyValue(name));
+    for (const name of ["class", "tabindex", "role"]) node.removeAttribute(name);
   });
-  const { width, height } = svg.viewBox.baseVal;
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of Object.entries({ width, height, fill: getComputedStyle(document.body).backgroundColor })) paper.setAttribute(name, value);
-  copy.prepend(paper);
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
 }
 
-async function asPng(svg) {
-  const { width, height } = svg.viewBox.baseVal;
+// All drawings of a figure side by side, each with its name above and its scale and notes below, on paper.
+export function sheet(title, content) {
+  const { color, backgroundColor, fontFamily } = getComputedStyle(document.body);
+  const words = { fill: color, "font-family": fontFamily, "font-size": 12 };
+  const drawn = content.matches?.("svg.drawing") ? [content] : [...content.querySelectorAll("svg.drawing")];
+  const outer = shape("svg", { xmlns: SVG });
+  let [left, deepest] = [10, 0];
+  for (const svg of drawn) {
+    const { width, height } = svg.viewBox.baseVal;
+    const around = svg.parentElement;
+    const beside = drawn.length > 1 || around?.classList.contains("with-legend") ? around : content;
+    let top = 34;
+    const name = around?.querySelector("figcaption")?.textContent;
+    if (name) outer.append(shape("text", { ...words, x: left, y: (top += 14) - 6 }, name));
+    const copy = inlined(svg);
+    for (const [key, value] of Object.entries({ x: left, y: top, width, height })) copy.setAttribute(key, value);
+    outer.append(copy);
+    top += height + 8;
+    const bar = beside.querySelector?.("svg.bar");
+    if (bar) {
+      const [low, high, unit] = [...bar.parentElement.querySelectorAll("span")].map((span) => span.textContent);
+      outer.append(shape("text", { ...words, x: left, y: top + 11 }, low));
+      const scale = inlined(bar);
+      for (const [key, value] of Object.entries({ x: left + 60, y: top, width: 160, height: 12 })) scale.setAttribute(key, value);
+      scale.setAttribute("preserveAspectRatio", "none");
+      outer.append(scale, shape("text", { ...words, x: left + 228, y: top + 11 }, `${high} ${unit}`));
+      top += 26;
+    }
+    for (const item of beside.querySelectorAll?.(".kinds li") ?? []) {
+      const swatch = item.querySelector("svg");
+      if (swatch) {
+        const box = inlined(swatch);
+        for (const [key, value] of Object.entries({ x: left, y: top, width: 11, height: 11 })) box.setAttribute(key, value);
+        outer.append(box);
+      }
+      outer.append(shape("text", { ...words, x: left + 17, y: top + 10 }, item.textContent));
+      top += 17;
+    }
+    const note = beside.querySelector?.(".says")?.textContent;
+    for (const line of note ? note.split(" · ") : []) outer.append(shape("text", { ...words, x: left, y: (top += 15) - 3 }, line));
+    left += Math.max(width, bar ? 330 : 0, ...(note ? note.split(" · ").map((line) => 6.4 * line.length) : [0])) + 24;
+    deepest = Math.max(deepest, top + 10);
+  }
+  const [width, height] = [Math.ceil(Math.max(left - 14, 9 * title.length)), Math.ceil(deepest)];
+  for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) outer.setAttribute(key, value);
+  outer.prepend(shape("rect", { width, height, fill: backgroundColor }), shape("text", { ...words, x: 10, y: 22, "font-size": 15, "font-weight": 600 }, title));
+  return { markup: new XMLSerializer().serializeToString(outer), width, height };
+}
+
+async function asPng({ markup, width, height }) {
   const image = new Image();
-  image.src = URL.createObjectURL(new Blob([standalone(svg)], { type: "image/svg+xml" }));
+  image.src = URL.createObjectURL(new Blob([markup], { type: "image/svg+xml" }));
   await image.decode();
   const canvas = h("canvas", { width: 2 * width, height: 2 * height });
   canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
@@ -52,21 +102,18 @@ async function asPng(svg) {
 
 const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "figure";
 
-// A figure with its heading, what it means, and its downloads. `find` gives the node that is drawn when asked.
+// A figure with its heading, what it means, and its downloads; what is drawn is looked up when it is asked for.
 export function figure(title, caption, content, { rows, id, level = "h2" } = {}) {
   const name = slug(title);
-  const drawn = () => content.querySelector?.("svg.drawing") ?? (content.matches?.("svg") ? content : null);
-  const canvas = () => content.querySelector?.("canvas");
+  const drawn = content.matches?.("svg.drawing") || content.querySelector?.("svg.drawing");
   const button = (kind, label, work) =>
     h("button", { type: "button", class: "small", "aria-label": `${label} of ${title}`, onclick: work }, kind);
   const tools = h("div", { class: "tools" });
-  if (drawn()) {
+  if (drawn) {
     tools.append(
-      button("SVG", "Picture (SVG)", () => save(`${name}.svg`, new Blob([standalone(drawn())], { type: "image/svg+xml" }))),
-      button("PNG", "Picture (PNG)", async () => save(`${name}.png`, await asPng(drawn()))),
+      button("SVG", "Picture (SVG)", () => save(`${name}.svg`, new Blob([sheet(title, content).markup], { type: "image/svg+xml" }))),
+      button("PNG", "Picture (PNG)", async () => save(`${name}.png`, await asPng(sheet(title, content)))),
     );
-  } else if (canvas()) {
-    tools.append(button("PNG", "Picture (PNG)", () => canvas().toBlob((blob) => save(`${name}.png`, blob))));
   }
   if (rows) tools.append(button("CSV", "Table (CSV)", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
   return h("section", { class: "figure", id }, h("div", { class: "title" }, h(level, {}, title), tools), caption ? h("p", { class: "caption" }, caption) : null, content);

@@ -1,7 +1,7 @@
 // The page: reads its data, draws its parts, and follows what people choose, click, type and link to.
 import { costs, curves, dynamics, embedding, histogram, kinds, layers, scatter } from "./charts.js";
 import { h, select } from "./dom.js";
-import { figure } from "./download.js";
+import { figure, save } from "./download.js";
 import { plain, shown, sure } from "./format.js";
 import { grid } from "./grid.js";
 import { headPage, mapTitle } from "./head.js";
@@ -190,7 +190,7 @@ function walls(one) {
   seen.observe(place);
   const rest = one.maps.length > 1 ? [select("Text", options, chosen.first, (value) => { chosen.first = value; paint(); }), select("Beside it", [{ value: "", title: "nothing" }, ...options], chosen.second, (value) => { chosen.second = value; paint(); })] : h("p", { class: "caption" }, mapTitle(one, one.maps[0]));
   const node = figure("All maps of one text", "Where every head looks: a row of a map is where a token looks. A click opens the head.", h("div", {}, h("div", { class: "controls" }, rest), place));
-  node.querySelector(".tools").append(h("button", { type: "button", class: "small", "aria-label": "Picture (PNG) of all maps", onclick: () => node.querySelector("canvas")?.toBlob((blob) => { const at = URL.createObjectURL(blob); h("a", { href: at, download: "all-maps.png" }).click(); setTimeout(() => URL.revokeObjectURL(at), 10000); }) }, "PNG"));
+  node.querySelector(".tools").append(h("button", { type: "button", class: "small", "aria-label": "Picture (PNG) of all maps", onclick: () => node.querySelector("canvas")?.toBlob((blob) => save("all-maps.png", blob)) }, "PNG"));
   return node;
 }
 
