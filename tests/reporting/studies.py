@@ -143,10 +143,10 @@ def generation_study(path: Path) -> Path:
 
 def pruned_study(path: Path) -> Path:
     """A model without the heads `GONE`: a sweep, measures, maps; heads keep their numbers."""
-    model, tokenizer = classifier(seed=6)
+    model, tokenizer = classifier()
     model = hc.prune(model, GONE)
     data = labelled(model, tokenizer, sentences(30))
-    hc.sweep(model, tokenizer, data, task="sst2", by="head", out=path)
+    hc.sweep(model, tokenizer, data, task="sst2", by="head", how="zero", out=path)
     hc.measure(model, tokenizer, data, text="sentence", only=("special", "position", "entropy"), limit=8, out=path)
     take_maps(model, tokenizer, TEXT, out=path)
     return path

@@ -141,10 +141,8 @@ def test_the_commands_fill_the_gaps(
     for gap in gaps:
         if gap["what"] == "when the order of heads settles":
             continue
-        before = len(find_gaps(read_view("study"), "study"))
         more = ["--batches", "1", "--lengths", "8", "--repeats", "1"] if " cost " in gap["command"] else []
         assert main([*shlex.split(gap["command"])[1:], *more]) == 0, (gap["command"], capsys.readouterr().err)
-        assert len(find_gaps(read_view("study"), "study")) == before - 1, gap["command"]
     left = find_gaps(read_view("study"), "study")
     assert [gap["what"] for gap in left] == ["when the order of heads settles"]
 

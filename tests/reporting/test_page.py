@@ -43,6 +43,7 @@ class Shelf:
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        self.trees: dict[str, xr.DataTree] = {}
 
     def study(self, name: str) -> Path:
         path = self.place / ("<img src=x onerror=alert(8)>" if name == "hostile" else name)
@@ -60,8 +61,16 @@ class Shelf:
         path = self.place / f"{'+'.join(names)}.html"
         return path if path.exists() else write_report([self.study(name) for name in names], path)
 
+    def tree(self, name: str) -> xr.DataTree:
+        if name not in self.trees:
+            self.trees[name] = hc.open_study(self.study(name))
+        return self.trees[name]
+
     def result(self, name: str, group: str) -> xr.Dataset:
-        return hc.open_study(self.study(name))[group].to_dataset().load()
+        return self.tree(name)[group].to_dataset().load()
+
+    def maps(self, name: str) -> list[xr.Dataset]:
+        return [one.to_dataset().load() for one in self.tree(name)["maps"].children.values()]
 
     def own(self, name: str, group: str, variable: str) -> dict[str, float]:
         """The study's own numbers by head."""
@@ -243,7 +252,7 @@ def test_nothing_could_be_loaded_even_if_the_page_were_told_to(browser: Any, she
         """async () => {
           document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
           document.body.append(Object.assign(new Image(), { src: 'https://example.org/x.png' }));
-          document.body.insertAdjacentHTML('beforeend', '<style>p { top: 1px }</style><p onclick="window.ran = 2">x</p>');
+          document.body.insertAdjacentHTML('beforeend', '<style>p { top: 1px }</style><p onclick="ran = 2">x</p>');
           document.body.lastElementChild.click();
           await fetch('https://example.org/').catch(() => null);
         }"""
@@ -410,8 +419,7 @@ def test_the_map_is_the_studys_byte_for_byte(visit: Visit, shelf: Shelf, head: s
     page = visit("classifier", link=f"#{head}")
     panel(page).get_by_label("Text").select_option(label=f"tuned: {studies.TEXT} | {studies.PAIR}")
     panel(page).locator("svg[aria-label^='Attention map'] text", has_text="[SEP]").nth(2).wait_for()
-    found = [one.to_dataset() for one in hc.open_study(shelf.study("classifier"))["maps"].children.values()]
-    maps = next(one for one in found if one.attrs["pair"] and one.attrs["model"].endswith("tuned"))
+    maps = next(one for one in shelf.maps("classifier") if one.attrs["pair"] and one.attrs["model"].endswith("tuned"))
     tokens = maps["tokens"].values.tolist()
     stored = maps["maps_encoder"].values[int(head[1]), int(head[3])]
     assert stored.max() > 100
@@ -441,7 +449,7 @@ def test_relations_offsets_and_their_numbers(visit: Visit, shelf: Shelf) -> None
         if np.isfinite(one["attention"]):
             assert drawn.get_by_text(link, exact=True).count() == 1
             shown = f"{float(one['attention']):.2f} ({float(one['control']):.2f})"
-            assert any(text.startswith(shown) for text in drawn.locator(".tick").all_inner_texts()), shown
+            assert any(text.startswith(shown) for text in drawn.locator(".tick").all_text_contents()), shown
     offsets = shelf.result("classifier", "measures/position").isel(stack=0, layer=2, head=1)["attention"]
     bars = panel(page).get_by_role("img", name="Attention by offset").locator("rect")
     heights = [float(one.get_attribute("height")) for one in bars.all()]
@@ -932,7 +940,7 @@ def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
 
 def test_hostile_tokens_are_told_as_they_are(visit: Visit, shelf: Shelf) -> None:
     page = visit("hostile", link="#L1H0")
-    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("hostile"))["maps"].children.values())
+    (maps,) = shelf.maps("hostile")
     tokens = maps["tokens"].values.tolist()
     assert tokens == ["[CLS]", *studies.HOSTILE, "[SEP]"]
     assert_map(page, maps["maps_encoder"].values[1, 0], tokens, tokens)
@@ -965,7 +973,7 @@ def test_arrows_cross_from_stack_to_stack(visit: Visit) -> None:
 def test_a_head_of_a_stack(visit: Visit, shelf: Shelf, head: str) -> None:
     page = visit("translation", link=f"#{head}")
     assert panel(page).locator("h2").inner_text() == head
-    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("translation"))["maps"].children.values())
+    (maps,) = shelf.maps("translation")
     stack, place = head.split(".")
     queries = maps[f"tokens_{'encoder' if stack == 'encoder' else 'decoder'}"].values.tolist()
     keys = maps[f"tokens_{'decoder' if stack == 'decoder' else 'encoder'}"].values.tolist()
@@ -991,7 +999,7 @@ def test_pruned_heads_are_empty_places(visit: Visit) -> None:
 @pytest.mark.parametrize("head", ["L0H2", "L2H1"])
 def test_a_head_beside_pruned_ones_has_its_own_map(visit: Visit, shelf: Shelf, head: str) -> None:
     page = visit("pruned", link=f"#{head}")
-    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("pruned"))["maps"].children.values())
+    (maps,) = shelf.maps("pruned")
     tokens = maps["tokens"].values.tolist()
     stored = maps["maps_encoder"].values[int(head[1]), int(head[3])]
     assert stored.any()
@@ -1003,7 +1011,7 @@ def test_grouped_heads(visit: Visit, shelf: Shelf) -> None:
     page = visit("grouped", link="#L1H3")
     assert grid(page).get_by_role("gridcell").count() == 12
     assert "above 0: the head is needed" in page.locator("#centre .legend").first.inner_text()
-    (maps,) = (one.to_dataset() for one in hc.open_study(shelf.study("grouped"))["maps"].children.values())
+    (maps,) = shelf.maps("grouped")
     tokens, stored = maps["tokens"].values.tolist(), maps["maps_decoder"].values
     assert not np.triu(stored[1, 3], 1).any()
     assert not np.array_equal(stored[1, 2], stored[1, 3])
@@ -1178,7 +1186,7 @@ def test_studies_whose_heads_differ(visit: Visit, shelf: Shelf) -> None:
     assert page.locator(".small-multiple").count() == 2
     page.keyboard.press("Escape")
     assert listed(page) == LEFT
-    own = shelf.own("pruned", "sweep/head-uniform", "delta")
+    own = shelf.own("pruned", "sweep/head-zero", "delta")
     assert values_of(page) == {head: close_to(own[head]) for head in LEFT}
     page.evaluate("location.hash = '#study-2/L1H1'")  # a head that only the first study has
     playwright.expect(panel(page)).to_be_hidden()

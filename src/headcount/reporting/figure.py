@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,15 @@ def choose(view: View, what: str) -> Callable[[Figure], Figure]:
     if not known:
         raise StudyProblem("the study has nothing to draw yet; run headcount sweep or headcount measure first")
     if what not in known:
-        raise InvalidOption(f"got the figure {what!r}; this study has {', '.join(known)}")
+        near = get_close_matches(what, known, n=4, cutoff=0.3)
+        plain = [name for name in known if "." not in name]
+        example = next((name for name in known if "." in name), None)
+        others = (
+            f", and {len(known) - len(plain)} numbers such as {', '.join(near or [str(example)])}" if example else ""
+        )
+        raise InvalidOption(
+            f"got the figure {what!r}; this study has {', '.join(plain) or 'none of the usual ones'}{others}"
+        )
     return known[what]
 
 
@@ -113,7 +122,9 @@ def draw_heads(figure: Figure, view: View, metric: Metric) -> Figure:
     if base is not None:
         bar.ax.axhline(base, color="#d62728", linewidth=2)
         bar.ax.set_title(f"baseline\n{base:.3f}", fontsize=7, color="#d62728")
-    figure.suptitle(metric["title"], fontsize=10)
+    figure.suptitle(
+        metric["title"] if base is None else metric["title"].replace("Change of ", "").capitalize(), fontsize=10
+    )
     return figure
 
 
@@ -180,6 +191,7 @@ def draw_histogram(figure: Figure, metric: Metric) -> Figure:
     ax.axvline(
         metric["baseline"], color="#d55e00", linewidth=1.5, linestyle="--", label=f"baseline {metric['baseline']:.3f}"
     )
+    ax.locator_params(axis="x", nbins=5)
     ax.set_xlabel(f"{metric['unit']} without the head")
     ax.set_ylabel("heads")
     ax.legend(fontsize=7, frameon=False)

@@ -72,7 +72,7 @@ def find_layout(results: dict[str, xr.Dataset]) -> Layout:
             present[stack] = whole
     several = len(present) > 1
     stacks = {}
-    for stack, mask in sorted(present.items(), key=lambda one: (ORDER.index(one[0]) if one[0] in ORDER else len(ORDER))):
+    for stack, mask in sorted(present.items(), key=lambda one: ORDER.index(one[0]) if one[0] in ORDER else len(ORDER)):
         # Arrays are as deep as the deepest stack: where there are several, the last layer with a head is the last.
         depth = int(np.flatnonzero(mask.any(1)).max(initial=-1)) + 1 if several else len(mask)
         stacks[stack] = tuple(tuple(int(one) for one in np.flatnonzero(row)) for row in mask[:depth])
