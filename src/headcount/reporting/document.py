@@ -42,7 +42,7 @@ def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
     if not studies:
         raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
     page = make_page([(read_view(study), str(study)) for study in studies])
-    replace_file(place, page.encode("utf-8"))
+    replace_file(place, page.encode("utf-8", "replace"))
     return place
 
 
@@ -57,14 +57,19 @@ def check_output(place: Path) -> None:
 
 
 def replace_file(place: Path, content: bytes) -> None:
-    """All or nothing: written beside the file and moved into place."""
+    """All or nothing: written beside the file and moved into place; what fails leaves nothing behind."""
+    beside: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=place.resolve().parent, prefix=f".{place.name}-", delete=False) as beside:
-            beside.write(content)
-        os.chmod(beside.name, 0o644)
-        os.replace(beside.name, place)
+        with tempfile.NamedTemporaryFile(dir=place.resolve().parent, prefix=f".{place.name}-", delete=False) as file:
+            beside = Path(file.name)
+            file.write(content)
+        os.chmod(beside, 0o644)
+        os.replace(beside, place)
     except OSError as error:
         raise StudyProblem(f"cannot write {place}: {error.strerror or error}; give a file you may write") from error
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
 
 
 def make_page(studies: Sequence[tuple[View, str]]) -> str:
@@ -91,7 +96,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "name": view.name, "model": short_name(model) if model else "",
         "task": next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), ""),
         "stacks": [{"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
-                   for stack, layers in layout.stacks.items()],
+                   for stack, layers in layout.stacks.items() if layers],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "sentences": find_sentences(view), "metrics": find_metrics(view), "flips": find_flips(view),
         "layers": find_layers(view), "curves": find_curves(view), "dynamics": find_dynamics(view),

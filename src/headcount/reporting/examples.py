@@ -32,9 +32,9 @@ def _answers(dataset: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[str] | N
     if "logits" in dataset and dataset.sizes["class"] > 1:
         whole, without = dataset["baseline_logits"].values, dataset["logits"].values
         names = [str(one) for one in dataset.attrs.get("labels") or range(whole.shape[-1])]
-        # A head that the model has not got has no logits: it flips nothing.
-        said = np.where(np.isnan(without).any(-1), -1, np.nan_to_num(without, nan=-np.inf).argmax(-1))
-        return whole.argmax(-1), said, names
+        # What is missing is no answer: its number is the whole model's.
+        missing = np.isnan(without).any(-1)
+        return whole.argmax(-1), np.where(missing, whole.argmax(-1), np.nan_to_num(without).argmax(-1)), names
     if "texts" in dataset:
         return dataset["baseline_texts"].values.astype(object), dataset["texts"].values.astype(object), None
     return None
@@ -47,13 +47,15 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
     heads: dict[int, dict[str, Any]] = {}
     columns = [name for name in ("text", "pair") if name in dataset]
     written = [dataset[name].values for name in columns]
+    known = dataset["delta"].values
     gold = dataset["label"].values if "label" in dataset else None
     for index, head in enumerate(view.layout):
         if head.stack not in stacks or head.layer >= without.shape[1] or head.head >= without.shape[2]:
             continue
         said = without[stacks.index(head.stack), head.layer, head.head]
-        missing = (said == "") if names is None else (said == -1)
-        changed = np.flatnonzero((said != whole) & ~missing)
+        if not np.isfinite(known[stacks.index(head.stack), head.layer, head.head]):
+            continue  # the model has no such head: what stands there is filling
+        changed = np.flatnonzero(said != whole)
         shown = []
         for example in changed[:MOST]:
             if example not in places:

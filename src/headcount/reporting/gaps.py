@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from headcount.reporting.findings import short_name
 from headcount.reporting.view import View
 
@@ -16,6 +18,8 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         task = str(found.attrs.get("task", task))
         data = data if found.attrs.get("data", data) in ("data frame", "") else str(found.attrs.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model
+    model, task, data, study = map(shlex.quote, (model, task, data, study))
+    pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"
     sweeps = {found.attrs.get("by") for found in view.of("sweep").values()}
     pruned = view.of("pruning")
@@ -27,7 +31,8 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             "which relations between words heads follow", any(name.startswith("links") for name in view.of("measures")),
             f"measure {model} --data TREEBANK.conllu --only features,links --out {study} --name words",
         ),
-        ("attention maps of a sentence", bool(view.of("maps")), f'maps {model} --text "A sentence." --out {study}'),
+        ("attention maps of a sentence", bool(view.of("maps")),
+         f'maps {model} --text "A sentence."{pair} --out {study}'),
         ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
             "how important each head is", any(found.attrs.get("measure") == "importance" for found in pruned.values()),

@@ -10,7 +10,7 @@ import xarray as xr
 from headcount.core.results import HEAD_DIMS
 from headcount.reporting.labels import CHOICES, SIGNED, Label, find_label
 from headcount.reporting.roles import find_roles
-from headcount.reporting.view import View
+from headcount.reporting.view import View, number
 
 Metric = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any."""
@@ -55,7 +55,7 @@ def _sweeps(view: View) -> list[Metric]:
         metric = _values(view, dataset, "delta", Label(title, attributes["metric"], says), "Without the head",
                          f"sweep/{name}", "diverging", low="low", high="high")  # fmt: skip
         metric |= {"p": view.by_head(dataset["p"]), "q": view.by_head(dataset["q"]),
-                   "baseline": float(dataset["baseline"]), "higher": higher, "effect": True}  # fmt: skip
+                   "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "effect": True}  # fmt: skip
         found.append(metric)
     return found
 

@@ -25,18 +25,21 @@ def find_layers(view: View) -> list[dict[str, Any]]:
         if "delta" not in dataset or dataset["delta"].dims != HEAD_DIMS[:2]:
             continue
         rows = []
+        several = len(dataset["stack"]) > 1 or len(view.layout.stacks) > 1
         for stack_number, stack in enumerate(dataset["stack"].values):
             for layer in range(dataset.sizes["layer"]):
                 one = dataset.isel(stack=stack_number, layer=layer)
                 if np.isfinite(float(one["delta"])):
                     rows.append(
                         {
-                            "layer": view.layout.spell_layer(str(stack), layer),
+                            "layer": f"{stack}.L{layer}" if several else f"L{layer}",
                             **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")},
                         }
                     )
-        found.append({"name": name, "metric": dataset.attrs["metric"], "baseline": float(dataset["baseline"]),
-                      "higher": bool(dataset.attrs.get("higher_is_better", True)), "rows": rows})  # fmt: skip
+        found.append({
+            "name": name, "metric": dataset.attrs["metric"], "baseline": number(float(dataset["baseline"]), 6),
+            "higher": bool(dataset.attrs.get("higher_is_better", True)), "rows": rows,
+        })  # fmt: skip
     return found
 
 
@@ -56,7 +59,7 @@ def find_curves(view: View) -> list[dict[str, Any]]:
             })  # fmt: skip
         attributes = dataset.attrs
         found.append({
-            "name": name, "metric": attributes["metric"], "task": attributes["task"], "baseline": base,
+            "name": name, "metric": attributes["metric"], "task": attributes["task"], "baseline": number(base, 6),
             "heads": int(attributes["heads"]), "examples": int(attributes["examples"]),
             "removed": [int(one) for one in dataset["removed"].values], "lines": lines,
             "published": find_published(str(attributes["task"]), str(attributes["metric"])),
@@ -109,7 +112,7 @@ def find_costs(view: View) -> list[dict[str, Any]]:
 def find_offsets(view: View) -> dict[str, Any] | None:
     """Where each head looks, by offset: its attention so many tokens away."""
     dataset = view.of("measures").get("position")
-    if dataset is None:
+    if dataset is None or "attention" not in dataset:
         return None
     offsets = [int(one) for one in dataset["offset"].values]
     columns: list[list[float | None]] = [view.by_head(dataset["attention"].sel(offset=offset)) for offset in offsets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class View:
         return [number(_at(array, stacks, head)) for head in self.layout]
 
 
-LARGEST = 100_000
+LARGEST = 1_000_000
 """Entries of an array that is read in any case."""
 NEEDED = ("logits", "baseline_logits", "texts", "baseline_texts", "text", "pair")
 SETS = ("sweep/sets-", "sweep/draws-")
@@ -63,32 +64,37 @@ def find_layout(results: dict[str, xr.Dataset]) -> Layout:
     """The heads that any result has a number for; a head without one, such as a pruned one, is absent."""
     present: dict[str, np.ndarray] = {}
     for found in results.values():
-        for stack, mask in _present(found).items():
+        for stack, mask in _present(found):
             known = present.get(stack, np.zeros((0, 0), dtype=bool))
-            size = np.maximum(known.shape, mask.shape)
-            whole = np.zeros(size, dtype=bool)
+            whole = np.zeros(np.maximum(known.shape, mask.shape), dtype=bool)
             whole[: known.shape[0], : known.shape[1]] |= known
             whole[: mask.shape[0], : mask.shape[1]] |= mask
             present[stack] = whole
-    several = len(present) > 1
-    stacks = {}
-    for stack, mask in sorted(present.items(), key=lambda one: ORDER.index(one[0]) if one[0] in ORDER else len(ORDER)):
+    # A sweep of one stack of several spells its heads with the stack, and so does the page.
+    several = len(present) > 1 or any("." in str(found["best"].values) for found in results.values() if "best" in found)
+    stacks: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for stack in sorted({*present, *(ORDER if several and present else ())}, key=_place):
+        mask = present.get(stack, np.zeros((0, 0), dtype=bool))
         # Arrays are as deep as the deepest stack: where there are several, the last layer with a head is the last.
         depth = int(np.flatnonzero(mask.any(1)).max(initial=-1)) + 1 if several else len(mask)
         stacks[stack] = tuple(tuple(int(one) for one in np.flatnonzero(row)) for row in mask[:depth])
     return Layout(stacks)
 
 
-def _present(found: xr.Dataset) -> dict[str, np.ndarray]:
-    """By stack, [layer, head]: whether the result speaks of the head."""
-    for name, array in found.data_vars.items():
-        if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not str(name).startswith("values_"):
+def _place(stack: str) -> int:
+    return ORDER.index(stack) if stack in ORDER else len(ORDER)
+
+
+def _present(found: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
+    """Stacks and [layer, head]: whether a number of the result speaks of the head."""
+    for key, array in found.data_vars.items():
+        name = str(key)
+        if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
             known = np.isfinite(array.values)
-            if known.any():
-                return {str(stack): known[number] for number, stack in enumerate(array["stack"].values)
-                        if known[number].any()}  # fmt: skip
-    return {str(name).removeprefix("present_"): array.values.astype(bool)
-            for name, array in found.data_vars.items() if str(name).startswith("present_")}  # fmt: skip
+            yield from ((str(stack), known[number]) for number, stack in enumerate(array["stack"].values)
+                        if known[number].any())  # fmt: skip
+        elif name.startswith("present_"):
+            yield name.removeprefix("present_"), array.values.astype(bool)
 
 
 def _at(array: np.ndarray, stacks: list[str], head: Head) -> float:

@@ -57,7 +57,7 @@ function spearman(points) {
 }
 
 export function histogram(study, metric) {
-  if (!metric?.effect) return null;
+  if (!metric?.effect || metric.baseline === null) return null;
   const scores = metric.values.filter((value) => value !== null).map((value) => value + metric.baseline);
   if (!scores.length) return null;
   const x = linear(wide(extent([...scores, metric.baseline]), 0.08)).nice();
@@ -73,6 +73,7 @@ export function histogram(study, metric) {
 }
 
 export function layers(one) {
+  if (one.baseline === null) return null;
   const rows = one.rows;
   const x = scaleBand(rows.map((row) => row.layer), [0, 1]).padding(0.2);
   const width = Math.max(540, Math.min(1100, 90 + rows.length * 34));
@@ -91,6 +92,7 @@ export function layers(one) {
 }
 
 export function curves(one) {
+  if (one.baseline === null) return null;
   const randoms = one.lines.filter((each) => each.order.startsWith("random"));
   const named = one.lines.filter((each) => !each.order.startsWith("random"));
   const gone = [0, ...one.removed];

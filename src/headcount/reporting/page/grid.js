@@ -9,7 +9,7 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
   const scale = colours(metric);
   const index = new Map(study.heads.map((head, place) => [head.slice(0, 3).join("/"), place]));
   const widest = Math.max(1, ...study.stacks.map((stack) => stack.width));
-  const several = study.stacks.length > 1;
+  const several = study.heads.some((head) => head[3].includes("."));
   const parts = [];
   const cells = new Map();
   let y = 0;
