@@ -256,6 +256,6 @@ def clear_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
         raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # a damaged chunk is a RuntimeError
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

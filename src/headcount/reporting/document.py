@@ -41,18 +41,27 @@ def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
     check_output(place)
     if not studies:
         raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
-    page = make_page([(read_view(study), str(study)) for study in studies])
+    views = [(read_view(study), str(study)) for study in studies]
+    try:
+        page = make_page(views)
+    except KeyError as error:
+        folders = ", ".join(map(str, studies))
+        raise StudyProblem(f"{folders}: a result lacks {error}; restore the study, or compute it again") from error
     replace_file(place, page.encode("utf-8", "replace"))
     return place
 
 
-def check_output(place: Path) -> None:
+def check_output(place: Path, example: str = "report.html") -> None:
     """An error if the file cannot be written, before any work is done."""
-    if place.is_dir():
-        raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place / 'report.html'}")
-    if not place.resolve().parent.is_dir():
-        raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
-    if not os.access(place.resolve().parent, os.W_OK):
+    try:
+        if place.is_dir():
+            raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place / example}")
+        parent = place.resolve().parent
+        if not parent.is_dir():
+            raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
+    except OSError as error:  # a name that is too long, say
+        raise StudyProblem(f"cannot write {place}: {error.strerror or error}; give another name") from error
+    if not os.access(parent, os.W_OK):
         raise StudyProblem(f"cannot write into {place.parent}; give a place where you may")
 
 

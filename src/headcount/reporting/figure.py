@@ -33,7 +33,7 @@ def write_figure(study: str | Path, what: str, out: str | Path) -> Path:
     place = Path(out)
     if place.suffix.lower() not in FORMATS:
         raise InvalidOption(f"got {place.name!r}; expected a name that ends in {', '.join(FORMATS)}")
-    check_output(place)
+    check_output(place, f"heads{place.suffix.lower()}")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -145,8 +145,10 @@ def draw_layers(figure: Figure, one: dict[str, Any]) -> Figure:
                      for row in rows]).T  # fmt: skip
     ax.bar(range(len(rows)), score, yerr=np.maximum(ends, 0), color="#5b7fa6", error_kw={"linewidth": 0.8})
     ax.axhline(one["baseline"], color="#d55e00", linewidth=1.5, label=f"baseline {one['baseline']:.3f}")
-    low, high = float(np.min(score - ends[0])), float(np.max(score + ends[1]))
-    ax.set_ylim(low - 0.15 * (high - low), high + 0.1 * (high - low))
+    low = min(one["baseline"], float(np.min(score - ends[0])))
+    high = max(one["baseline"], float(np.max(score + ends[1])))
+    room = high - low or 0.1
+    ax.set_ylim(low - 0.15 * room, high + 0.1 * room)
     ax.set_xticks(
         range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0
     )

@@ -56,8 +56,8 @@ def _sweeps(view: View) -> list[Metric]:
                          f"sweep/{name}", "diverging", low="low", high="high")  # fmt: skip
         metric |= {"p": view.by_head(dataset["p"]), "q": view.by_head(dataset["q"]),
                    "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "effect": True}  # fmt: skip
-        found.append(metric)
-    return found
+        found.append((attributes["by"] != "head", metric))
+    return [metric for _, metric in sorted(found, key=lambda one: one[0])]
 
 
 def _importance(view: View) -> list[Metric]:
