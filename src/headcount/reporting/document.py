@@ -46,7 +46,7 @@ def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
         page = make_page(views)
     except KeyError as error:
         folders = ", ".join(map(str, studies))
-        raise StudyProblem(f"{folders}: a result lacks {error}; restore the study, or compute it again") from error
+        raise StudyProblem(f"{folders} is damaged: a result lacks {error}; restore it, or compute it again") from error
     replace_file(place, page.encode("utf-8", "replace"))
     return place
 
