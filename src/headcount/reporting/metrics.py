@@ -69,7 +69,8 @@ def _importance(view: View) -> list[Metric]:
             if variable in dataset:
                 label = find_label("importance", variable)
                 kind = "diverging" if ("importance", variable) in SIGNED else "sequential"
-                found.append(_values(view, dataset, variable, label, "Without the head", f"pruning/{name}", kind))
+                place = f"pruning/{name}"
+                found.append(_values(view, dataset, variable, label, "Without the head", place, kind, _suffix(name)))
     return found
 
 

@@ -5,6 +5,12 @@ import { drawing, s } from "./dom.js";
 
 export const EDGE = { left: 56, right: 14, top: 12, bottom: 42 };
 
+// A name as long as its axis, at about 6.6 of its letters' units each; the whole of it when it is pointed at.
+function fitting(name, room) {
+  const most = Math.floor(room / 6.6);
+  return name.length <= most ? name : [`${name.slice(0, most - 1)}…`, s("title", {}, name)];
+}
+
 export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5, xFormat, yFormat } = {}) {
   x.range([EDGE.left, width - EDGE.right]);
   y.range([height - EDGE.bottom, EDGE.top]);
@@ -13,9 +19,10 @@ export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5
   select(across).call(axisBottom(x).ticks(xTicks, xFormat).tickSizeOuter(0));
   select(up).call(axisLeft(y).ticks(yTicks, yFormat).tickSizeOuter(0));
   const inside = s("g", {});
+  const [long, high] = [width - EDGE.left - EDGE.right, height - EDGE.bottom - EDGE.top];
   const node = drawing(width, height, label, across, up,
-    s("text", { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, names[0]),
-    s("text", { x: 12, y: (height - EDGE.bottom + EDGE.top) / 2, "text-anchor": "middle", class: "name", transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})` }, names[1]),
+    s("text", { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, fitting(names[0], long)),
+    s("text", { x: 12, y: (height - EDGE.bottom + EDGE.top) / 2, "text-anchor": "middle", class: "name", transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})` }, fitting(names[1], high)),
     inside);
   return { node, inside };
 }

@@ -137,7 +137,7 @@ export function curves(one) {
 
 export function dynamics(one) {
   const x = linear(extent(one.checkpoints));
-  const y = linear([Math.min(0, min(one.agreement)), 1]);
+  const y = linear([Math.min(0, min([...one.agreement, ...one.low].filter((value) => value !== null))), 1]);
   const { node, inside } = plot(480, 260, "Agreement of the order of heads with the last", x, y, ["training step", "rank correlation"]);
   const band = one.checkpoints.map((step, at) => [step, one.low[at] ?? one.agreement[at], one.high[at] ?? one.agreement[at]]);
   inside.append(s("path", { d: area((point) => x(point[0]), (point) => y(point[1]), (point) => y(point[2]))(band), fill: OF_ORDER[0], opacity: 0.18 }),
@@ -146,7 +146,7 @@ export function dynamics(one) {
   const size = 26, left = 70, top = 30;
   const scores = one.score.flat().filter((value) => value !== null);
   const scale = colours({ kind: "sequential", values: [...scores, ...one.baseline], unit: "" });
-  const map = drawing(left + (one.removed.length + 1) * size + 10, top + one.checkpoints.length * size + 6, `${one.metric} by step and heads gone`,
+  const map = drawing(Math.max(left + 160, left + (one.removed.length + 1) * size + 24), top + one.checkpoints.length * size + 6, `${one.metric} by step and heads gone`,
     s("text", { x: left, y: 12, class: "name" }, "share of the heads gone"),
     [0, ...one.removed].map((count, at) => (at % 2 ? null : s("text", { x: left + (at + 0.5) * size, y: 26, "text-anchor": "middle", class: "tick" }, `${Math.round((100 * count) / one.heads)}%`))),
     one.checkpoints.map((step, row) => [

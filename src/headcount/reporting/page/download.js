@@ -19,7 +19,7 @@ const cell = (value) => {
 export const csv = (rows) =>
   rows.length ? [Object.keys(rows[0]), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\n") + "\n" : "";
 
-const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "text-anchor"];
+const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "image-rendering"];
 const SVG = "http://www.w3.org/2000/svg";
 
 function shape(tag, attributes, text) {

@@ -44,8 +44,9 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
           tabindex: tabs ? (place === (chosen ?? 0) ? 0 : -1) : undefined, "data-head": place,
           "aria-label": `${name}: ${metric.title} ${shown(metric, place)}${sure(metric, place) ? ", sure" : ""}`,
           onclick: () => open?.(place),
-          onmouseenter: (event) => hover?.(place, event), onmouseleave: () => hover?.(null),
-          onfocus: () => hover?.(place, null), onblur: () => hover?.(null),
+          ...(hover ? { onmouseenter: (event) => hover(place, event), onmouseleave: () => hover(null) } : {}),
+          // A listener for the focus alone would make a cell a stop of the tabulator.
+          ...(hover && tabs ? { onfocus: (event) => hover(place, event), onblur: () => hover(null) } : {}),
         },
           s("rect", { x: left + 0.5, y: top + 0.5, width: size - 1, height: size - 1, fill: colour ?? "none", class: known ? "" : "unknown" }),
           sure(metric, place) ? s("circle", { cx: left + size / 2, cy: top + size / 2, r: Math.max(1.5, size / 8), fill: inkOn(colour) }) : null,

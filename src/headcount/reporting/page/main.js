@@ -21,11 +21,17 @@ const panel = h("aside", { id: "head", hidden: true, "aria-labelledby": "head-ti
 const body = h("div", { id: "body" });
 
 function start() {
-  page.append(h("header", { class: "top" }, h("h1", {}, title()), theme(draw)), body, panel, tip);
+  page.append(h("header", { class: "top" }, h("h1", {}, title()), theme(recolour)), body, panel, tip);
   draw();
   follow();
   addEventListener("hashchange", follow);
   addEventListener("keydown", (event) => { if (event.key === "Escape" && state.head !== null) close(); });
+}
+
+// Maps are pictures: they have their colours inside.
+function recolour() {
+  draw();
+  if (state.head !== null) show(state.head);
 }
 
 const title = () => {
@@ -33,9 +39,11 @@ const title = () => {
   return `Every head of ${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 };
 
+const spelled = (hash) => { try { return decodeURIComponent(hash); } catch { return ""; } };
+
 // #L3H7 opens a head; with several studies #study-2/L3H7 opens it in the second.
 function follow() {
-  const found = /^#(?:study-(\d+)\/)?(.+)$/.exec(decodeURIComponent(location.hash));
+  const found = /^#(?:study-(\d+)\/)?(.+)$/.exec(spelled(location.hash));
   if (!found) return shut();
   const number = found[1] ? Number(found[1]) - 1 : state.study;
   const place = data.studies[number]?.heads.findIndex((head) => head[3] === found[2]) ?? -1;
@@ -51,7 +59,7 @@ function close() {
   const was = state.head;
   history.pushState(null, "", location.pathname + location.search);
   shut();
-  body.querySelector(`[data-head="${was}"]`)?.focus();
+  body.querySelector(`#centre [data-head="${was}"]`)?.focus();
 }
 
 function shut() {
@@ -72,21 +80,23 @@ function show(place) {
   mark();
 }
 
-// The chosen head is marked where it is drawn, without drawing all again.
+// Where the heads of the chosen study are drawn: in the grids, the scatter and the map of heads.
+const drawn = (place) => body.querySelectorAll(["#centre", "#alike"].flatMap((part) => [`${part} [data-head="${place}"]`, `${part} [data-point="${place}"]`]).join(","));
+
+// The chosen head is marked without drawing all again.
 function mark() {
   for (const node of body.querySelectorAll(".chosen")) node.classList.remove("chosen");
-  if (state.head === null) return;
-  for (const node of body.querySelectorAll(`[data-head="${state.head}"], [data-point="${state.head}"]`)) node.classList.add("chosen");
+  if (state.head !== null) for (const node of drawn(state.head)) node.classList.add("chosen");
 }
 
 function hover(place, event) {
   for (const node of body.querySelectorAll(".hovered")) node.classList.remove("hovered");
   tip.hidden = place === null;
   if (place === null) return;
-  for (const node of body.querySelectorAll(`[data-head="${place}"], [data-point="${place}"]`)) node.classList.add("hovered");
+  for (const node of drawn(place)) node.classList.add("hovered");
   const metrics = [metricOf(state.metric), metricOf(state.beside)].filter(Boolean);
-  tip.replaceChildren(h("b", {}, study().heads[place][3]), metrics.map((metric) => h("div", {}, `${metric.title}: ${shown(metric, place)}${sure(metric, place) ? " ●" : ""}`)));
-  const box = (event?.target ?? body.querySelector(`[data-head="${place}"]`)).getBoundingClientRect();
+  tip.replaceChildren(h("b", {}, study().heads[place][3]), ...metrics.map((metric) => h("div", {}, `${metric.title}: ${shown(metric, place)}${sure(metric, place) ? " ●" : ""}`)));
+  const box = event.target.getBoundingClientRect();
   tip.style.left = `${Math.min(innerWidth - tip.offsetWidth - 8, Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2))}px`;
   tip.style.top = `${box.bottom + 8 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 8 : box.bottom + 8}px`;
 }
@@ -95,7 +105,7 @@ function hover(place, event) {
 function matches(place) {
   const metric = metricOf(state.metric);
   if (state.find && !study().heads[place][3].toLowerCase().includes(state.find.toLowerCase())) return false;
-  if (state.only && !(metric && sure(metric, place))) return false;
+  if (state.only && metric?.q && !sure(metric, place)) return false; // what was not tested has no box to untick
   if (state.least !== "" && metric && !(metric.values[place] !== null && metric.values[place] >= Number(state.least))) return false;
   return true;
 }

@@ -57,7 +57,14 @@ export function picture(bytes, offset, rows, columns) {
   return canvas;
 }
 
-const short = (token) => (token.length > 14 ? `${token.slice(0, 13)}…` : token);
+// A token that fits beside its row: letters of some scripts are twice as wide as others.
+const wide = (letter) => (letter.codePointAt(0) > 0x2e80 ? 2 : /[A-ZMW@%#]/.test(letter) ? 1.4 : 1);
+function short(token) {
+  let room = 13;
+  const letters = [...token];
+  const kept = letters.findIndex((letter) => (room -= wide(letter)) < 0);
+  return kept < 0 ? token : `${letters.slice(0, kept).join("")}…`;
+}
 
 // One head's map with its tokens; the cell under the pointer is told in words.
 export async function headMap(stack, layerNumber, head, told) {
