@@ -108,7 +108,6 @@ def test_bundled_models_are_called_by_their_short_names() -> None:
     assert not any("zoo/data" in command for command in commands)
 
 
-@pytest.mark.xfail(strict=True, reason="find_gaps does not quote what it puts into a command")
 @pytest.mark.parametrize("odd", ["my study", "it's", "$HOME/x", "a;b", "a&b", "(1)"])
 def test_paths_that_a_shell_would_take_apart(odd: str) -> None:
     known = {"model": f"models/{odd}", "task": "mrpc", "data": f"data/{odd}.csv", "by": "head"}
@@ -118,7 +117,6 @@ def test_paths_that_a_shell_would_take_apart(odd: str) -> None:
         assert not set("$;&()") & set(gap["command"]) or "'" in gap["command"]
 
 
-@pytest.mark.xfail(strict=True, reason="find_gaps: maps of an encoder-decoder need --pair")
 def test_maps_of_an_encoder_decoder_need_a_target() -> None:
     layout = Layout.even({"encoder": (1, 1), "decoder": (1, 1), "cross": (1, 1)})
     gaps = find_gaps(View("study", {}, (), layout), "study")

@@ -44,7 +44,6 @@ def test_every_amount_has_a_label(variables: set[tuple[str, str]]) -> None:
     assert all(find_label(*pair).unit and find_label(*pair).says for pair in amounts)
 
 
-@pytest.mark.xfail(strict=True, reason="_LABELS: no positional, broad, focused, and of gradients only sep")
 def test_every_number_has_a_label_of_its_own(variables: set[tuple[str, str]]) -> None:
     assert not {pair for pair in variables if fallback(*pair)}
 

@@ -35,6 +35,7 @@ def unpacked(told: dict[str, Any], blobs: dict[str, str], stack: str = "encoder"
     return np.stack([unpack(blobs[mark], shape[1:]) for mark in one["layers"]])
 
 
+@settings(deadline=None)
 @given(LAYERS)
 def test_packed_and_unpacked_again(layer: np.ndarray) -> None:
     text = pack(layer)
@@ -42,6 +43,7 @@ def test_packed_and_unpacked_again(layer: np.ndarray) -> None:
     assert re.fullmatch(r"[A-Za-z0-9+/]*=*", text), "nothing that could end a block"
 
 
+@settings(deadline=None)
 @given(LAYERS, st.sampled_from(LEVELS))
 def test_fewer_levels_are_near(layer: np.ndarray, levels: int) -> None:
     """At most half of a step away, in order, no more shades than asked for, and the darkest stays the darkest."""
@@ -159,7 +161,7 @@ def test_no_maps() -> None:
     assert find_maps(view_of({})) == ([], {})
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 9), st.integers(1, 9))
 def test_any_shape(layers: int, queries: int, keys: int) -> None:
     one = random_maps(layers, queries, keys).rename({"tokens": "tokens_decoder", "query": "query_decoder"})

@@ -89,7 +89,7 @@ def test_the_sign_is_that_of_the_metric(higher: bool, said: str) -> None:
 
 
 def test_the_sign_of_a_real_loss() -> None:
-    """A model that says what its head L0H0 writes: without it the loss is larger, and the page says `needed`."""
+    """Heads without which a language model's loss is larger: the page says that they are needed."""
     model, tokenizer = studies.measured.masked()
     found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(12)}), task="masked-lm", how="zero")
     metric = find_metrics(view_of({"sweep/head-zero": found}))[0]
@@ -121,7 +121,6 @@ def test_sweeps_of_two_kinds_can_be_told_apart() -> None:
     assert len(set(titles)) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="_importance gives no suffix: importance of every checkpoint has one title")
 def test_importance_of_two_names_can_be_told_apart() -> None:
     one = measured(UNEVEN, michel="").assign_attrs(measure="importance")
     view = view_of({"pruning/importance@step-1": one, "pruning/importance@step-2": one})
@@ -147,7 +146,6 @@ def test_what_the_head_alone_in_its_layer_says() -> None:
     assert "without it" not in find_metrics(view)[0]["says"]
 
 
-@pytest.mark.xfail(strict=True, reason="effect_of takes the first sweep, and all-but-one comes before head")
 def test_a_page_begins_with_the_sweep_by_head() -> None:
     view = view_of({"sweep/all-but-one-zero": sweep(by="all-but-one"), "sweep/head-zero": sweep()})
     effect = effect_of(find_metrics(view))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import xarray as xr
 
 import headcount as hc
@@ -16,6 +17,9 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.core.store import write_result
 from headcount.pruning.cost import store_cost
+from headcount.pruning.curves import curve as curve_of
+from headcount.pruning.dynamics import _dataset
+from headcount.pruning.orders import by_values
 from headcount.reporting.document import write_report
 from headcount.reporting.published import find_published
 from headcount.reporting.series import (
@@ -28,11 +32,12 @@ from headcount.reporting.series import (
     find_relations,
 )
 from headcount.reporting.view import View, find_layout, number, read_view
+from tests import planted
 from tests.measures import cases
 from tests.measures.planted import PAIRS, ROLES, planted_attention
-from tests.reporting import studies
 
 NAN = float("nan")
+LAYOUT = Layout.even({"encoder": (2, 2)})
 
 
 def view_of(results: dict[str, xr.Dataset], layout: Layout | None = None) -> View:
@@ -77,7 +82,6 @@ def test_layers_of_several_stacks() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="find_layers: without a result by head the layout knows no stacks, all are L0")
 def test_layers_of_several_stacks_without_a_result_by_head() -> None:
     names = [row["layer"] for row in find_layers(view_of({"sweep/layer-zero": layer_sweep(SIDES)}))[0]["rows"]]
     assert len(set(names)) == 7
@@ -126,30 +130,51 @@ def test_curves_of_tasks_that_no_paper_has() -> None:
 
 @pytest.fixture(scope="module")
 def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three checkpoints, as `headcount dynamics` keeps them, without the training."""
     place = tmp_path_factory.mktemp("dynamics")
-    return studies.dynamics_study(place / "study", place / "work")
+    tokenizer, texts = planted.tokenizer(place / "words"), planted.texts(40)
+    curves, values = [], []
+    for step in (0, 6, 12):
+        model = planted.classifier()
+        with torch.no_grad():
+            model.bert.encoder.layer[0].attention.output.dense.weight[:, :4] *= step / 12
+        values.append(hc.importance(model, tokenizer, texts, task="sst2")["michel"])
+        order = by_values(values[-1].values, LAYOUT)
+        curves.append(
+            curve_of(
+                model,
+                tokenizer,
+                texts,
+                {"importance": order},
+                task="sst2",
+                steps=2,
+                name=f"step-{step:06d}",
+                out=place / "study",
+            )
+        )
+    result = _dataset([Path(f"step-{step:06d}") for step in (0, 6, 12)], curves, values, "michel")
+    write_result(place / "study", "pruning/dynamics", {}, result)
+    return place / "study"
 
 
 def test_dynamics(settled: Path) -> None:
     """As the study has them: a row for each checkpoint, a column for each step."""
-    told = find_dynamics(read_view(settled))
+    view = read_view(settled)
+    told = find_dynamics(view)
     assert told is not None
     plain(told)
     stored = hc.open_study(settled)["pruning/dynamics"].to_dataset()
-    assert told["checkpoints"] == stored["checkpoint"].values.tolist()
-    assert len(told["checkpoints"]) >= 3
-    assert told["removed"] == stored["removed"].values.tolist()
+    assert told["checkpoints"] == [0, 6, 12]
+    assert told["removed"] == stored["removed"].values.tolist() == [2, 4]
     assert told["heads"] == 4
+    assert told["metric"] == "accuracy"
     for key, name in (("agreement", "agreement"), ("low", "agreement_low"), ("high", "agreement_high"),
                       ("baseline", "baseline")):  # fmt: skip
         assert told[key] == [number(float(one)) for one in stored[name].values]
     for row, checkpoint in zip(told["score"], told["checkpoints"], strict=True):
-        assert row == [
-            number(float(stored["score"].sel(checkpoint=checkpoint, removed=step))) for step in told["removed"]
-        ]
-    assert [one["name"] for one in find_curves(read_view(settled))] == [
-        f"curve@step-{checkpoint:06d}" for checkpoint in told["checkpoints"]
-    ]
+        scores = stored["score"].sel(checkpoint=checkpoint)
+        assert row == [number(float(scores.sel(removed=step))) for step in told["removed"]]
+    assert [one["name"] for one in find_curves(view)] == [f"curve@step-{step:06d}" for step in (0, 6, 12)]
     assert find_dynamics(view_of({})) is None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headcount as hc
@@ -28,6 +28,11 @@ def numbers(layout: Layout, variable: str = "delta", seed: int = 0) -> xr.Datase
     generator = np.random.default_rng(seed)
     values = by_head({head: generator.normal() for head in layout}, layout)
     return xr.Dataset({variable: (HEAD_DIMS, values)}, coords=head_coords(layout))
+
+
+def real(layout: Layout) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The stacks of which anything is known."""
+    return {stack: layers for stack, layers in layout.stacks.items() if layers}
 
 
 def view_of(**results: xr.Dataset) -> View:
@@ -52,6 +57,7 @@ def test_the_layout_is_that_of_the_model(stacks: dict[str, tuple[tuple[int, ...]
     assert find_layout({"sweep/head-zero": numbers(layout)}) == layout
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.sets(st.integers(0, 4)), min_size=1, max_size=4), min_size=1, max_size=3),
     st.integers(0, 100),
@@ -77,7 +83,7 @@ def test_a_result_of_fewer_heads() -> None:
     small = Layout({"cross": ((1,), (0, 1))})
     few = numbers(small, "few")
     view = view_of(sweep__head=numbers(whole), measures__few=few)
-    assert view.layout == whole
+    assert real(view.layout) == real(whole)
     found = dict(zip(map(str, whole), view.by_head(few["few"]), strict=True))
     assert {head for head, value in found.items() if value is not None} == {"cross.L0H1", "cross.L1H0", "cross.L1H1"}
     assert found["cross.L1H0"] == number(float(few["few"].sel(stack="cross", layer=1, head=0)))
@@ -87,10 +93,9 @@ def test_heads_of_all_results_are_put_together() -> None:
     """No result alone has all heads: a pruned model beside the whole one, the encoder beside the decoder."""
     left, right = Layout({"encoder": ((0,), (), (2,))}), Layout({"encoder": ((1, 3),), "decoder": ((0,), (0,))})
     found = find_layout({"sweep/head-zero@a": numbers(left), "sweep/head-zero@b": numbers(right)})
-    assert found == Layout({"encoder": ((0, 1, 3), (), (2,)), "decoder": ((0,), (0,))})
+    assert real(found) == {"encoder": ((0, 1, 3), (), (2,)), "decoder": ((0,), (0,))}
 
 
-@pytest.mark.xfail(strict=True, reason="_present looks at the first variable of a result alone")
 def test_a_head_that_only_one_variable_knows() -> None:
     """A head that writes nothing has no direction of its output, but a map."""
     layout = Layout.even({"encoder": (2, 2)})
@@ -139,7 +144,7 @@ def test_a_pruned_study(place: Path) -> None:
     assert found.name == "pruned"
     tree = hc.open_study(place / "pruned")
     for name, variable in (
-        ("sweep/head-uniform", "delta"),
+        ("sweep/head-zero", "delta"),
         ("measures/special", "sep"),
         ("measures/entropy", "entropy"),
     ):
@@ -163,16 +168,12 @@ def test_a_study_of_several_stacks(place: Path) -> None:
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="find_layout takes the stacks of maps in the order of the alphabet")
 def test_stacks_stand_in_the_order_of_the_model(place: Path) -> None:
     if not (place / "translation").exists():
         studies.translation_study(place / "translation")
     assert list(read_view(place / "translation").layout.stacks) == list(STACKS)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="find_layout: one stack of several is as deep as the deepest, and loses its name"
-)
 def test_a_sweep_of_one_stack_of_several(place: Path) -> None:
     """The decoder has 2 layers, the encoder, which is not in the sweep, 3; the study itself says `cross.L0H0`."""
     found = read_view(studies.generation_study(place / "generation"))

@@ -58,7 +58,7 @@ export function picture(bytes, offset, rows, columns) {
 }
 
 // A token that fits beside its row: letters of some scripts are twice as wide as others.
-const wide = (letter) => (letter.codePointAt(0) > 0x2e80 ? 2 : /[A-ZMW@%#]/.test(letter) ? 1.4 : 1);
+const wide = (letter) => (letter.codePointAt(0) > 0x2e80 ? 2 : /[A-Zmw@%#]/.test(letter) ? 1.5 : 1);
 function short(token) {
   let room = 13;
   const letters = [...token];
@@ -74,7 +74,7 @@ export async function headMap(stack, layerNumber, head, told) {
   const named = Math.max(rows, columns) <= 64;
   const size = Math.max(1, Math.min(16, Math.floor(420 / Math.max(rows, columns))) || 1);
   const cell = Math.max(rows, columns) > 420 ? 420 / Math.max(rows, columns) : size;
-  const left = named ? 92 : 8, top = named ? 92 : 8;
+  const left = named ? 106 : 8, top = named ? 106 : 8;
   const width = left + columns * cell + 6, height = top + rows * cell + 6;
   const image = s("image", { x: left, y: top, width: columns * cell, height: rows * cell, preserveAspectRatio: "none", class: "pixels", href: picture(bytes, offset, rows, columns).toDataURL() });
   const font = Math.min(11, Math.max(6, cell));
@@ -97,7 +97,7 @@ export async function lines(stack, layerNumber, head) {
   const bytes = await layer(stack, layerNumber);
   const [, , rows, columns] = stack.shape;
   const offset = head * rows * columns;
-  const step = Math.max(rows, columns) > 80 ? 12 : 16, gap = 150, left = 110, top = 10;
+  const step = Math.max(rows, columns) > 80 ? 12 : 16, gap = 150, left = 126, top = 10;
   const height = top + Math.max(rows, columns) * step + 8;
   const beams = s("g", {});
   const draw = (only) => {
@@ -115,7 +115,7 @@ export async function lines(stack, layerNumber, head) {
       beams.append(s("line", { x1: left, y1: top + (row + 0.5) * step, x2: left + gap, y2: top + (column + 0.5) * step, class: "beam", opacity: Math.min(1, 0.08 + value).toFixed(2), "stroke-width": (0.5 + 2.5 * value).toFixed(1) }));
   };
   draw(null);
-  const node = drawing(left + gap + 110, height, "Attention as lines from the tokens on the left to those on the right", beams,
+  const node = drawing(left + gap + 126, height, "Attention as lines from the tokens on the left to those on the right", beams,
     stack.queries.map((token, row) => s("text", { x: left - 6, y: top + (row + 0.72) * step, "text-anchor": "end", class: "token", "font-size": step - 4, tabindex: 0, onmouseenter: () => draw(row), onmouseleave: () => draw(null), onfocus: () => draw(row), onblur: () => draw(null) }, short(token))),
     stack.keys.map((token, column) => s("text", { x: left + gap + 6, y: top + (column + 0.72) * step, class: "token", "font-size": step - 4 }, short(token))));
   return node;
