@@ -285,7 +285,6 @@ def test_costs_in_a_study(tmp_path: Path) -> None:
     assert set(hc.open_study(tmp_path / "study")["cost"].children) == {"models", "two"}
 
 
-@pytest.mark.xfail(strict=True, reason="store_cost returns where the group is there, also where it was never finished")
 def test_costs_that_were_stopped_before_their_mark(tmp_path: Path) -> None:
     found = cost({"whole": tiny("bert")}, **QUICK)
     with mock.patch.object(Group, "finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
@@ -294,7 +293,6 @@ def test_costs_that_were_stopped_before_their_mark(tmp_path: Path) -> None:
     assert hc.open_study(tmp_path / "study")["cost/models"].attrs["complete"]
 
 
-@pytest.mark.xfail(strict=True, reason="store_cost says nothing where other models have the name already")
 def test_costs_of_other_models_under_the_same_name(tmp_path: Path) -> None:
     found = cost({"whole": tiny("bert")}, **QUICK)
     store_cost(found, tmp_path / "study")

@@ -114,7 +114,6 @@ def test_named_results_carry_their_names() -> None:
     assert found["sweep/head-zero@seed-1:delta"]["title"] == "Change of accuracy without the head (seed-1)"
 
 
-@pytest.mark.xfail(strict=True, reason="_sweeps: the title does not say what stands in for the head")
 def test_sweeps_of_two_kinds_can_be_told_apart() -> None:
     view = view_of({"sweep/head-uniform": sweep(), "sweep/head-zero": sweep(how="zero")})
     titles = [metric["title"] for metric in find_metrics(view)]
@@ -140,7 +139,6 @@ def test_the_head_alone_in_its_layer() -> None:
     assert find_metrics(view)[0]["title"] == "Change of accuracy with this head alone in its layer"
 
 
-@pytest.mark.xfail(strict=True, reason="_sweeps: the head alone in its layer is not left out, but says so")
 def test_what_the_head_alone_in_its_layer_says() -> None:
     view = view_of({"sweep/all-but-one-zero": sweep(by="all-but-one")})
     assert "without it" not in find_metrics(view)[0]["says"]
@@ -194,7 +192,6 @@ def test_a_number_that_no_head_has_is_left_out() -> None:
     assert not ids & {"measures/special:cls", "measures/special/a <b>:gain"}
 
 
-@pytest.mark.xfail(strict=True, reason="_roles: where no rule has its measure, the roles are a colour without a value")
 def test_roles_that_no_head_has_are_left_out() -> None:
     ids = [metric["id"] for metric in find_metrics(view_of({"measures/spread": measured(UNEVEN, distance="")}))]
     assert ids == ["measures/spread:distance"]

@@ -175,9 +175,10 @@ def check_study(path: Path) -> None:
         )
     with clear_errors(path):
         mark = zarr.open_group(path, mode="r", zarr_format=3).attrs.get(MARK)
-    if mark is None:
+        version = None if mark is None else int(mark)
+    if version is None:
         raise StudyProblem(f"{path} is a zarr folder, but not a study; give a folder that a headcount verb has written")
-    if int(mark) > VERSION:
+    if version > VERSION:
         raise StudyProblem(
             f"{path} is a study of version {mark}; this headcount reads up to {VERSION}: update headcount"
         )
@@ -201,14 +202,15 @@ def read_results(
     path = Path(path)
     check_study(path)
     with clear_errors(path):
-        groups = {place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
-                  for place in sorted(path.glob("*/*/zarr.json"))}  # fmt: skip
+        told = {place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
+                for place in sorted(path.rglob("zarr.json"))}  # fmt: skip
+        groups = {name: node["attributes"] for name, node in told.items()
+                  if node["node_type"] == "group" and "complete" in node["attributes"]}  # fmt: skip
         asked: list[tuple[str, str, tuple[str, ...]]] = []
-        for name in groups:
-            for place in sorted((path / name).glob("*/zarr.json")):
-                told = json.loads(place.read_text(encoding="utf-8"))
-                if told["node_type"] == "array" and wanted(name, place.parent.name, tuple(told["shape"])):
-                    asked.append((name, place.parent.name, tuple(told.get("dimension_names") or ())))
+        for place, node in told.items():
+            name, _, array = place.rpartition("/")
+            if node["node_type"] == "array" and name in groups and wanted(name, array, tuple(node["shape"])):
+                asked.append((name, array, tuple(node.get("dimension_names") or ())))
         places = [path / name / array for name, array, _ in asked]
         # In a thread of its own: where a loop is running already, as in a notebook, there may be no second one.
         with ThreadPoolExecutor(1) as pool:
@@ -216,8 +218,7 @@ def read_results(
         found: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {name: {} for name in groups}
         for (name, array, dims), values in zip(asked, arrays, strict=True):
             found[name][array] = (dims, values)
-        return {name: (bool(group["attributes"].get("complete")), xr.Dataset(found[name], attrs=group["attributes"]))
-                for name, group in groups.items()}  # fmt: skip
+        return {name: (bool(group["complete"]), xr.Dataset(found[name], attrs=group)) for name, group in groups.items()}
 
 
 async def _read_arrays(places: list[Path]) -> list[np.ndarray]:
@@ -234,7 +235,8 @@ def _chunk(units: list[tuple[int, int]]) -> int:
 
 
 def _empty(dtype: str) -> Any:
-    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else -1)
+    """What a place that was never written reads as: unknown, where the type has a way to say so."""
+    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
 
 
 def _put(group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray, overwrite: bool = False) -> None:
@@ -242,6 +244,7 @@ def _put(group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray
     array = group.create_array(
         name, shape=values.shape, chunks=tuple(max(1, size) for size in values.shape),
         dtype="string" if text else values.dtype, dimension_names=dims, overwrite=overwrite,
+        fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
     )  # fmt: skip
     if values.size:
         array[...] = values.astype(object) if text else values
@@ -256,6 +259,12 @@ def clear_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
         raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # a damaged chunk is a RuntimeError
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+    ) as error:  # a damaged chunk is a RuntimeError
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

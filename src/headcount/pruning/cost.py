@@ -70,11 +70,9 @@ def cost(
 
 
 def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
-    """Keep the numbers in a study, as `cost/NAME`; times differ from run to run, so that what is there stays."""
-    from headcount.core.store import Study, write_result
+    """Keep the numbers in a study, as `cost/NAME`; times differ from run to run: those of the same models stay."""
+    from headcount.core.store import write_result
 
-    if Study(study).has(f"cost/{name}"):
-        return
     result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns})
     identity = {"models": [str(one) for one in found["model"].unique()], "rows": len(found)}
     write_result(study, f"cost/{name}", identity, result)

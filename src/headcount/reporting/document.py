@@ -55,7 +55,7 @@ def check_output(place: Path, example: str = "report.html") -> None:
     """An error if the file cannot be written, before any work is done."""
     try:
         if place.is_dir():
-            raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place / example}")
+            raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place.parent / example}")
         parent = place.resolve().parent
         if not parent.is_dir():
             raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
@@ -69,7 +69,8 @@ def replace_file(place: Path, content: bytes) -> None:
     """All or nothing: written beside the file and moved into place; what fails leaves nothing behind."""
     beside: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=place.resolve().parent, prefix=f".{place.name}-", delete=False) as file:
+        place = place.resolve()  # a link stays a link
+        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}-", delete=False) as file:
             beside = Path(file.name)
             file.write(content)
         os.chmod(beside, 0o644)
@@ -143,7 +144,9 @@ def agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for later, other in enumerate(effects[index + 1 :], start=index + 1):
             if one is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
                 continue
-            pairs = [(a, b) for a, b in zip(one["values"], other["values"], strict=True)
+            # Without a head that is needed an accuracy falls and a loss rises.
+            sign = 1 if one["higher"] == other["higher"] else -1
+            pairs = [(a, sign * b) for a, b in zip(one["values"], other["values"], strict=True)
                      if a is not None and b is not None]  # fmt: skip
             if len(pairs) < 3:
                 continue

@@ -94,7 +94,7 @@ def short_id(metric: Metric) -> str:
 
 def draw_heads(figure: Figure, view: View, metric: Metric) -> Figure:
     """A heat map for each stack, layers downwards and heads across, the baseline as a line in the colour bar."""
-    stacks = view.layout.stacks
+    stacks = {stack: layers for stack, layers in view.layout.stacks.items() if layers}
     widths = [max(1, view.layout.width(stack)) for stack in stacks]
     deepest = max(len(layers) for layers in stacks.values())
     figure.set_size_inches(SIDE * sum(widths) + 1.9, SIDE * deepest + 1.2)

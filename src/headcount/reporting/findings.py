@@ -46,6 +46,8 @@ def short_name(model: str) -> str:
     parts = [part for part in str(model).replace("\\", "/").split("/") if part]
     if parts[-3:-1] == ["zoo", "data"]:
         return f"bundled:{parts[-1]}"
+    if not parts:
+        return str(model)
     return "/".join(parts[-2:]) if len(parts) == 2 and not str(model).startswith(("/", ".")) else parts[-1]
 
 
@@ -54,7 +56,7 @@ def _unsure(dataset: xr.Dataset) -> list[str]:
     unsure = int((np.isfinite(q) & (q >= 0.05)).sum())
     if not unsure:
         return []
-    wide = float(np.nanmean((dataset["high"] - dataset["low"]).values))
+    wide = float((dataset["high"] - dataset["low"]).values.ravel()[np.isfinite(q) & (q >= 0.05)].mean())
     return [
         (
             f"For {unsure} heads no change can be told from chance on {dataset.sizes['example']} examples (their "
@@ -70,7 +72,8 @@ def _layers(view: View, dataset: xr.Dataset) -> list[str]:
     stack, layer = str(dataset["stack"].values[place[0]]), int(dataset["layer"].values[place[1]])
     one = dataset.isel(stack=place[0], layer=place[1])
     change = f"{float(one['delta']):+.4f} [{float(one['low']):+.4f}, {float(one['high']):+.4f}]"
-    spelled = view.layout.spell_layer(stack, layer) if stack in view.layout.stacks else f"L{layer}"
+    several = len(dataset["stack"]) > 1 or len(view.layout.stacks) > 1
+    spelled = f"{stack}.L{layer}" if several else f"L{layer}"
     return [f"The layer needed most is {spelled}: without its heads {dataset.attrs['metric']} changes by {change}."]
 
 
@@ -107,13 +110,13 @@ def _changes(view: View) -> list[str]:
     values = cosine["maps"].transpose(*HEAD_DIMS).values
     place = np.unravel_index(int(np.nanargmin(values)), values.shape)
     one = cosine.isel(stack=place[0], layer=place[1], head=place[2])
-    by_layer = np.nanmean(values.reshape(-1, *values.shape[1:])[place[0]], axis=-1)
-    head = f"L{int(one['layer'])}H{int(one['head'])}"
+    stack = f"{one['stack'].item()}." if len(view.layout.stacks) > 1 else ""
+    means = [(float(np.nanmean(row)), layer) for layer, row in enumerate(values[place[0]]) if np.isfinite(row).any()]
+    spread = f"[{float(one['maps_low']):.3f}, {float(one['maps_high']):.3f}]"
     return [
         (
-            f"Fine-tuning changed the maps of {head} most (cosine {float(one['maps']):.3f} "
-            f"[{float(one['maps_low']):.3f}, {float(one['maps_high']):.3f}]; 1 is unchanged); the median head: "
-            f"{np.nanmedian(values):.3f}; the layer changed most: L{int(np.nanargmin(by_layer))}."
+            f"Fine-tuning changed the maps of {stack}L{int(one['layer'])}H{int(one['head'])} most (cosine "
+            f"{float(one['maps']):.3f} {spread}; 1 is unchanged); the layer changed most: {stack}L{min(means)[1]}."
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -51,13 +52,22 @@ def _sweeps(view: View) -> list[Metric]:
         what = "without the head" if attributes["by"] == "head" else "with this head alone in its layer"
         title = f"Change of {attributes['metric']} {what}{_suffix(name)}"
         worse, better = ("below", "above") if higher else ("above", "below")
-        says = f"{worse} 0: the head is needed; {better} 0: better without it ({how})"
+        says = (
+            f"{worse} 0: the head is needed; {better} 0: better without it ({how})"
+            if attributes["by"] == "head"
+            else f"near 0: this head does for its layer; {worse} 0: it needs others too ({how} for all the others)"
+        )
         metric = _values(view, dataset, "delta", Label(title, attributes["metric"], says), "Without the head",
                          f"sweep/{name}", "diverging", low="low", high="high")  # fmt: skip
         metric |= {"p": view.by_head(dataset["p"]), "q": view.by_head(dataset["q"]),
-                   "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "effect": True}  # fmt: skip
+                   "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "how": attributes["how"],
+                   "effect": True}  # fmt: skip
         found.append((attributes["by"] != "head", metric))
-    return [metric for _, metric in sorted(found, key=lambda one: one[0])]
+    metrics = [metric for _, metric in sorted(found, key=lambda one: one[0])]
+    titles = Counter(metric["title"] for metric in metrics)
+    for metric in metrics:  # two replacements of the same heads: the title says which
+        metric["title"] += f" ({metric['how']})" if titles[metric["title"]] > 1 else ""
+    return metrics
 
 
 def _importance(view: View) -> list[Metric]:
@@ -76,7 +86,7 @@ def _importance(view: View) -> list[Metric]:
 
 def _roles(view: View) -> list[Metric]:
     roles = find_roles(view)
-    if roles is None:
+    if roles is None or not roles[1]:
         return []
     names, kinds = roles
     return [{

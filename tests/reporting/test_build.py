@@ -1,0 +1,66 @@
+"""Is the script that ships with the package what its sources give, bundled with the pinned tools?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(str(files("headcount.reporting"))) / "page"
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources with the packages that they bundle."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("there is no node or no npm on the path")
+    place = tmp_path_factory.mktemp("page") / "page"
+    shutil.copytree(PAGE, place, ignore=shutil.ignore_patterns("built"), symlinks=True)
+    if (PAGE / "node_modules").is_dir():
+        return place
+    for options in (("--offline",), ()):
+        if run("npm", "ci", "--no-audit", "--no-fund", *options, cwd=place).returncode == 0:
+            return place
+    pytest.skip("the packages are neither in node_modules nor to be had: run npm ci in src/headcount/reporting/page")
+
+
+def test_the_shipped_script_is_what_the_sources_give(sources: Path, tmp_path: Path) -> None:
+    made = run("npm", "run", "build", "--", str(tmp_path / "page.js"), cwd=sources)
+    assert made.returncode == 0, made.stderr
+    shipped, built = (PAGE / "built" / "page.js").read_bytes(), (tmp_path / "page.js").read_bytes()
+    assert len(built) > 10_000
+    assert built == shipped, "run npm run build in src/headcount/reporting/page"
+
+
+def test_a_change_of_the_sources_changes_the_script(sources: Path, tmp_path: Path) -> None:
+    """So that the comparison above compares something."""
+    before = (sources / "main.js").read_text(encoding="utf-8")
+    (sources / "main.js").write_text(before + '\ndocument.title = "changed";\n', encoding="utf-8")
+    made = run("npm", "run", "build", "--", str(tmp_path / "page.js"), cwd=sources)
+    (sources / "main.js").write_text(before, encoding="utf-8")
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / "page.js").read_bytes() != (PAGE / "built" / "page.js").read_bytes()
+
+
+def test_every_tool_is_pinned_as_it_was_installed() -> None:
+    wanted = json.loads((PAGE / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    locked = json.loads((PAGE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert wanted == {name: locked[f"node_modules/{name}"]["version"] for name in wanted}
+    assert all("integrity" in one for name, one in locked.items() if name)
+
+
+def test_the_script_can_stand_in_a_page() -> None:
+    """It is written between two tags: neither may occur in it, and it must not ask for anything."""
+    script = (PAGE / "built" / "page.js").read_text(encoding="utf-8").lower()
+    for part in ("</script", "<!--", "import(", "fetch(", "xmlhttprequest", "eval(", "new function("):
+        assert part not in script, part
+    assert "</style" not in (PAGE / "page.css").read_text(encoding="utf-8").lower()
+    assert "url(" not in (PAGE / "page.css").read_text(encoding="utf-8").lower()
