@@ -24,6 +24,11 @@ from headcount.reporting.document import write_report
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run")  # fmt: skip
+PAINT = """async () => {
+  const painted = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+  while (painted() === undefined) await new Promise((done) => setTimeout(done, 5));
+  return painted();
+}"""
 OPEN = """async () => {
   const begin = performance.now();
   document.querySelector('[data-head="7"]').dispatchEvent(new MouseEvent("click", { bubbles: true }));
@@ -55,8 +60,7 @@ def look(page: Path, loads: int) -> tuple[float, float]:
             context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
             tab = context.new_page()
             tab.goto(page.as_uri(), wait_until="load")
-            tab.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
-            paints.append(tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            paints.append(tab.evaluate(PAINT))
             opens.append(tab.evaluate(OPEN))
             context.close()
         browser.close()

@@ -37,4 +37,7 @@ def test_the_demo_needs_no_network(
     assert 0 < hc.read_anatomy(small).layout.count < 144
     assert {"entropy", "position", "links@pretrained"} <= set(study["measures"].children)
     assert "cosine" in study["compare"].children
-    assert len(study["maps"].children) == 2
+    assert set(study["maps"].children) == {"pair-0", "pair-0-before", "pair-1", "pair-1-before"}
+    assert "models" in study["cost"].children
+    assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert f"open {tmp_path / 'study.html'} in a browser" in shown

@@ -100,8 +100,11 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
     maps, blobs = find_maps(view, room)
     layout = view.layout
     models = [str(found.attrs["model"]) for found in view.results.values() if "model" in found.attrs]
-    first = next((found for name, found in view.results.items() if name.startswith("sweep/")), None)
-    model = str(first.attrs["model"]) if first is not None else models[0] if models else ""
+    # The model that was scored; of checkpoints the last one.
+    swept = [
+        str(found.attrs["model"]) for found in view.of("sweep").values() if found.attrs.get("by") in ("head", "layer")
+    ]
+    model = next(iter(swept), models[-1] if models else "")
     return {
         "name": view.name, "model": short_name(model) if model else "",
         "task": next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), ""),

@@ -82,7 +82,7 @@ def _curves(view: View) -> list[str]:
     found = view.of("pruning")
     said = []
     for name, told in found.items():
-        if not name.startswith("curve") or name.endswith("-choosing"):
+        if not name.startswith("curve") or name.endswith("-choosing") or view.along(name):
             continue
         chooses = found.get(name.replace("-confirming", "-choosing"), told)
         order = str(told["order"].values[0])

@@ -73,7 +73,7 @@ def _sweeps(view: View) -> list[Metric]:
 def _importance(view: View) -> list[Metric]:
     found = []
     for name, dataset in view.of("pruning").items():
-        if dataset.attrs.get("measure") != "importance":
+        if dataset.attrs.get("measure") != "importance" or view.along(name):
             continue
         for variable in ("michel", "michel_normed", "taylor", "gate", "norm"):
             if variable in dataset:

@@ -47,7 +47,7 @@ def find_curves(view: View) -> list[dict[str, Any]]:
     """Score against heads gone, by order; random orders as one band; a paper's curve behind them where there is one."""
     found = []
     for name, dataset in view.of("pruning").items():
-        if not name.startswith("curve"):
+        if not name.startswith("curve") or view.along(name):
             continue
         base = float(dataset["baseline"])
         lines = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ class View:
     def of(self, kind: str) -> dict[str, xr.Dataset]:
         """The results of one kind, such as `sweep`, by the rest of their names."""
         return {name.split("/", 1)[1]: found for name, found in self.results.items() if name.startswith(f"{kind}/")}
+
+    def along(self, name: str) -> bool:
+        """Whether a result of `pruning` is of a checkpoint on the way, which the dynamics tell of all together."""
+        steps = sorted(one for one in self.of("pruning") if re.search(r"@step-\d+$", one))
+        return name in steps and "dynamics" in self.of("pruning") and name.split("@")[1] != steps[-1].split("@")[1]
 
     def by_head(self, values: xr.DataArray) -> list[float | None]:
         """A value for every head of the layout, in its order; None where there is none."""

@@ -19,9 +19,13 @@ export function headPage(study, place, state, { close, step }) {
         h("button", { type: "button", class: "small", "aria-label": "Next head", onclick: () => step(1) }, "›"),
         h("button", { type: "button", class: "small close", "aria-label": "Close", onclick: close }, "✕"))),
   ];
-  if (study.maps.length) parts.push(attention(study, stack, layer, head, state));
-  parts.push(flips(study, place), relations(study, place), offsets(study, place), numbers(study, place));
-  return h("div", { class: "head-page" }, parts);
+  const rest = () => [flips(study, place), relations(study, place), offsets(study, place), numbers(study, place)].filter(Boolean);
+  if (!study.maps.length) return h("div", { class: "head-page" }, parts, rest());
+  // The map is what people open a head for: all else is drawn when it has been painted.
+  const painted = attention(study, stack, layer, head, state);
+  const node = h("div", { class: "head-page" }, parts, painted.node);
+  painted.then(() => node.append(...rest()));
+  return node;
 }
 
 function subtitle(study, place, role, effect) {
@@ -38,12 +42,13 @@ function attention(study, stack, layer, head, state) {
   const place = h("div", { class: "map" });
   const told = h("p", { class: "caption told", "aria-live": "polite" });
   let turn = 0;
-  const draw = async () => {
+  const draw = async (shown = () => {}) => {
     const mine = ++turn;
     const maps = study.maps[state.map ?? 0] ?? study.maps[0];
     const found = maps.stacks.find((one) => one.stack === stack);
     if (!found || layer >= found.shape[0] || head >= found.shape[1]) {
       place.replaceChildren(h("p", {}, "This text has no map of this head."));
+      shown();
       return;
     }
     const coarse = maps.levels < 256 ? ` Kept in ${maps.levels} shades, so that the page stays small.` : "";
@@ -52,14 +57,15 @@ function attention(study, stack, layer, head, state) {
     place.replaceChildren(figure("As a map", `A row is where a token looks; strong colours are much.${coarse}`, map, { level: "h4" }), told);
     // The lines come after the map has been painted: on long texts they are many.
     await new Promise((done) => setTimeout(done, 30));
+    shown();
     const beams = await lines(found, layer, head);
     if (mine === turn) place.append(figure("As lines between words", "Point at a word on the left to see its own lines.", beams, { level: "h4" }));
   };
-  draw();
+  const first = new Promise((done) => draw(done));
   const chooser = study.maps.length > 1
     ? select("Text", study.maps.map((maps, number) => ({ value: String(number), title: mapTitle(study, maps) })), String(state.map ?? 0), (value) => { state.map = Number(value); draw(); })
     : h("p", { class: "caption" }, mapTitle(study, study.maps[0]));
-  return h("section", {}, h("h3", {}, "Where it looks"), chooser, place);
+  return { node: h("section", {}, h("h3", {}, "Where it looks"), chooser, place), then: (work) => first.then(work) };
 }
 
 export function mapTitle(study, maps) {
