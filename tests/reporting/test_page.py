@@ -951,6 +951,7 @@ def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
     for head in ("L0H0", "L0H1", "L1H0", "L1H1"):
         page.evaluate(f"location.hash = '#{head}'")
         playwright.expect(panel(page).locator("h2")).to_have_text(head)
+        panel(page).get_by_role("heading", name="All its numbers").wait_for()  # the last part that is drawn
         shown = panel(page).locator(".flips .text").evaluate_all("(all) => all.map((one) => one.textContent)")
         changed = np.flatnonzero(without[int(head[1]), int(head[3])] != whole)
         texts = [str(sweep["text"].values[example]) for example in changed]
