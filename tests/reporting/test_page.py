@@ -447,6 +447,7 @@ def test_another_text_of_the_maps(visit: Visit) -> None:
 
 def test_relations_offsets_and_their_numbers(visit: Visit, shelf: Shelf) -> None:
     page = visit("classifier", link="#L2H1")
+    panel(page).get_by_role("heading", name="All its numbers").wait_for()  # the last part that is drawn
     links = shelf.result("classifier", "measures/links@words").isel(stack=0, layer=2, head=1)
     drawn = panel(page).get_by_role("img", name="Relations between words")
     for link in map(str, links["link"].values):
@@ -1057,6 +1058,7 @@ def test_generated_texts_that_change(visit: Visit, shelf: Shelf) -> None:
     for head in heads:
         page.evaluate(f"location.hash = '#{head}'")
         playwright.expect(panel(page).locator("h2")).to_have_text(head)
+        panel(page).get_by_role("heading", name="All its numbers").wait_for()
         layer, number = map(int, re.findall(r"\d+", head))
         now = sweep["texts"].values.astype(object)[place, layer, number]
         changed = np.flatnonzero(now != whole)
