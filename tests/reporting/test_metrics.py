@@ -13,7 +13,7 @@ import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.measures.maps import take_maps
-from headcount.reporting.metrics import Metric, effect_of, find_metrics, rank_of
+from headcount.reporting.metrics import Metric, effect_of, find_metrics
 from headcount.reporting.view import View, find_layout, number
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
@@ -271,17 +271,3 @@ def test_every_metric_of_a_real_measurement() -> None:
             assert value is None or low is None or low - 1e-3 * abs(low) <= value <= high + 1e-3 * abs(high)
     previous = by_id(metrics)["measures/position:previous"]
     assert previous["values"] == expected(view.layout, results["measures/position"]["previous"])
-
-
-@pytest.mark.parametrize(
-    ("values", "ranks"),
-    [
-        ([0.1, 0.3, 0.2], [3, 1, 2]),
-        ([None, -1.0, 5.0, None], [0, 2, 1, 0]),
-        ([1.0, 1.0], [1, 2]),
-        ([None], [0]),
-        ([], []),
-    ],
-)
-def test_ranks(values: list[float | None], ranks: list[int]) -> None:
-    assert rank_of(values).tolist() == ranks

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
@@ -150,12 +149,3 @@ def _values(
 def effect_of(metrics: list[Metric]) -> Metric | None:
     """The effect of ablation that a page begins with."""
     return next((metric for metric in metrics if metric.get("effect")), None)
-
-
-def rank_of(values: list[float | None]) -> np.ndarray:
-    """Ranks from 1 for the largest; heads without a value have 0."""
-    known = np.array([-np.inf if value is None else value for value in values])
-    order = np.argsort(-known, kind="stable")
-    ranks = np.empty(len(known), dtype=int)
-    ranks[order] = np.arange(1, len(known) + 1)
-    return np.where(np.isfinite(known), ranks, 0)

@@ -6,7 +6,7 @@ import { EDGE, plot } from "./axes.js";
 import { colours, OF_ORDER } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
-import { big, plain, shown, signed, sure } from "./format.js";
+import { big, plain, signed, sure } from "./format.js";
 import { swatch } from "./legend.js";
 
 // The range is set by the plot.
@@ -208,5 +208,3 @@ export function kinds(metric) {
   node.setAttribute("height", height - 40);
   return figure(`How many heads: ${metric.title.toLowerCase()}`, `${metric.says}.`, node, { rows: () => counts.map(({ name, count }) => ({ kind: name, heads: count })) });
 }
-
-export const label = (study, metric, place) => `${study.heads[place][3]}: ${shown(metric, place)}`;

@@ -16,7 +16,7 @@ const cell = (value) => {
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-export const csv = (rows) =>
+const csv = (rows) =>
   rows.length ? [Object.keys(rows[0]), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\n") + "\n" : "";
 
 const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "image-rendering"];
@@ -42,7 +42,7 @@ function inlined(svg) {
 }
 
 // All drawings of a figure side by side, each with its name above and its scale and notes below, on paper.
-export function sheet(title, content) {
+function sheet(title, content) {
   const { color, backgroundColor, fontFamily } = getComputedStyle(document.body);
   const words = { fill: color, "font-family": fontFamily, "font-size": 12 };
   const drawn = content.matches?.("svg.drawing") ? [content] : [...content.querySelectorAll("svg.drawing")];

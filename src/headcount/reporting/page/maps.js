@@ -7,7 +7,7 @@ import { plain } from "./format.js";
 const unpacked = new Map();
 
 // Bytes [head, query, key] of one layer: base64, inflated.
-export async function layer(stack, number) {
+async function layer(stack, number) {
   const mark = stack.layers[number];
   if (unpacked.has(mark)) return unpacked.get(mark);
   // The maps stand at the end of the file: a link to a head may ask for them before they have arrived.
@@ -46,7 +46,7 @@ function bytesOf(text) {
   return bytes;
 }
 
-export const weight = (byte) => (byte / 255) ** 2;
+const weight = (byte) => (byte / 255) ** 2;
 
 // A byte is the square root of a weight: small weights stay visible. One 32-bit number a shade, as pictures hold them.
 const tables = new Map();
@@ -62,7 +62,7 @@ function shades() {
   return tables.get(dark);
 }
 
-export function picture(bytes, offset, rows, columns) {
+function picture(bytes, offset, rows, columns) {
   const canvas = h("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
