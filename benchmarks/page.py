@@ -61,6 +61,7 @@ def look(page: Path, loads: int) -> tuple[float, float]:
             tab = context.new_page()
             tab.goto(page.as_uri(), wait_until="load")
             paints.append(tab.evaluate(PAINT))
+            tab.wait_for_timeout(1000)  # nobody clicks before the page has come to rest
             opens.append(tab.evaluate(OPEN))
             context.close()
         browser.close()
