@@ -75,7 +75,7 @@ def test_what_has_changed(bundled: tuple[Path, str]) -> None:
     assert f"The head whose maps changed most is L{layer}H{head}: {cosines.min():.3f} [" in shown
     assert f"the median head: {np.median(cosines):.3f}." in shown
     assert "Up and down: heads whose 95 % interval leaves no change out." in lines
-    assert lines[-1] == f"Saved in {study}. Next: headcount table {study} --to csv"
+    assert lines[-1] == f"Saved in {study}. Next: headcount report {study}, or headcount table {study} --to csv"
 
 
 def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None:

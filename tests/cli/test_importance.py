@@ -65,7 +65,7 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert stored["michel"].shape == (1, 12, 12)
     most = int(stored["michel"].values.argmax())
     assert rows(shown)["michel"][0].startswith(f"L{most // 12}H{most % 12} ")
-    assert f"Saved in {tmp_path / 'study'}. Next: headcount table" in shown
+    assert f"Saved in {tmp_path / 'study'}. Next: headcount report" in shown
     assert main([*BUNDLED, "--limit", "8", "--json", "--out", str(tmp_path / "study")]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found) == 144

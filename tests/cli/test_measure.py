@@ -61,7 +61,7 @@ def test_the_heads_that_stand_out(bundled: tuple[Path, str]) -> None:
         assert array.max() > 0.8
     assert not any("[CLS]" in line for line in lines)
     assert "left out" not in shown
-    assert lines[-1] == f"Saved in {study}. Next: headcount table {study} --to csv"
+    assert lines[-1] == f"Saved in {study}. Next: headcount report {study}, or headcount table {study} --to csv"
 
 
 def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None:
@@ -270,4 +270,4 @@ def test_the_next_command_is_one_line(
     monkeypatch.setenv("COLUMNS", "80")
     study = tmp_path / ("long" * 15)
     assert main(words(place, "--only", "entropy", "--out", str(study))) == 0
-    assert f"Next: headcount table {study} --to csv\n" in capsys.readouterr().out
+    assert f"Next: headcount report {study}, or headcount table {study} --to csv\n" in capsys.readouterr().out

@@ -98,4 +98,5 @@ def as_stored(model: PreTrainedModel) -> PreTrainedModel:
 
 def say_saved(console: Console, out: Path) -> None:
     """Where the result is, and what to do next: on one line, so that it can be copied, with the path as it is."""
-    console.print(f"Saved in {out}. Next: headcount table {out} --to csv", markup=False, soft_wrap=True)
+    following = f"headcount report {out}, or headcount table {out} --to csv"
+    console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)
