@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headcount.core.store import open_study as open_study
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.measures.compare import compare as compare
+    from headcount.measures.find_patterns import find_patterns as find_patterns
     from headcount.measures.measure import measure as measure
     from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.checkpoint import save as save
@@ -45,6 +46,7 @@ _HOMES = {
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
+    "find_patterns": "measures.find_patterns",
     "finetune": "training.finetune",
     "gated": "trace.gates",
     "compare": "measures.compare",

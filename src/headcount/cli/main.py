@@ -24,6 +24,7 @@ from headcount.cli.heads import heads
 from headcount.cli.importance import importance
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
+from headcount.cli.patterns import patterns
 from headcount.cli.prune import prune
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
@@ -45,6 +46,7 @@ for verb in (
     sweep,
     measure,
     compare,
+    patterns,
     maps,
     finetune,
     importance,

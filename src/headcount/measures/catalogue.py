@@ -12,6 +12,7 @@ from headcount.measures.entropy import Entropy
 from headcount.measures.features import Features
 from headcount.measures.gradients import Gradients
 from headcount.measures.links import WordLinks
+from headcount.measures.patterns import Patterns
 from headcount.measures.position import Position
 from headcount.measures.rare import Rare
 from headcount.measures.repeated import Repeated
@@ -22,8 +23,8 @@ from headcount.measures.spread import Spread
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Position(), Special(), Entropy(), Spread(), Sentences(), Features(), WordLinks(), Repeated(), Rare(),
-        Contribution(), Gradients(), Distances(),
+        Position(), Special(), Entropy(), Spread(), Sentences(), Patterns(), Features(), WordLinks(), Repeated(),
+        Rare(), Contribution(), Gradients(), Distances(),
     )
 }  # fmt: skip
 

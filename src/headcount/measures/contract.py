@@ -7,7 +7,7 @@ not apply get NaN and are left out of the mean. `finish` says what follows from 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -93,4 +93,12 @@ class Measure:
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""
+        return {}
+
+    def whole(self, values: dict[str, np.ndarray], seed: int) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        """What all heads together give, from values [example, stack, layer, head, ...]: dimensions and arrays."""
+        return {}
+
+    def notes(self) -> dict[str, Any]:
+        """What a reader of the result should know of the measure itself."""
         return {}

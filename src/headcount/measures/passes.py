@@ -126,7 +126,7 @@ def collect(
     }  # fmt: skip
     results: dict[str, MemoryResult | FolderResult] = {}
     for one in _known_first(task, measures, group):
-        said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper}
+        said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper, **one.notes()}
         if task.out is None:
             results[one.name] = MemoryResult(one, task.setting, task.anatomy.layout, ids, said, units)
         else:

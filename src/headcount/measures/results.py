@@ -37,7 +37,7 @@ def summarise(measure: Measure, setting: Setting, values: Arrays, seed: int) -> 
         found |= {name: (dims, means[name]), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
     for name, array in measure.finish(means).items():
         found[name] = (HEAD_DIMS[: array.ndim], array)
-    return found
+    return found | measure.whole(values, seed)
 
 
 class MemoryResult:

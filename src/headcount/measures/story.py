@@ -60,6 +60,21 @@ def standing_out(found: xr.DataTree) -> list[tuple[str, str, str, str]]:
     return rows
 
 
+def pattern_rows(patterns: xr.Dataset, stack: str, named: int = 3) -> list[tuple[str, str, str, str]]:
+    """Rows: a pattern, its share of all maps in percent, how many heads mostly have it, the clearest of these."""
+    one = patterns.sel(stack=stack)
+    mostly, sure = one["mostly"].values, one["share"].values
+    prefix = f"{stack}." if patterns.sizes["stack"] > 1 else ""
+    rows = []
+    for number, pattern in enumerate(map(str, patterns["pattern"].values)):
+        heads = np.argwhere(mostly == number)
+        clearest = sorted(heads.tolist(), key=lambda head: -sure[head[0], head[1], number])[:named]
+        value, low, high = (100 * float(one[f"whole_share{end}"].values[number]) for end in ("", "_low", "_high"))
+        names = ", ".join(f"{prefix}L{layer}H{head}" for layer, head in clearest)
+        rows.append((pattern, f"{value:.0f} [{low:.0f}, {high:.0f}]", str(len(heads)), names))
+    return rows
+
+
 def changes(found: xr.DataTree) -> list[str]:
     """Sentences on which layers and heads changed most between two models."""
     cosine = found["cosine"].to_dataset()

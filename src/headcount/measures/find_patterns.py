@@ -1,0 +1,72 @@
+"""The patterns of all heads over some texts, with maps that show them: Kovaleva's Figures 1 and 2 for any model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.core.provenance import versions
+from headcount.measures.inputs import Data
+from headcount.measures.measure import measure
+from headcount.measures.passes import Progress, prepare
+from headcount.measures.typical import CANDIDATES, take_typical
+
+
+def find_patterns(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    *,
+    text: tuple[str, ...] | str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress | None = None,
+) -> xr.DataTree:
+    """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).
+
+    `patterns`: `share` (stack, layer, head, pattern) of the texts, with intervals; `mostly`, the number of the
+    pattern that most texts have; `whole_share`, of all maps of a stack. How often the rule that names them is right
+    stands in the attributes `rule` and `confusion`. `typical`: for each head three small maps, the clearest, one in
+    the middle, and an exception if there is one (`headcount.measures.maps.unpack` turns their bytes into weights).
+    `out`: a study folder; the same call again goes on.
+    """
+    options: dict[str, Any] = {
+        "text": text, "limit": limit, "seed": seed, "max_length": max_length, "batch_tokens": batch_tokens, "out": out,
+        "name": name, "progress": progress,
+    }  # fmt: skip
+    measured = measure(model, tokenizer, data, only="patterns", **options)
+    patterns = measured["patterns"].to_dataset()
+    tree = xr.DataTree.from_dict({"patterns": patterns, "typical": _typical(model, tokenizer, data, patterns, options)})
+    tree.attrs = measured.attrs
+    return tree
+
+
+def _typical(
+    model: PreTrainedModel, tokenizer: Any, data: Data, patterns: xr.Dataset, options: dict[str, Any]
+) -> xr.Dataset:
+    """The typical maps: read where a study has them already."""
+    out, name = options["out"], options["name"]
+    group = f"patterns/typical{'@' + name if name else ''}"
+    if out is not None:
+        from headcount.core.store import Group, Study
+
+        identity = {**patterns.attrs["identity"], "measure": "typical", "candidates": CANDIDATES}
+        if Study(out).has(group):
+            there = Group(Study(out), group, identity)
+            if there.complete:
+                return there.read()
+    found = take_typical(prepare(model, tokenizer, data, **options), patterns)
+    kept = ("model", "model_class", "device")
+    found.attrs = {key: patterns.attrs[key] for key in kept} | {"versions": versions(), "measure": "typical"}
+    if out is not None:
+        from headcount.core.store import write_result
+
+        write_result(out, group, identity, found)
+    return found

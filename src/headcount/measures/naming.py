@@ -1,0 +1,55 @@
+"""From the shape of a map to the name of its pattern, by a rule that was fitted to maps with labels.
+
+The rule is a softmax over sums of the shape numbers: its weights stand in `naming.json`, beside how often it is right
+on models that it was not fitted to. `recipes/patterns` says who labelled the maps and how, and makes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headcount.measures.shapes import SHAPES
+
+PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
+"""Kovaleva's five classes."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Logits are `bias + weights @ (shape - centre) / scale`."""
+
+    centre: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    confusion: np.ndarray
+    """[label, name]: maps with this label that got this name, from models that the rule was not fitted to."""
+    said: dict[str, float]
+    """How many maps, how well labellers agree, how good the names are."""
+
+
+@cache
+def read_rule() -> Rule:
+    """The rule that comes with the package."""
+    told = json.loads((files("headcount.measures") / "naming.json").read_text(encoding="utf-8"))
+    if told["shapes"] != list(SHAPES) or told["patterns"] != list(PATTERNS):
+        raise ValueError("naming.json is of other shapes or patterns; run recipes.patterns.fit again")
+    arrays = {name: np.array(told[name], dtype=np.float64)
+              for name in ("centre", "scale", "weights", "bias", "confusion")}  # fmt: skip
+    return Rule(**arrays, said=told["said"])
+
+
+def pattern_chances(shapes: Tensor) -> Tensor:
+    """How likely each pattern is [..., pattern], for shape numbers [..., shape]."""
+    rule = read_rule()
+    centre, scale, weights, bias = (torch.as_tensor(array, dtype=torch.float32, device=shapes.device)
+                                    for array in (rule.centre, rule.scale, rule.weights, rule.bias))  # fmt: skip
+    logits: Tensor = (shapes.float() - centre) / scale @ weights.T + bias
+    return logits.softmax(-1)

@@ -1,0 +1,63 @@
+"""What do a head's maps look like: columns, a diagonal, both, blocks, or none of these?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from headcount.core.statistics import mean_interval
+from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.naming import PATTERNS, pattern_chances, read_rule
+from headcount.measures.shapes import SHAPES, see_pictures, shape_numbers
+
+SHORTEST = 8
+"""Tokens of a text whose maps have a pattern: with fewer, a diagonal and a block are the same."""
+
+
+class Patterns(Measure):
+    """`share`: the share of texts in which the head's map has the pattern. `sure`: how sure the rule is of its name.
+
+    `shapes`: what the name rests on (`headcount.measures.shapes`). `mostly`: the number of the pattern that most
+    texts have. `whole_share`: the share of all maps of a stack. Intervals know the texts, not the mistakes of the
+    rule: for those see `confusion` and `rule` among the attributes. Cross attention has no diagonal, and so no
+    pattern: NaN, as for texts of fewer than 8 tokens.
+    """
+
+    name = "patterns"
+    summary = "the pattern of its maps: vertical, diagonal, both, block or heterogeneous; share of texts"
+    paper = "Kovaleva 2019, Fig 1 and 2"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"share": ("pattern",), "sure": (), "shapes": ("shape",)}
+
+    def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
+        return {"pattern": list(PATTERNS), "shape": list(SHAPES)}
+
+    def notes(self) -> dict[str, Any]:
+        rule = read_rule()
+        return {"confusion": rule.confusion.astype(int).tolist(), "rule": rule.said}
+
+    def see(self, seen: Seen) -> Values:
+        long = (seen.queries.real.sum(-1) >= SHORTEST)[:, None, None]
+        if seen.stack == "cross" or not bool(long.any()):
+            shapes = seen.view.total.new_full((*seen.view.total.shape[:2], len(SHAPES)), float("nan"))
+        else:
+            shapes = torch.where(long, shape_numbers(*see_pictures(seen)), float("nan"))
+        chances = pattern_chances(shapes)
+        sure, which = chances.max(-1)
+        named = torch.nn.functional.one_hot(which, len(PATTERNS)).to(chances.dtype)
+        return {"share": torch.where(chances.isnan(), chances, named), "sure": sure, "shapes": shapes}
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        share = means["share"]
+        return {"mostly": np.where(np.isnan(share[..., 0]), np.nan, np.nan_to_num(share, nan=-1.0).argmax(-1))}
+
+    def whole(self, values: dict[str, np.ndarray], seed: int) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        with np.errstate(invalid="ignore"):
+            known = np.isfinite(values["share"])
+            by_text = np.where(known, values["share"], 0).sum((2, 3)) / known.sum((2, 3))
+        names = ("whole_share", "whole_share_low", "whole_share_high")
+        found = dict(zip(names, mean_interval(by_text, seed=seed), strict=True))
+        return {name: (("stack", "pattern"), array) for name, array in found.items()}
