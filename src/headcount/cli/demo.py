@@ -42,6 +42,7 @@ def demo(
     from headcount.cli.heads import heads_table
     from headcount.cli.options import load_model_and_tokenizer, say_saved
     from headcount.measures.compare import compare
+    from headcount.measures.find_patterns import find_patterns
     from headcount.measures.maps import take_maps
     from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
@@ -73,6 +74,8 @@ def demo(
     text = ("question", "sentence")
     seen = step("what heads look at", lambda tick: measure(
         model, tokenizer, pairs, text=text, distance_examples=distances, out=out, progress=tick))  # fmt: skip
+    step("what their maps look like", lambda tick: find_patterns(
+        model, tokenizer, pairs, text=text, out=out, progress=tick))  # fmt: skip
     words = step("words and links", lambda tick: measure(
         before, tokenizer, bundled_sentences(), only=["features", "links"], limit=limit, out=out, name="pretrained",
         progress=tick))  # fmt: skip

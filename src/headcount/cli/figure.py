@@ -13,7 +13,8 @@ def figure(
     /,
     *,
     what: Annotated[
-        str, Parameter(help="ablation, layers, histogram, importance, curve, or a number such as special.sep.")
+        str,
+        Parameter(help="ablation, layers, histogram, importance, curve, patterns, or a number such as special.sep."),
     ] = "ablation",
     output: Annotated[Path, Parameter(name=["-o", "--output"], help="A file that ends in .svg, .pdf or .png.")],
 ) -> None:

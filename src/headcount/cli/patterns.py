@@ -98,6 +98,7 @@ def tell(found: xr.DataTree) -> list[Any]:
     said.append(
         f"95 % intervals over {found.attrs['texts']} texts. Named by a rule that agrees with the labels of "
         f"{rule['maps']:.0f} maps in {rule['accuracy']:.0%} on models it was not fitted to, where the shares "
-        f"above are off by {100 * rule['shares_off']:.0f} points altogether; two labellers agree in {rule['agreement']:.0%}."
+        f"above are off by {100 * rule['shares_off']:.0f} points altogether; two labellers agree in "
+        f"{rule['agreement']:.0%}."
     )
     return [*said, *left_out(found)]

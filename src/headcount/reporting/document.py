@@ -23,6 +23,7 @@ from headcount.reporting.findings import find_sentences, short_name
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.metrics import effect_of, find_metrics
+from headcount.reporting.patterns import find_patterns, find_typical
 from headcount.reporting.series import (
     find_costs,
     find_curves,
@@ -98,6 +99,7 @@ def make_page(studies: Sequence[tuple[View, str]]) -> str:
 def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], dict[str, str]]:
     """Everything the page shows of one study, as plain data, and its packed maps."""
     maps, blobs = find_maps(view, room)
+    typical, pictures = find_typical(view)
     layout = view.layout
     models = [str(found.attrs["model"]) for found in view.results.values() if "model" in found.attrs]
     # The model that was scored; of checkpoints the last one.
@@ -114,9 +116,10 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "sentences": find_sentences(view), "metrics": find_metrics(view), "flips": find_flips(view),
         "layers": find_layers(view), "curves": find_curves(view), "dynamics": find_dynamics(view),
         "embedding": find_embedding(view), "costs": find_costs(view), "offsets": find_offsets(view),
-        "relations": find_relations(view), "maps": maps, "gaps": find_gaps(view, path),
+        "relations": find_relations(view), "maps": maps, "patterns": find_patterns(view), "typical": typical,
+        "gaps": find_gaps(view, path),
         "unfinished": list(view.unfinished), "made": _made(view),
-    }, blobs  # fmt: skip
+    }, blobs | pictures  # fmt: skip
 
 
 def _made(view: View) -> list[list[str]]:
@@ -133,7 +136,7 @@ def _made(view: View) -> list[list[str]]:
 
 
 def _renamed(one: dict[str, Any], index: int) -> dict[str, Any]:
-    for maps in one["maps"]:
+    for maps in (*one["maps"], *([one["typical"]] if one["typical"] else [])):
         for stack in maps["stacks"]:
             stack["layers"] = [f"s{index}-{mark}" for mark in stack["layers"]]
     return one

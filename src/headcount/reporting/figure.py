@@ -14,6 +14,7 @@ import numpy as np
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
+from headcount.reporting.patterns import find_patterns
 from headcount.reporting.series import find_curves, find_layers
 from headcount.reporting.view import View, read_view
 
@@ -25,6 +26,8 @@ FORMATS = (".svg", ".pdf", ".png")
 SIDE = 0.32
 """Inches of a head's square."""
 ORDERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
+"""As on the page."""
 SURE = 0.05
 
 
@@ -59,6 +62,9 @@ def choose(view: View, what: str) -> Callable[[Figure], Figure]:
     if curves:
         told = next((one for one in curves if one["name"].endswith("-confirming")), curves[0])
         known["curve"] = partial(draw_curve, one=told)
+    patterns = find_patterns(view)
+    if patterns is not None and patterns["stacks"]:
+        known["patterns"] = partial(draw_patterns, told=patterns)
     importance = next((one for one in metrics if one["id"].startswith("pruning/")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, metric=importance)
@@ -181,6 +187,30 @@ def draw_curve(figure: Figure, one: dict[str, Any]) -> Figure:
     ax.set_xlabel("share of the heads gone")
     ax.set_ylabel(one["metric"])
     ax.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def draw_patterns(figure: Figure, told: dict[str, Any]) -> Figure:
+    """The shares of patterns among all maps and those of each layer; a paper's shares above, where there are some."""
+    rows: list[tuple[str, list[float]]] = []
+    if told["published"] is not None:
+        rows.append((told["published"]["source"].replace(", Figure", ",\nFigure"), told["published"]["share"]))
+    for stack in told["stacks"]:
+        mark = f" ({stack['stack']})" if len(told["stacks"]) > 1 else ""
+        rows.append((f"all maps{mark}", stack["share"]))
+        rows += [(f"L{number}{mark}", share) for number, share in enumerate(stack["layers"]) if share is not None]
+    figure.set_size_inches(5.6, 0.24 * len(rows) + 1.1)
+    ax = figure.subplots()
+    start = np.zeros(len(rows))
+    for kind, name in enumerate(told["names"]):
+        share = 100 * np.array([one[kind] for _, one in rows])
+        ax.barh(range(len(rows)), share, left=start, height=0.8, color=KINDS[kind], label=name)
+        start += share
+    ax.set_yticks(range(len(rows)), labels=[name for name, _ in rows], fontsize=7)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("maps (%)")
+    figure.legend(*ax.get_legend_handles_labels(), fontsize=7, frameon=False, ncols=5, loc="outside upper center")
     return figure
 
 

@@ -7,6 +7,7 @@ import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
 from headcount.core.story import tell_sweep
+from headcount.reporting.patterns import find_patterns
 from headcount.reporting.view import View
 
 POINT = 0.01
@@ -34,6 +35,7 @@ def find_sentences(view: View) -> list[str]:
     said += _curves(view)
     said += _changes(view)
     said += _standing_out(view)
+    said += _patterns(view)
     return said
 
 
@@ -119,6 +121,21 @@ def _changes(view: View) -> list[str]:
             f"{float(one['maps']):.3f} {spread}; 1 is unchanged); the layer changed most: {stack}L{min(means)[1]}."
         )
     ]
+
+
+def _patterns(view: View) -> list[str]:
+    told = find_patterns(view)
+    if told is None:
+        return []
+    said = []
+    for stack in told["stacks"]:
+        order = sorted(range(len(told["names"])), key=lambda place: -stack["share"][place])
+        ends = [(told["names"][one], *(100 * stack[end][one] for end in ("share", "low", "high"))) for one in order]
+        parts = ", ".join(f"{name} {share:.0f} % [{low:.0f}, {high:.0f}]" for name, share, low, high in ends)
+        whose = f" of the {stack['stack']}" if len(told["stacks"]) > 1 else ""
+        said.append(f"What the maps{whose} look like: {parts}; named by a rule that is right in "
+                    f"{100 * told['rule']['accuracy']:.0f} % of labelled maps of other models.")  # fmt: skip
+    return said
 
 
 def _standing_out(view: View) -> list[str]:

@@ -27,6 +27,8 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("what the score is without each head", "head" in sweeps, f"sweep {model} {on} --by head --out {study}"),
         ("what the score is without each layer", "layer" in sweeps, f"sweep {model} {on} --by layer --out {study}"),
         ("what every head looks at", bool(view.of("measures")), f"measure {model} --data {data} --out {study}"),
+        ("what the maps of every head look like", bool(view.of("patterns")),
+         f"patterns {model} --data {data} --out {study}"),
         (
             "which relations between words heads follow", any(name.startswith("links") for name in view.of("measures")),
             f"measure {model} --data TREEBANK.conllu --only features,links --out {study} --name words",

@@ -9,20 +9,22 @@ import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
 from headcount.reporting.labels import CHOICES, SIGNED, Label, find_label
+from headcount.reporting.patterns import measured
 from headcount.reporting.roles import find_roles
 from headcount.reporting.view import View, number
 
 Metric = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any."""
-BEYOND = ("feature", "link")
+BEYOND = ("feature", "link", "pattern", "shape")
 """Further dimensions whose places are metrics of their own."""
-HIDDEN = {("distances", "x"), ("distances", "y")}
+HIDDEN = {("distances", "x"), ("distances", "y"), ("patterns", "mostly")}
+PATTERNS = "What its maps look like"
 HOW = {"uniform": "it looks everywhere alike", "zero": "its output is 0", "mean": "its output is its mean"}
 
 
 def find_metrics(view: View) -> list[Metric]:
     """The metrics of a study, the ones that people look for first in front."""
-    found = [*_sweeps(view), *_importance(view), *_roles(view)]
+    found = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view)]
     for kind, group in (("measures", "What it looks at"), ("compare", "Changed by fine-tuning")):
         for name, dataset in view.of(kind).items():
             found += _measure(view, kind, name, dataset, group)
@@ -83,6 +85,18 @@ def _importance(view: View) -> list[Metric]:
     return found
 
 
+def _patterns(view: View) -> list[Metric]:
+    name, dataset = measured(view)
+    if dataset is None:
+        return []
+    return [{
+        "id": "patterns", "title": f"The pattern of its maps{_suffix(name)}", "group": PATTERNS, "unit": "",
+        "kind": "category", "says": "what its maps look like in most texts; a click on a head shows some",
+        "values": [None if one is None else int(one) for one in view.by_head(dataset["mostly"])],
+        "names": [str(one) for one in dataset["pattern"].values],
+    }]  # fmt: skip
+
+
 def _roles(view: View) -> list[Metric]:
     roles = find_roles(view)
     if roles is None or not roles[1]:
@@ -109,6 +123,8 @@ def _measure(view: View, kind: str, name: str, dataset: xr.Dataset, group: str) 
         if changed:
             label = Label(f"Change: {label.title}", label.unit, "above 0: more after fine-tuning")
         place = f"{kind}/{name}"
+        if measure == "patterns" and kind == "measures":
+            group = PATTERNS
         if array.dims == HEAD_DIMS:
             found.append(_values(view, dataset, variable, label, group, place, shape, _suffix(name)))
         elif array.dims[:-1] == HEAD_DIMS and array.dims[-1] in BEYOND:

@@ -60,6 +60,8 @@ def _wanted(result: str, array: str, shape: tuple[int, ...]) -> bool:
     """Not the values of every text, which no page shows."""
     if array.startswith("values_") or array == "done" or result.startswith(SETS):
         return False
+    if result.startswith("patterns/"):
+        return True
     return math.prod(shape) <= LARGEST or array in NEEDED or array.startswith("maps_")
 
 

@@ -6,6 +6,7 @@ import { drawing, h, s, select } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
 import { headMap, lines } from "./maps.js";
+import { headPatterns } from "./patterns.js";
 
 export function headPage(study, place, state, { close, step }) {
   const [stack, layer, head, name] = study.heads[place];
@@ -19,7 +20,7 @@ export function headPage(study, place, state, { close, step }) {
         h("button", { type: "button", class: "small", "aria-label": "Next head", onclick: () => step(1) }, "›"),
         h("button", { type: "button", class: "small close", "aria-label": "Close", onclick: close }, "✕"))),
   ];
-  const rest = () => [flips(study, place), relations(study, place), offsets(study, place), numbers(study, place)].filter(Boolean);
+  const rest = () => [headPatterns(study, place), flips(study, place), relations(study, place), offsets(study, place), numbers(study, place)].filter(Boolean);
   if (!study.maps.length) return h("div", { class: "head-page" }, parts, rest());
   // The map is what people open a head for: all else is drawn when it has been painted.
   const painted = attention(study, stack, layer, head, state);
@@ -30,7 +31,10 @@ export function headPage(study, place, state, { close, step }) {
 
 function subtitle(study, place, role, effect) {
   const said = [];
-  if (role && role.values[place] !== null) said.push(`Mostly: ${role.names[role.values[place]]}.`);
+  const pattern = study.metrics.find((metric) => metric.id === "patterns");
+  if (pattern && pattern.values[place] !== null) said.push(`Its maps: ${pattern.names[pattern.values[place]]}.`);
+  const does = role && role.values[place] !== null ? role.names[role.values[place]] : null;
+  if (does && !(pattern && does === "mixed")) said.push(`Mostly: ${does}.`);
   if (effect && effect.values[place] !== null) {
     const certain = sure(effect, place) ? "sure" : `not sure (q = ${plain(effect.q[place], 2)})`;
     said.push(`Without it ${effect.unit} changes by ${shown(effect, place)}, ${certain}.`);

@@ -7,6 +7,7 @@ import { grid } from "./grid.js";
 import { headPage, mapTitle } from "./head.js";
 import { legend } from "./legend.js";
 import { wall } from "./maps.js";
+import { patterns } from "./patterns.js";
 import { several } from "./several.js";
 import { headTable } from "./table.js";
 import { theme } from "./theme.js";
@@ -127,6 +128,7 @@ function draw() {
     h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
     one.dynamics ? dynamics(one.dynamics) : null,
     h("div", { class: "pair" }, one.metrics.filter((each) => each.id === "roles").map(kinds), one.embedding && metric ? h("div", { id: "alike" }) : null),
+    patterns(one),
     one.maps.length ? walls(one) : null,
     one.costs.map(costs),
     gaps(one), made(one),

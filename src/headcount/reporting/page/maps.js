@@ -7,7 +7,7 @@ import { plain } from "./format.js";
 const unpacked = new Map();
 
 // Bytes [head, query, key] of one layer: base64, inflated.
-async function layer(stack, number) {
+export async function layer(stack, number) {
   const mark = stack.layers[number];
   if (unpacked.has(mark)) return unpacked.get(mark);
   // The maps stand at the end of the file: a link to a head may ask for them before they have arrived.
@@ -62,7 +62,7 @@ function shades() {
   return tables.get(dark);
 }
 
-function picture(bytes, offset, rows, columns) {
+export function picture(bytes, offset, rows, columns) {
   const canvas = h("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);

@@ -4,6 +4,7 @@ import { figure } from "./download.js";
 import { plain } from "./format.js";
 import { grid } from "./grid.js";
 import { legend } from "./legend.js";
+import { patternsBeside } from "./patterns.js";
 
 export function several(data, choose) {
   const effects = data.studies.map((study) => study.metrics.find((metric) => metric.effect) ?? study.metrics[0]);
@@ -20,5 +21,6 @@ export function several(data, choose) {
       h("tbody", {}, data.agreement.map((one) => h("tr", {}, h("td", {}, `${data.studies[one.first].name} and ${data.studies[one.second].name}`), h("td", { class: "right" }, `${plain(one.value, 2)} [${plain(one.low, 2)}, ${plain(one.high, 2)}]`)))));
     parts.push(figure("Do they agree?", "1: the same heads matter in both; 0: nothing in common.", h("div", { class: "scroll" }, table), { rows: () => data.agreement.map((one) => ({ first: data.studies[one.first].name, second: data.studies[one.second].name, correlation: one.value, low: one.low, high: one.high })) }));
   }
-  return parts;
+  const shares = patternsBeside(data.studies);
+  return shares ? [...parts, shares] : parts;
 }
