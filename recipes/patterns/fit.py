@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from torch import Tensor
 from headcount.measures.maps import unpack
 from headcount.measures.naming import PATTERNS
 from headcount.measures.shapes import SHAPES, shape_numbers, stretches, take_picture
+from recipes.patterns.planted import planted_maps
 
 HERE = Path(__file__).parent
 RULE = HERE.parents[1] / "src" / "headcount" / "measures" / "naming.json"
@@ -39,17 +41,33 @@ def read_labels() -> tuple[pd.DataFrame, Tensor]:
     """The labelled maps and their shapes [map, shape]."""
     table = pd.read_csv(HERE / "labels.csv")
     pictures = torch.from_numpy(unpack(np.load(HERE / "pictures.npz")["pictures"]))
-    shapes = []
-    for picture, tokens, stack in zip(pictures, table["tokens"], table["stack"], strict=True):
-        parts = stretches(torch.ones(1, tokens))
-        open_ = torch.ones(tokens, tokens) if stack == "encoder" else torch.ones(tokens, tokens).tril()
-        uniform = take_picture((open_ / open_.sum(-1, keepdim=True))[None, None], parts, parts)
-        shapes.append(shape_numbers(picture[None, None], uniform, torch.tensor([float(tokens)]))[0, 0])
-    return table, torch.stack(shapes)
+    rows = zip(pictures, table["tokens"], table["stack"], strict=True)
+    return table, torch.stack([picture_shape(*row) for row in rows])
+
+
+def picture_shape(picture: Tensor, tokens: int, stack: str) -> Tensor:
+    """The shape of a picture of a map of so many tokens."""
+    parts = stretches(torch.ones(1, tokens))
+    open_ = torch.ones(tokens, tokens) if stack == "encoder" else torch.ones(tokens, tokens).tril()
+    uniform = take_picture((open_ / open_.sum(-1, keepdim=True))[None, None], parts, parts)
+    return shape_numbers(picture[None, None], uniform, torch.tensor([float(tokens)]))[0, 0]
+
+
+@cache
+def plant() -> tuple[Tensor, np.ndarray]:
+    """The shapes and patterns of maps that are known by construction."""
+    shapes, labels = [], []
+    for weights, stack, pattern in planted_maps():
+        parts = stretches(torch.ones(1, len(weights)))
+        shapes.append(picture_shape(take_picture(weights[None, None], parts, parts)[0, 0], len(weights), stack))
+        labels.append(PATTERNS.index(pattern))
+    return torch.stack(shapes), np.array(labels)
 
 
 def fit(shapes: Tensor, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """The rule for these maps."""
+    """The rule for these maps, and for those that are known by construction."""
+    known, named = plant()
+    shapes, labels = torch.cat([shapes, known]), np.concatenate([labels, named])
     centre, scale = shapes.mean(0), shapes.std(0).clamp(min=1e-6)
     columns = ((shapes - centre) / scale).numpy()
     found = LogisticRegression(C=PENALTY, max_iter=10_000).fit(columns, labels)
@@ -114,6 +132,8 @@ def main() -> None:
     confusion = confusion_matrix(first[sure], new[sure], labels=range(len(PATTERNS)))
     print(pd.DataFrame(confusion, [f"label {one}" for one in PATTERNS], list(PATTERNS)).to_string())
     rule = fit(shapes[sure], first[sure])
+    known, named = plant()
+    print(f"planted: {(name(rule, known) == named).mean():.3f} of {len(named)} right")
     numbers = {key: _short(array) for key, array in rule.items()}
     told = {"patterns": list(PATTERNS), "shapes": list(SHAPES), **numbers, "confusion": confusion.tolist(),
             "said": {key: round(value, 4) for key, value in said.items()}}  # fmt: skip

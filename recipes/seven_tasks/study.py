@@ -20,6 +20,7 @@ from headcount.models.load import load_model, load_tokenizer
 from headcount.training.splits import read_splits
 
 KEPT = ("features", "special", "repeated")
+QUESTIONS = ("sweep", "compare", "measure", "patterns")
 
 
 def median_run(runs: Path, task: str) -> Path:
@@ -44,7 +45,9 @@ class Tables:
         self.out, self.rows = out, {}
 
     def add(self, kind: str, dataset: xr.Dataset, **names: str) -> None:
-        table = as_table(dataset)
+        self.put(kind, as_table(dataset), **names)
+
+    def put(self, kind: str, table: pd.DataFrame, **names: str) -> None:
         self.rows.setdefault(kind, []).append(table.assign(**names))
         pd.concat(self.rows[kind]).to_csv(self.out / f"{kind}.csv", index=False)
 
@@ -58,6 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tasks", nargs="+", default=["mrpc", "stsb", "sst2", "qqp", "rte", "qnli", "mnli"])
     parser.add_argument("--limit", type=int, default=2000, help="validation examples of a sweep at most")
     parser.add_argument("--texts", type=int, default=1000, help="texts of a measurement at most")
+    parser.add_argument("--questions", nargs="+", default=list(QUESTIONS), choices=QUESTIONS, help="all by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -70,23 +74,31 @@ def main(arguments: list[str] | None = None) -> None:
         folder = median_run(options.trained / "runs", name)
         splits = read_splits(task, options.data)
         tuned = load_model(folder, head=task.kind, dtype=torch.float32).to(options.device)
-        for by in ("head", "layer"):
+        for by in ("head", "layer") if "sweep" in options.questions else ():
             found = hc.sweep(
                 tuned, tokenizer, splits.validation, task=splits.task, by=by, limit=options.limit, max_length=128
             )
             tables.add(f"sweep-{by}", found, task=name)
             stories[f"{name} {by}"] = plain(found)
         texts = splits.validation[list(task.columns(splits.validation))]
-        shared = {"limit": options.texts, "max_length": 128, "tagger": tagger}
-        changed = hc.compare(before, tuned, tokenizer, texts, **shared)
-        for kind, node in changed.children.items():
-            if kind in ("cosine", *KEPT):
-                tables.add(f"change-{kind}", node.to_dataset(), task=name)
+        limits = {"limit": options.texts, "max_length": 128}
+        shared = {**limits, "tagger": tagger}
+        if "compare" in options.questions:
+            changed = hc.compare(before, tuned, tokenizer, texts, **shared)
+            for kind, node in changed.children.items():
+                if kind in ("cosine", *KEPT):
+                    tables.add(f"change-{kind}", node.to_dataset(), task=name)
         asked = [one for one in KEPT if one != "repeated" or len(texts.columns) == 2]
         for which, model in (("before", before), ("after", tuned)):
-            measured = hc.measure(model, tokenizer, texts, only=asked, **shared)
-            for kind, node in measured.children.items():
-                tables.add(f"measure-{kind}", node.to_dataset(), task=name, model=which)
+            if "measure" in options.questions:
+                measured = hc.measure(model, tokenizer, texts, only=asked, **shared)
+                for kind, node in measured.children.items():
+                    tables.add(f"measure-{kind}", node.to_dataset(), task=name, model=which)
+            if "patterns" in options.questions:
+                found = hc.measure(model, tokenizer, texts, only="patterns", **limits)["patterns"].to_dataset()
+                tables.add("patterns", found[["mostly", "sure"]], task=name, model=which)
+                whole = found[[f"whole_share{end}" for end in ("", "_low", "_high")]].to_dataframe().reset_index()
+                tables.put("patterns-shares", whole, task=name, model=which)
         (options.out / "stories.json").write_text(json.dumps(stories, indent=1, default=str))
         print(name, folder, f"{time.monotonic() - start:.0f} s", flush=True)
 

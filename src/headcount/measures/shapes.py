@@ -20,6 +20,8 @@ SHAPES = (
 )  # fmt: skip
 BRIGHT = 16
 """The cells of a picture that are as bright as can be: one in 64."""
+EVEN = 0.01
+"""A deviation of the light that is too small to be a shape: nothing explains it."""
 STEPS = range(-4, 5)
 """Where a line along the diagonal may lie, in cells."""
 
@@ -75,7 +77,7 @@ def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
     far = (offset.abs() > width) * open_
     count = open_.sum((-1, -2))
     fill = light.sum((-1, -2)) / count
-    spread = (((light - fill[..., None, None]) * open_) ** 2).sum((-1, -2)).clamp(min=1e-6)
+    spread = (((light - fill[..., None, None]) * open_) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)
 
     def fit(means: Tensor) -> Tensor:
         """The share of the variance that these means [.., SIDE, SIDE] explain."""
@@ -131,7 +133,7 @@ def _best_block(light: Tensor, far: Tensor) -> tuple[Tensor, Tensor]:
     gain = inside / cells.clamp(min=1) - outside / other.clamp(min=1)
     mean = total / all_cells.clamp(min=1)
     explained = cells * (inside / cells.clamp(min=1) - mean) ** 2 + other * (outside / other.clamp(min=1) - mean) ** 2
-    spread = ((light**2).sum((-1, -2))[..., None] - all_cells * mean**2).clamp(min=1e-6)
+    spread = ((light - mean[..., None] * far) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)[..., None]
     share = torch.where((gain > 0) & (cells >= 4) & (other >= 4), explained / spread, torch.zeros_like(gain))
     best, place = share.max(-1)
     return torch.where(best > 0, gain.gather(-1, place[..., None])[..., 0], torch.zeros_like(best)), best
