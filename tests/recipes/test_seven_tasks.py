@@ -153,10 +153,13 @@ def check_study(studied: Path) -> None:
     """A table for each question; in each, every task has every head."""
     tables = {path.stem: pd.read_csv(path) for path in studied.glob("*.csv")}
     measured = [f"{kind}-{name}" for kind in ("change", "measure") for name in study.KEPT]
-    assert set(tables) == {"sweep-head", "sweep-layer", "change-cosine", *measured}
+    assert set(tables) == {"sweep-head", "sweep-layer", "change-cosine", "patterns", "patterns-shares", *measured}
+    shares = tables.pop("patterns-shares")
+    assert shares.groupby(["task", "model"])["whole_share"].sum().round(5).eq(1).all()
+    assert len(shares) == 2 * 5 * len(STUDIED)
     for name, rows in tables.items():
         tasks = ["stsb"] if name.endswith("repeated") else STUDIED
-        models = 2 if name.startswith("measure") else 1
+        models = 2 if name.startswith(("measure", "patterns")) else 1
         assert list(dict.fromkeys(rows["task"])) == tasks, name
         assert len(rows) == len(tasks) * models * LAYERS * (1 if name == "sweep-layer" else HEADS), name
         if models == 2:

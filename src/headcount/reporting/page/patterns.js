@@ -72,7 +72,8 @@ export function patternsBeside(studies) {
   const told = known[0].patterns;
   const rows = known.flatMap((study) => study.patterns.stacks.flatMap((stack) => {
     const mark = study.patterns.stacks.length > 1 ? `${study.name} ${stack.stack}` : study.name;
-    return [{ name: mark.length > 22 ? `${mark.slice(0, 21)}…` : mark, share: stack.share }];
+    const paper = study.patterns.published;
+    return [{ name: mark.length > 22 ? `${mark.slice(0, 21)}…` : mark, share: stack.share }, paper ? { name: "(the paper's BERT)", share: paper.share } : null].filter(Boolean);
   }));
   return figure("Patterns of the studies", "The share of all maps of each study, in percent (Kovaleva et al. 2019, Figure 2).", h("div", {}, stacked("Patterns of the studies", rows, told, 150), names(told)),
     { rows: () => rows.map((row) => ({ study: row.name, ...Object.fromEntries(told.names.map((name, kind) => [name, row.share[kind]])) })) });

@@ -15,7 +15,7 @@ export function several(data, choose) {
       grid(study, metric, { size: study.stacks[0]?.width > 16 ? 8 : 15, tabs: false, label: `${study.name}: ${metric.title}` }), legend(metric, { brief: true }));
   });
   const rows = () => data.studies.flatMap((study, number) => study.heads.map((head, place) => ({ study: study.name, head: head[3], value: effects[number]?.values[place] ?? null })));
-  const parts = [figure("Studies beside each other", "One grid for each study, each with its own scale: orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8). A click on a name opens it.", h("div", { class: "multiples" }, boxes), { rows })];
+  const parts = [figure("Studies beside each other", `One grid for each study, each with its own scale${effects.some((metric) => metric?.effect) ? ": orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8)" : ""}. A click on a name opens it.`, h("div", { class: "multiples" }, boxes), { rows })];
   if (data.agreement.length) {
     const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "studies"), h("th", { class: "right" }, "rank correlation of the effects [95 %]"))),
       h("tbody", {}, data.agreement.map((one) => h("tr", {}, h("td", {}, `${data.studies[one.first].name} and ${data.studies[one.second].name}`), h("td", { class: "right" }, `${plain(one.value, 2)} [${plain(one.low, 2)}, ${plain(one.high, 2)}]`)))));
