@@ -9,9 +9,11 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import versions
+from headcount.errors import DataProblem
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
-from headcount.measures.passes import Progress, prepare
+from headcount.measures.passes import Progress, Task, prepare
+from headcount.measures.patterns import SHORTEST
 from headcount.measures.typical import CANDIDATES, take_typical
 
 
@@ -41,18 +43,23 @@ def find_patterns(
         "text": text, "limit": limit, "seed": seed, "max_length": max_length, "batch_tokens": batch_tokens, "out": out,
         "name": name, "progress": progress,
     }  # fmt: skip
+    task = prepare(model, tokenizer, data, **options)
+    longest = int(task.inputs.lengths.max())
+    if longest < SHORTEST:
+        raise DataProblem(
+            f"the longest of the {len(task.inputs.ids)} texts has {longest} tokens; expected some of {SHORTEST} or "
+            "more, whose maps can have a pattern"
+        )
     measured = measure(model, tokenizer, data, only="patterns", **options)
     patterns = measured["patterns"].to_dataset()
-    tree = xr.DataTree.from_dict({"patterns": patterns, "typical": _typical(model, tokenizer, data, patterns, options)})
+    tree = xr.DataTree.from_dict({"patterns": patterns, "typical": _typical(task, patterns)})
     tree.attrs = measured.attrs
     return tree
 
 
-def _typical(
-    model: PreTrainedModel, tokenizer: Any, data: Data, patterns: xr.Dataset, options: dict[str, Any]
-) -> xr.Dataset:
+def _typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
     """The typical maps: read where a study has them already."""
-    out, name = options["out"], options["name"]
+    out, name = task.out, task.name
     group = f"patterns/typical{'@' + name if name else ''}"
     if out is not None:
         from headcount.core.store import Group, Study
@@ -62,7 +69,7 @@ def _typical(
             there = Group(Study(out), group, identity)
             if there.complete:
                 return there.read()
-    found = take_typical(prepare(model, tokenizer, data, **options), patterns)
+    found = take_typical(task, patterns)
     kept = ("model", "model_class", "device")
     found.attrs = {key: patterns.attrs[key] for key in kept} | {"versions": versions(), "measure": "typical"}
     if out is not None:
