@@ -2,7 +2,7 @@
 
     python benchmarks/page.py MODEL [--text FILE] [--tokens 32 512]
 
-For each length a study with a sweep-like result, measures and maps of some texts is made and rendered; the times are
+For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
 medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
 """
 
@@ -39,11 +39,13 @@ OPEN = """async () => {
 
 
 def make_study(model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path) -> float:
-    """A study with measures and maps; gives the bytes that the maps' weights would take as JSON."""
+    """A study with measures, patterns and maps; gives the bytes that the maps' weights would take as JSON."""
     plain = 0.0
     chunk = max(4, tokens)
     parts = [" ".join(words[place * chunk : (place + 1) * chunk]) for place in range(max(texts, 8))]
-    hc.measure(model, tokenizer, pd.DataFrame({"sentence": parts}), max_length=tokens, distance_examples=2, out=out)
+    data = pd.DataFrame({"sentence": parts})
+    hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
+    hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
     for number in range(texts):
         found = take_maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
         few = unpack(found.maps_encoder.values[0, 0])

@@ -85,7 +85,9 @@ def tell(found: xr.DataTree) -> list[Any]:
 
     dataset = found["patterns"].to_dataset()
     said: list[Any] = []
-    stacks = [str(stack) for stack in dataset["stack"].values if stack != "cross"]
+    # Cross attention has no patterns, nor has a side whose texts are all too short.
+    known = dataset["whole_share"].notnull().all("pattern").values
+    stacks = [str(stack) for stack in dataset["stack"].values[known]]
     for stack in stacks:
         title = f"The {stack}'s self-attention" if len(stacks) > 1 else None
         table = Table("pattern", "% of maps", "heads", "most clearly", title=title)
