@@ -19,7 +19,8 @@ RICH = Setting(
 
 def test_names() -> None:
     assert " ".join(MEASURES) == (
-        "position special entropy spread sentences features links repeated rare contribution gradients distances"
+        "position special entropy spread sentences patterns features links repeated rare contribution gradients "
+        "distances"
     )
     assert all(name == measure.name for name, measure in MEASURES.items())
     assert all(re.fullmatch("[a-z]+", name) for name in MEASURES)  # they become groups of a study

@@ -140,7 +140,7 @@ def test_against_itself_nothing_has_changed(models: Any) -> None:
         found = compare(model, other, tokenizer, TEXTS)
         for name in ("maps", "outputs"):
             np.testing.assert_allclose(found["cosine"][f"values_{name}"], 1, rtol=0, atol=1e-6)
-        assert len(found.children) == 8
+        assert len(found.children) == 9
         for name in set(found.children) - {"cosine"}:
             for variable, array in found[name].data_vars.items():
                 assert not array.values[np.isfinite(array.values)].any(), (name, variable)

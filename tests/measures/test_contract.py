@@ -19,10 +19,11 @@ from headcount.measures.measure import measure
 from tests.measures.cases import small
 from tests.measures.planted import NOUNS, OTHERS, STOPS, VERBS, planted_attention
 
+PLAIN = ("position", "rare", "special", "entropy", "spread", "patterns", "features", "contribution")
 NAMES = {
-    "texts": ("position", "rare", "special", "entropy", "spread", "features", "contribution"),
-    "pairs": ("position", "rare", "special", "entropy", "spread", "features", "contribution", "sentences", "repeated"),
-    "sentences": ("position", "rare", "special", "entropy", "spread", "features", "contribution", "links"),
+    "texts": PLAIN,
+    "pairs": (*PLAIN, "sentences", "repeated"),
+    "sentences": (*PLAIN, "links"),
 }
 FEW = settings(max_examples=10, deadline=None, derandomize=True)
 

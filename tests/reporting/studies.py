@@ -86,7 +86,7 @@ def labelled(model: Any, tokenizer: Any, texts: list[str], wrong: int = 9) -> pd
 
 def classifier_study(path: Path) -> Path:
     """Nearly everything that a study can hold, of a BERT of 3 layers of 4 heads: two sweeps, measures of pairs and of
-    trees, maps of two texts and two models, a comparison, curves, importance, costs.
+    trees, patterns, maps of two texts and two models, a comparison, curves, importance, costs.
     """
     model, tokenizer = classifier()
     before = copy.deepcopy(model)
@@ -99,6 +99,7 @@ def classifier_study(path: Path) -> Path:
     hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path)
     pairs = pd.DataFrame(PAIRS, columns=["first", "second"])
     hc.measure(model, tokenizer, pairs, text=("first", "second"), out=path)
+    hc.find_patterns(model, tokenizer, pairs, text=("first", "second"), out=path)
     trees = cases.table([cases.sentence(one) for one in cases.TREES])
     hc.measure(model, tokenizer, trees, only=("features", "links"), out=path, name="words")
     take_maps(model, tokenizer, TEXT, PAIR, out=path)
@@ -113,22 +114,24 @@ def classifier_study(path: Path) -> Path:
 
 
 def other_study(path: Path) -> Path:
-    """A sweep and measures of another model with the same heads as `classifier_study`'s."""
+    """A sweep, measures and patterns of another model with the same heads as `classifier_study`'s."""
     model, tokenizer = classifier(seed=8)
     data = labelled(model, tokenizer, sentences(40, seed=1))
     hc.sweep(model, tokenizer, data, task="sst2", by="head", how="zero", out=path)
     hc.measure(model, tokenizer, data, text="sentence", only=("special", "position"), limit=8, out=path)
+    hc.find_patterns(model, tokenizer, data, text="sentence", limit=8, out=path)
     return path
 
 
 def translation_study(path: Path) -> Path:
-    """An encoder-decoder (encoder: 3 layers of 4 heads, decoder and cross: 2 of 2): two sweeps, measures, maps."""
+    """An encoder-decoder (encoder: 3 layers of 4 heads, decoder and cross: 2 of 2): sweeps, all measures, maps."""
     model, tokenizer = measured.translator()
     texts = sentences(24)
     data = pd.DataFrame({"source": texts, "target": sentences(24, seed=1)})
     hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="head", out=path)
     hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="layer", out=path)
     hc.measure(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
+    hc.find_patterns(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
     take_maps(model, tokenizer, "the dog saw a cat.", "he ran", out=path)
     return path
 
@@ -142,18 +145,19 @@ def generation_study(path: Path) -> Path:
 
 
 def pruned_study(path: Path) -> Path:
-    """A model without the heads `GONE`: a sweep, measures, maps; heads keep their numbers."""
+    """A model without the heads `GONE`: a sweep, measures, patterns, maps; heads keep their numbers."""
     model, tokenizer = classifier()
     model = hc.prune(model, GONE)
     data = labelled(model, tokenizer, sentences(30))
     hc.sweep(model, tokenizer, data, task="sst2", by="head", how="zero", out=path)
     hc.measure(model, tokenizer, data, text="sentence", only=("special", "position", "entropy"), limit=8, out=path)
+    hc.find_patterns(model, tokenizer, data, text="sentence", limit=8, out=path)
     take_maps(model, tokenizer, TEXT, out=path)
     return path
 
 
 def grouped_study(path: Path) -> Path:
-    """A Llama with 4 heads a layer that share 2 key/value heads: a sweep of its loss, measures, maps."""
+    """A Llama with 4 heads a layer that share 2 key/value heads: a sweep of its loss, measures, patterns, maps."""
     config = tf.LlamaConfig(**BY_NAME["llama"].options | {"vocab_size": len(WORDS)})
     torch.manual_seed(2)
     model = tf.LlamaForCausalLM(config).eval()
@@ -161,6 +165,7 @@ def grouped_study(path: Path) -> Path:
     data = pd.DataFrame({"text": sentences(16)})
     hc.sweep(model, tokenizer, data, task="causal-lm", by="head", out=path)
     hc.measure(model, tokenizer, data, text="text", only=("special", "position"), limit=6, out=path)
+    hc.find_patterns(model, tokenizer, data, text="text", limit=6, out=path)
     take_maps(model, tokenizer, "the dog saw a cat.", out=path)
     return path
 
@@ -196,6 +201,14 @@ def partial_study(path: Path, what: str = "maps") -> Path:
     return path
 
 
+def patterns_study(path: Path) -> Path:
+    """Patterns alone, of planted heads (2 layers of 8): columns, diagonals, a block, and none of these."""
+    model, tokenizer = planted_attention()
+    pairs = pd.DataFrame(PAIRS, columns=["first", "second"])
+    hc.find_patterns(model, tokenizer, pairs, text=("first", "second"), out=path)
+    return path
+
+
 def hostile_tokenizer() -> Any:
     """One token for each of `HOSTILE`, as it is written."""
     known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *HOSTILE, *(f"w{number}" for number in range(20))]
@@ -209,7 +222,7 @@ def hostile_tokenizer() -> Any:
 
 
 def hostile_study(path: Path) -> Path:
-    """A classifier whose texts, tokens, classes and name are all `HOSTILE`: a sweep in which answers flip, and maps."""
+    """A classifier whose texts, tokens, classes and name are all `HOSTILE`: a sweep with flips, patterns, and maps."""
     tokenizer = hostile_tokenizer()
     names = {0: "<b>no</b>", 1: "</script><script>alert(6)</script>"}
     config = tf.BertConfig(
@@ -227,5 +240,7 @@ def hostile_study(path: Path) -> Path:
     texts = ["|".join(generator.permutation(HOSTILE)[:4]) for _ in range(24)]
     data = labelled(model, tokenizer, texts)
     hc.sweep(model, tokenizer, data, task=find_task("classification", texts=["sentence"]), by="head", out=path)
+    long = pd.DataFrame({"sentence": ["|".join(generator.permutation(HOSTILE)[:9]) for _ in range(6)]})
+    hc.find_patterns(model, tokenizer, long, text="sentence", out=path)
     take_maps(model, tokenizer, "|".join(HOSTILE), out=path)
     return path

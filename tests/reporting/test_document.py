@@ -292,9 +292,10 @@ def test_data_never_leave_their_block(words: list[str], text: str) -> None:
 def test_a_study_made_of_hostile_strings(tmp_path: Path) -> None:
     path = studies.hostile_study(tmp_path / "<script>alert(0)<")
     found = Page(write_report([path], tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert found.tags == [*TAGS, "script", "script"]
+    assert found.tags == [*TAGS, *["script"] * 4], "two layers of maps and two of typical maps"
     told = found.data["studies"][0]
     assert told["name"] == "<script>alert(0)<"
+    assert set(studies.HOSTILE) <= {word for text in told["typical"]["texts"] for word in text.split("|")}
     assert set(studies.HOSTILE) <= set(told["maps"][0]["stacks"][0]["queries"])
     (title,) = found.find("title")
     assert "<img src=x onerror=alert(7)>" in title

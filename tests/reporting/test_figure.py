@@ -20,7 +20,15 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.pruning.smaller import Target, find_smaller
-from headcount.reporting.figure import choose, draw_curve, draw_histogram, draw_layers, short_id, write_figure
+from headcount.reporting.figure import (
+    choose,
+    draw_curve,
+    draw_histogram,
+    draw_layers,
+    draw_patterns,
+    short_id,
+    write_figure,
+)
 from headcount.reporting.metrics import find_metrics
 from headcount.reporting.view import View, find_layout, read_view
 from tests import planted
@@ -183,6 +191,85 @@ def test_the_curve_is_that_of_the_part_that_did_not_choose(view: View) -> None:
     ax = drawn(view, "curve").axes[0]
     line = next(line for line in ax.lines if line.get_label() == "importance")
     np.testing.assert_allclose(line.get_ydata()[1:], found["score"].sel(order="importance").values, rtol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def looks(place: Path) -> Path:
+    """A study of patterns alone."""
+    return studies.patterns_study(place / "looks")
+
+
+@pytest.mark.parametrize("suffix", SIGNATURES)
+def test_patterns_as_every_kind_of_file(looks: Path, tmp_path: Path, suffix: str) -> None:
+    content = write_figure(looks, "patterns", tmp_path / f"fig{suffix}").read_bytes()
+    assert content.startswith(SIGNATURES[suffix])
+    assert len(content) > 3000
+
+
+def bars(figure: Figure) -> dict[str, list[float]]:
+    """The widths of each row's parts, by its label; asserts that they lie end to end."""
+    ax = figure.axes[0]
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    kinds = [list(one) for one in ax.containers]
+    for row in range(len(labels)):
+        starts = np.cumsum([0, *(kind[row].get_width() for kind in kinds)])
+        np.testing.assert_allclose([kind[row].get_x() for kind in kinds], starts[:-1], atol=1e-6)
+    return {label: [float(kind[row].get_width()) for kind in kinds] for row, label in enumerate(labels)}
+
+
+def legend_of(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_the_bars_are_the_shares_of_patterns(looks: Path) -> None:
+    view = read_view(looks)
+    own = view.results["measures/patterns"]
+    figure = drawn(view, "patterns")
+    found = bars(figure)
+    assert list(found) == ["all maps", "L0", "L1"]
+    np.testing.assert_allclose(found["all maps"], 100 * own["whole_share"].values[0], rtol=1e-3)
+    for layer in (0, 1):
+        np.testing.assert_allclose(found[f"L{layer}"], 100 * own["share"].values[0, layer].mean(0), rtol=1e-3)
+    assert legend_of(figure) == [str(one) for one in own["pattern"].values]
+    ax = figure.axes[0]
+    assert ax.get_xlim() == (0, 100)
+    assert ax.yaxis_inverted(), "the first row is above"
+    assert len({bar[0].get_facecolor() for bar in ax.containers}) == 5
+
+
+def test_patterns_of_two_stacks() -> None:
+    model, tokenizer = measured.translator()
+    data = pd.DataFrame({"source": studies.sentences(4), "target": studies.sentences(4, seed=1)})
+    tree = hc.measure(model, tokenizer, data, text=("source", "target"), only="patterns")
+    found = bars(drawn(view_of({"measures/patterns": tree["patterns"].to_dataset()}), "patterns"))
+    assert list(found) == ["all maps (encoder)", "L0 (encoder)", "L1 (encoder)", "L2 (encoder)", "all maps (decoder)",
+                           "L0 (decoder)", "L1 (decoder)"]  # fmt: skip
+    assert all(sum(row) == pytest.approx(100, abs=0.2) for row in found.values())
+
+
+def test_a_papers_shares_stand_above() -> None:
+    share = [0.4, 0.1, 0.2, 0.1, 0.2]
+    told = {"names": list("abcde"), "published": {"source": "BERT, a paper, Figure 2", "share": share[::-1]},
+            "stacks": [{"stack": "encoder", "share": share, "layers": [share, None, share]}]}  # fmt: skip
+    found = bars(draw_patterns(Figure(layout="constrained"), told))
+    assert list(found) == ["BERT, a paper,\nFigure 2", "all maps", "L0", "L2"]
+    np.testing.assert_allclose(found["BERT, a paper,\nFigure 2"], [20, 10, 20, 10, 40])
+
+
+def test_patterns_are_named_where_there_are_some(looks: Path, study: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidOption, match=r"got the figure 'pattern'; this study has patterns, and \d+ numbers such as"
+    ):
+        write_figure(looks, "pattern", tmp_path / "fig.svg")
+    with pytest.raises(InvalidOption, match="got the figure 'patterns'") as caught:
+        write_figure(study, "patterns", tmp_path / "fig.svg")
+    assert "patterns" not in str(caught.value).split("this study has")[1]
+
+
+def test_one_pattern_as_a_heat_map(looks: Path) -> None:
+    view = read_view(looks)
+    own = view.results["measures/patterns"]["share"].sel(pattern="diagonal").values[0]
+    np.testing.assert_allclose(squares(drawn(view, "patterns.diagonal.share"))[0], own, rtol=1e-3)
 
 
 def test_an_encoder_decoder_has_a_heat_map_for_each_stack() -> None:

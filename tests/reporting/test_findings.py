@@ -222,6 +222,36 @@ def test_the_head_that_looks_most_in_several_stacks() -> None:
     assert "the first token cross.L1H1 (0.80 [0.00, 0.90])" in said[0]
 
 
+def test_what_the_maps_look_like(tmp_path: Path) -> None:
+    """Every share with its interval, the largest first."""
+    studies.patterns_study(tmp_path / "study")
+    found = hc.open_study(tmp_path / "study")["measures/patterns"].to_dataset().load()
+    (said,) = find_sentences(view_of({"measures/patterns": found}))
+    ends = [100 * found[f"whole_share{end}"].values[0] for end in ("", "_low", "_high")]
+    order = np.argsort(-ends[0], kind="stable")
+    parts = [f"{found['pattern'].values[one]} {ends[0][one]:.0f} % [{ends[1][one]:.0f}, {ends[2][one]:.0f}]"
+             for one in order]  # fmt: skip
+    right = f"{100 * found.attrs['rule']['accuracy']:.0f} %"
+    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule that is right in {right} of "
+                    "labelled maps of other models.")  # fmt: skip
+    assert parts[0].startswith("heterogeneous 45 % [44, 46]")
+    assert "vertical+diagonal 0 % [0, 0]" in said
+    assert not bare_figures(said)
+
+
+def test_what_the_maps_of_several_stacks_look_like() -> None:
+    """A sentence for the encoder and one for the decoder; cross attention has no patterns."""
+    model, tokenizer = studies.measured.translator()
+    data = pd.DataFrame({"source": studies.sentences(4), "target": studies.sentences(4, seed=1)})
+    tree = hc.measure(model, tokenizer, data, text=("source", "target"), only="patterns")
+    said = find_sentences(view_of({"measures/patterns": tree["patterns"].to_dataset()}))
+    assert [one.split(" look like:")[0] for one in said] == [
+        "What the maps of the encoder",
+        "What the maps of the decoder",
+    ]
+    assert all(one.count("[") == 5 for one in said)
+
+
 def test_an_empty_study_says_nothing() -> None:
     assert find_sentences(view_of({})) == []
 

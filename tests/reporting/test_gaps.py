@@ -21,6 +21,7 @@ KINDS = {
     "what the score is without each head": ("sweep/head-uniform", {"by": "head"}),
     "what the score is without each layer": ("sweep/layer-uniform", {"by": "layer"}),
     "what every head looks at": ("measures/special", {}),
+    "what the maps of every head look like": ("patterns/typical", {}),
     "which relations between words heads follow": ("measures/links@words", {}),
     "attention maps of a sentence": ("maps/text", {}),
     "what fine-tuning changed": ("compare/cosine", {}),
@@ -52,6 +53,7 @@ def test_an_empty_study_lacks_everything() -> None:
         "sweep",
         "sweep",
         "measure",
+        "patterns",
         "measure",
         "maps",
         "compare",
@@ -162,7 +164,20 @@ def test_the_gaps_of_real_studies(tmp_path: Path) -> None:
     for what, missing in (("maps", "attention maps"), ("layer", "each layer"), ("measures", "every head looks at")):
         view = read_view(studies.partial_study(tmp_path / what, what))
         gaps = find_gaps(view, str(tmp_path / what))
-        assert len(gaps) == 9
+        assert len(gaps) == 10
         assert not any(missing in gap["what"] for gap in gaps)
         for gap in gaps:
             parsed(gap["command"])
+
+
+def test_patterns_are_missing_until_there_are_maps_that_show_them(tmp_path: Path) -> None:
+    """All measures name the patterns; the maps come with the command, and it can be typed as it stands."""
+    what = "what the maps of every head look like"
+    measured = view_of({"measures/patterns": {"model": "m/x", "data": "pairs.csv"}})
+    command = next(gap["command"] for gap in find_gaps(measured, "study") if gap["what"] == what)
+    verb, given = parsed(command)
+    assert (verb, given["model"], given["data"], given["out"]) == ("patterns", "m/x", "pairs.csv", Path("study"))
+    view = read_view(studies.patterns_study(tmp_path / "study"))
+    assert what not in [gap["what"] for gap in find_gaps(view, "study")]
+    without = {name: found for name, found in view.results.items() if not name.startswith("patterns/")}
+    assert what in [gap["what"] for gap in find_gaps(View("study", without, (), view.layout), "study")]

@@ -14,7 +14,7 @@ from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 
 INNER = {("position", "attention"), ("position", "largest_at"), ("distances", "distance"), ("distances", "x"),
-         ("distances", "y")}  # fmt: skip
+         ("distances", "y"), ("patterns", "mostly")}  # fmt: skip
 """Those that are drawn otherwise than as a number a head."""
 
 

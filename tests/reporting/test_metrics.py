@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.measures.maps import take_maps
+from headcount.measures.naming import PATTERNS
+from headcount.measures.shapes import SHAPES
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
 from headcount.reporting.view import View, find_layout, number
 from tests.measures import cases
@@ -236,6 +239,56 @@ def test_changes_by_fine_tuning() -> None:
     assert change["low"] == expected(view.layout, data["sep_low"])
     assert found["compare/cosine:maps"]["kind"] == "sequential"
     assert not found["compare/cosine:maps"]["title"].startswith("Change: ")
+
+
+def test_patterns(tmp_path: Path) -> None:
+    """Five kinds that the grid is coloured by; every share and every shape is a number of its own beside them."""
+    studies.patterns_study(tmp_path / "study")
+    found = hc.open_study(tmp_path / "study")["measures/patterns"].to_dataset().load()
+    view = view_of({"measures/patterns": found})
+    metrics = by_id(find_metrics(view))
+    kinds = metrics.pop("patterns")
+    assert (kinds["kind"], kinds["title"]) == ("category", "The pattern of its maps")
+    assert kinds["names"] == list(PATTERNS) == ["vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous"]
+    share = found["share"].values[0]
+    assert kinds["values"] == [int(share[head.layer, head.head].argmax()) for head in view.layout]
+    assert set(kinds["values"]) == {0, 1, 3, 4}
+    shares = {f"measures/patterns/{name}:share": f"{name.capitalize()}: maps with this pattern" for name in PATTERNS}
+    shapes = {f"measures/patterns/{name}:shapes": f"{name.capitalize()}: shape of its maps" for name in SHAPES}
+    sure = {"measures/patterns:sure": "How sure the rule is of the pattern"}
+    assert {name: metric["title"] for name, metric in metrics.items()} == shares | shapes | sure
+    assert {metric["group"] for metric in (kinds, *metrics.values())} == {"What its maps look like"}
+    for name, metric in metrics.items():
+        place, variable = name.rsplit(":", 1)
+        choice = place.split("/")[2:]
+        for key, array in (("values", variable), ("low", f"{variable}_low"), ("high", f"{variable}_high")):
+            one = found[array].sel({found[array].dims[-1]: choice[0]}) if choice else found[array]
+            assert metric[key] == expected(view.layout, one), (name, key)
+
+
+def test_patterns_of_a_named_result() -> None:
+    found = measured(UNEVEN, mostly="", sure="").assign_coords(pattern=list(PATTERNS))
+    found["mostly"] = found["sure"] * 0 + 3
+    metrics = by_id(find_metrics(view_of({"measures/patterns@mine": found})))
+    assert metrics["patterns"]["title"] == "The pattern of its maps (mine)"
+    assert metrics["patterns"]["values"] == [3] * UNEVEN.count
+    assert "measures/patterns@mine:mostly" not in metrics
+
+
+def test_a_change_of_patterns_is_no_pattern() -> None:
+    """What fine-tuning changed stands with the other changes, and the number of a pattern is no amount."""
+    changed = measured(UNEVEN, mostly="", sure="")
+    metrics = find_metrics(view_of({"compare/patterns": changed}))
+    assert [(metric["id"], metric["group"]) for metric in metrics] == [
+        ("compare/patterns:sure", "Changed by fine-tuning")
+    ]
+
+
+def test_patterns_that_no_head_has_are_no_colour() -> None:
+    """All texts were too short: a grid of nothing would be the first that a page shows."""
+    found = measured(UNEVEN, mostly="", sure="").assign_coords(pattern=list(PATTERNS)) * np.nan
+    metrics = find_metrics(view_of({"measures/patterns": found, "measures/special": measured(UNEVEN, sep="")}))
+    assert [metric["id"] for metric in metrics] == ["measures/special:sep"]
 
 
 def test_maps_alone_have_heads_to_click_on() -> None:

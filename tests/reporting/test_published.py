@@ -1,10 +1,11 @@
-"""The printed curves: points for every tenth of the heads, and nothing for tasks that no paper printed."""
+"""The printed curves and shares: points for every tenth of the heads, nothing for tasks that no paper printed."""
 
 from __future__ import annotations
 
 import pytest
 
-from headcount.reporting.published import find_published
+from headcount.measures.naming import PATTERNS
+from headcount.reporting.published import find_published, find_published_patterns
 
 PRINTED = [("mnli", "accuracy"), ("sst2", "accuracy"), ("cola", "matthews"), ("mrpc", "f1")]
 
@@ -40,3 +41,27 @@ def test_a_caller_may_change_what_it_gets() -> None:
     assert first is not None
     first["score"].clear()
     assert find_published("mrpc", "f1") != first
+
+
+SHARED = ["mrpc", "stsb", "sst2", "qqp", "rte", "qnli", "mnli"]
+
+
+@pytest.mark.parametrize("task", SHARED)
+def test_printed_shares_of_patterns(task: str) -> None:
+    found = find_published_patterns(task)
+    assert found is not None
+    assert "Kovaleva et al. 2019" in found["source"]
+    assert len(found["share"]) == len(PATTERNS)
+    assert sum(found["share"]) == pytest.approx(1, abs=0.011)
+    assert all(0 < share < 1 for share in found["share"])
+    assert sorted(found["share"], reverse=True)[:2] == sorted((found["share"][0], found["share"][4]), reverse=True), (
+        "most maps are vertical or heterogeneous"
+    )
+    found["share"].clear()
+    assert find_published_patterns(task) != found
+
+
+def test_printed_shares_of_seven_tasks_alone() -> None:
+    assert len({tuple(find_published_patterns(task)["share"]) for task in SHARED}) == 7  # type: ignore[index]
+    for task in ("cola", "mine", "", "MRPC"):
+        assert find_published_patterns(task) is None

@@ -222,7 +222,7 @@ def test_a_name_of_a_folder_with_dots(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the values of every text, nor the outputs of sets of heads, nor large arrays, but texts and logits."""
+    """Neither the values of every text, nor the outputs of sets of heads, nor large arrays, but texts, logits, maps."""
     layout = Layout.even({"encoder": (2, 2)})
     large = np.zeros((30, 7))
     more = {
@@ -234,8 +234,14 @@ def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.Monk
         tmp_path / "s", "sweep/head-zero", {}, numbers(layout).assign({k: more[k] for k in more if k != "done"})
     )
     write_result(tmp_path / "s", "sweep/sets-zero@prune", {}, numbers(layout).assign(logits=more["logits"]))
+    pictures = xr.Dataset({"maps": (("head", "query", "key"), large.reshape(30, 7, 1).astype("uint8"))})
+    for place in ("patterns/typical", "patterns/typical@mine", "measures/patterns"):
+        write_result(tmp_path / "s", place, {}, pictures)
     monkeypatch.setattr(view_file, "LARGEST", 20)
     found = read_view(tmp_path / "s").results
     assert {"delta", "logits", "text", "maps_encoder"} <= set(found["sweep/head-zero"].data_vars)
     assert not {"values_sep", "loss", "done"} & set(found["sweep/head-zero"].variables)
     assert not found["sweep/sets-zero@prune"].variables
+    for place in ("patterns/typical", "patterns/typical@mine"):
+        np.testing.assert_array_equal(found[place]["maps"], pictures["maps"])
+    assert "maps" not in found["measures/patterns"]

@@ -12,7 +12,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.core.provenance import versions
+from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import Encoding
 from headcount.data.marks import Marks, mark
@@ -166,10 +166,12 @@ def _known_first(task: Task, measures: list[Measure], group: str) -> list[Measur
 
 def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:
     """What must be the same for a result to be gone on with."""
+    notes = one.notes()
     return {
         "measure": one.name, "model": model_fingerprint(task.model), "data": task.inputs.fingerprint,
         "examples": len(ids), "seed": task.seed, "max_length": task.inputs.limit,
         "dtype": str(task.model.dtype).removeprefix("torch."), "coords": one.coords(task.setting),
+        **({"rule": fingerprint(notes)} if notes else {}),
     }  # fmt: skip
 
 
