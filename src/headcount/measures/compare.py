@@ -56,6 +56,9 @@ class Change(Measure):
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return self.one.coords(setting)
 
+    def notes(self) -> dict[str, Any]:
+        return self.one.notes()
+
 
 def compare(
     model: PreTrainedModel,

@@ -171,7 +171,7 @@ def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:
         "measure": one.name, "model": model_fingerprint(task.model), "data": task.inputs.fingerprint,
         "examples": len(ids), "seed": task.seed, "max_length": task.inputs.limit,
         "dtype": str(task.model.dtype).removeprefix("torch."), "coords": one.coords(task.setting),
-        **({"rule": fingerprint(notes)} if notes else {}),
+        **({"rule": fingerprint([notes])} if notes else {}),
     }  # fmt: skip
 
 
