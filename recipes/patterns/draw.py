@@ -147,7 +147,7 @@ def sheet(maps: list[np.ndarray], names: list[str], borders: list[int], place: P
     plt.close(figure)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", help="folders, hub names, bundled:pretrained, bundled:qnli")
     parser.add_argument("--each", type=int, nargs="+", default=[100], help="maps of a model, or one number for each")
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--prefix", default="m", help="a letter that the names of the maps begin with")
     parser.add_argument("--out", type=Path, default=Path("drawn"))
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     each = asked.each if len(asked.each) == len(asked.models) else asked.each * len(asked.models)
     rng = np.random.default_rng(asked.seed)
     tables, maps, pictures = [], [], []

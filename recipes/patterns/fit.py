@@ -103,10 +103,10 @@ def shares_off(table: pd.DataFrame, named: np.ndarray, model: str) -> float:
     return float(np.abs(shares(named) - np.mean([shares(one) for one in labels], axis=0)).sum() / 2)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=RULE)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     table, shapes = read_labels()
     first, second = (table[f"label_{who}"].map(PATTERNS.index).to_numpy() for who in "ab")
     sure = first == second

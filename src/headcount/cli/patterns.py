@@ -81,6 +81,7 @@ def tell(found: xr.DataTree) -> list[Any]:
     """A table for each stack: how many maps and heads have each pattern; then how good the names are."""
     from rich.table import Table
 
+    from headcount.core.results import HEAD_DIMS
     from headcount.measures.story import left_out, pattern_rows
 
     dataset = found["patterns"].to_dataset()
@@ -97,10 +98,12 @@ def tell(found: xr.DataTree) -> list[Any]:
             table.add_row(*row)
         said.append(table)
     rule = dataset.attrs["rule"]
+    texts = int(dataset["values_sure"].notnull().any(HEAD_DIMS).sum())
     said.append(
-        f"95 % intervals over {found.attrs['texts']} texts. Named by a rule that agrees with the labels of "
+        f"95 % intervals over {texts} texts. Named by a rule that agrees with the labels of "
         f"{rule['maps']:.0f} maps in {rule['accuracy']:.0%} on models it was not fitted to, where the shares "
         f"above are off by {100 * rule['shares_off']:.0f} points altogether; two labellers agree in "
         f"{rule['agreement']:.0%}."
     )
-    return [*said, *left_out(found)]
+    short = found.attrs["texts"] - texts
+    return [*said, *([f"{short} texts are too short to have a pattern."] if short else []), *left_out(found)]

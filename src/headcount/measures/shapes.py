@@ -64,8 +64,8 @@ def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
     along the diagonal are than the rest away from it, at the best border. `..._fit`: the share of the light's
     variance that lines along the diagonal, columns, rows, two blocks explain; `line_rest`: the brightest line in what
     columns leave; `rest`: the share that neither columns nor lines explain. `fill`, `far_fill`: the mean light, and
-    away from the diagonal. `even`: the entropy of the rows, 1 for uniform attention; `alike`: the cosine between a
-    row and the mean row; `peak`: the largest weight of a row.
+    away from the diagonal. `even`: the entropy of the rows, 1 for uniform attention (0.93 or more where the future is
+    hidden); `alike`: the cosine between a row and the mean row; `peak`: the largest weight of a row.
     """
     open_ = (uniform > 0).to(pictures.dtype)
     bright = pictures.flatten(2).topk(BRIGHT, -1).values[..., -1].clamp(min=1.5 / SIDE)

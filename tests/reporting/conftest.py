@@ -1,0 +1,50 @@
+"""A browser, the pages of studies, and a tab that complains of every request and every error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.reporting.pages import CHROMIUM, SWITCHES, Shelf, Tab, Visit
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return Shelf(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Tab]:
+    """One for all tests that want nothing special: opening one takes longer than most of them."""
+    made = Tab(browser)
+    yield made
+    made.context.close()
+
+
+@pytest.fixture
+def visit(browser: Any, shelf: Shelf, tab: Tab) -> Iterator[Visit]:
+    """Open the page of some studies; at the end of every test: it asked for nothing and complained of nothing."""
+    tab.problems.clear()
+    opened = [tab]
+
+    def go(*names: str, link: str = "", width: int = 1280, **options: Any) -> Any:
+        if options:
+            opened.append(Tab(browser, **options))
+        return opened[-1].open(shelf.page(*names), link, width)
+
+    yield go
+    for other in opened[1:]:
+        other.context.close()
+    assert [problem for one in opened for problem in one.problems] == []
