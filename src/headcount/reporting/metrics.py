@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
@@ -87,7 +88,7 @@ def _importance(view: View) -> list[Metric]:
 
 def _patterns(view: View) -> list[Metric]:
     name, dataset = measured(view)
-    if dataset is None:
+    if dataset is None or not np.isfinite(dataset["mostly"].values).any():
         return []
     return [{
         "id": "patterns", "title": f"The pattern of its maps{_suffix(name)}", "group": PATTERNS, "unit": "",

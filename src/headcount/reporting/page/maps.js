@@ -2,7 +2,7 @@
 import { interpolateBlues, interpolateViridis } from "d3-scale-chromatic";
 import { rgb } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
-import { plain } from "./format.js";
+import { plain, shorten } from "./format.js";
 
 const unpacked = new Map();
 
@@ -73,15 +73,6 @@ export function picture(bytes, offset, rows, columns) {
   return canvas;
 }
 
-// A token that fits beside its row: letters of some scripts are twice as wide as others.
-const wide = (letter) => (letter.codePointAt(0) > 0x2e80 ? 2 : /[A-Zmw@%#]/.test(letter) ? 1.5 : 1);
-function short(token) {
-  let room = 13;
-  const letters = [...token];
-  const kept = letters.findIndex((letter) => (room -= wide(letter)) < 0);
-  return kept < 0 ? token : `${letters.slice(0, kept).join("")}…`;
-}
-
 // One head's map with its tokens; the cell under the pointer is told in words.
 export async function headMap(stack, layerNumber, head, told) {
   const bytes = await layer(stack, layerNumber);
@@ -95,8 +86,8 @@ export async function headMap(stack, layerNumber, head, told) {
   const image = s("image", { x: left, y: top, width: columns * cell, height: rows * cell, preserveAspectRatio: "none", class: "pixels", href: picture(bytes, offset, rows, columns).toDataURL() });
   const font = Math.min(11, Math.max(6, cell));
   const names = named
-    ? [stack.queries.map((token, row) => s("text", { x: left - 4, y: top + (row + 0.75) * cell, "text-anchor": "end", class: "token", "font-size": font }, short(token))),
-       stack.keys.map((token, column) => s("text", { transform: `translate(${left + (column + 0.75) * cell},${top - 4}) rotate(-90)`, class: "token", "font-size": font }, short(token)))]
+    ? [stack.queries.map((token, row) => s("text", { x: left - 4, y: top + (row + 0.75) * cell, "text-anchor": "end", class: "token", "font-size": font }, shorten(token, 13))),
+       stack.keys.map((token, column) => s("text", { transform: `translate(${left + (column + 0.75) * cell},${top - 4}) rotate(-90)`, class: "token", "font-size": font }, shorten(token, 13)))]
     : [];
   const node = drawing(width, height, "Attention map: from the tokens on the left to the tokens above", names, image);
   node.addEventListener("mousemove", (event) => {
@@ -132,8 +123,8 @@ export async function lines(stack, layerNumber, head) {
   };
   draw(null);
   const node = drawing(left + gap + 126, height, "Attention as lines from the tokens on the left to those on the right", beams,
-    stack.queries.map((token, row) => s("text", { x: left - 6, y: top + (row + 0.72) * step, "text-anchor": "end", class: "token", "font-size": step - 4, tabindex: 0, onmouseenter: () => draw(row), onmouseleave: () => draw(null), onfocus: () => draw(row), onblur: () => draw(null) }, short(token))),
-    stack.keys.map((token, column) => s("text", { x: left + gap + 6, y: top + (column + 0.72) * step, class: "token", "font-size": step - 4 }, short(token))));
+    stack.queries.map((token, row) => s("text", { x: left - 6, y: top + (row + 0.72) * step, "text-anchor": "end", class: "token", "font-size": step - 4, tabindex: 0, onmouseenter: () => draw(row), onmouseleave: () => draw(null), onfocus: () => draw(row), onblur: () => draw(null) }, shorten(token, 13))),
+    stack.keys.map((token, column) => s("text", { x: left + gap + 6, y: top + (column + 0.72) * step, class: "token", "font-size": step - 4 }, shorten(token, 13))));
   return node;
 }
 

@@ -3,6 +3,7 @@ import { scaleLinear } from "d3-scale";
 import { colours, inkOn } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
+import { shorten } from "./format.js";
 import { swatch } from "./legend.js";
 import { layer, picture } from "./maps.js";
 
@@ -73,7 +74,7 @@ export function patternsBeside(studies) {
   const rows = known.flatMap((study) => study.patterns.stacks.flatMap((stack) => {
     const mark = study.patterns.stacks.length > 1 ? `${study.name} ${stack.stack}` : study.name;
     const paper = study.patterns.published;
-    return [{ name: mark.length > 22 ? `${mark.slice(0, 21)}…` : mark, share: stack.share }, paper ? { name: "(the paper's BERT)", share: paper.share } : null].filter(Boolean);
+    return [{ name: shorten(mark, 19), share: stack.share }, paper ? { name: "(the paper's BERT)", share: paper.share } : null].filter(Boolean);
   }));
   return figure("Patterns of the studies", "The share of all maps of each study, in percent (Kovaleva et al. 2019, Figure 2).", h("div", {}, stacked("Patterns of the studies", rows, told, 150), names(told)),
     { rows: () => rows.map((row) => ({ study: row.name, ...Object.fromEntries(told.names.map((name, kind) => [name, row.share[kind]])) })) });
