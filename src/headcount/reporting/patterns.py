@@ -31,10 +31,15 @@ def find_patterns(view: View) -> dict[str, Any] | None:
 
 
 def measured(view: View) -> tuple[str, xr.Dataset | None]:
-    """The first result of the measure, the one without a name of its own before others, and its name."""
+    """A result of the measure and its name: one with typical maps before others, then one without a name of its own."""
     found = {name: one for name, one in view.of("measures").items() if name.split("@")[0] == "patterns"}
-    name = min(found, key=lambda one: "@" in one, default="")
+    name = min(found, key=lambda one: (_typical_of(one) not in view.of("patterns"), "@" in one), default="")
     return name, found.get(name)
+
+
+def _typical_of(name: str) -> str:
+    """The name of the typical maps that belong to a result of the measure."""
+    return f"typical{name.removeprefix('patterns')}"
 
 
 def _by_head(view: View, array: xr.DataArray, dim: str) -> list[list[float | None]]:
@@ -64,7 +69,7 @@ def _stacks(dataset: xr.Dataset) -> list[dict[str, Any]]:
 def find_typical(view: View) -> tuple[dict[str, Any] | None, dict[str, str]]:
     """Where the typical maps are, whose texts they have, and by id the packed maps, layer by layer."""
     name, _ = measured(view)
-    dataset = view.of("patterns").get(f"typical{name.removeprefix('patterns')}")
+    dataset = view.of("patterns").get(_typical_of(name))
     if dataset is None:
         return None, {}
     maps = dataset["maps"]

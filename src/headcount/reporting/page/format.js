@@ -35,3 +35,16 @@ export function shorten(name, room) {
   const kept = letters.findIndex((letter) => (left -= wide(letter)) < 0);
   return kept < 0 ? name : `${letters.slice(0, kept).join("")}…`;
 }
+
+// The same, with what is left out in the middle: names of runs differ at their ends.
+export function shortenMiddle(name, room) {
+  const letters = [...name];
+  const size = (from, to) => letters.slice(from, to).reduce((sum, letter) => sum + wide(letter), 0);
+  if (size(0, letters.length) <= room) return name;
+  let [start, stop] = [0, letters.length];
+  while (size(0, start + 1) + size(stop, letters.length) <= room - 1) {
+    start++;
+    if (size(0, start) + size(stop - 1, letters.length) <= room - 1) stop--;
+  }
+  return `${letters.slice(0, start).join("")}…${letters.slice(stop).join("")}`;
+}

@@ -3,7 +3,7 @@ import { scaleLinear } from "d3-scale";
 import { colours, inkOn } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
-import { shorten } from "./format.js";
+import { shortenMiddle } from "./format.js";
 import { swatch } from "./legend.js";
 import { layer, picture } from "./maps.js";
 
@@ -23,7 +23,7 @@ const whose = (told, stack) => (told.stacks.length > 1 ? `: ${stack.stack}` : ""
 function shares(told, stack) {
   const left = 136, top = 4, step = 30, width = 520;
   const most = Math.max(...stack.high, ...(told.published?.share ?? [0]), 0.01);
-  const x = scaleLinear([0, most], [left, width - 110]);
+  const x = scaleLinear([0, most], [left, width - 126]);
   const node = drawing(width, top + told.names.length * step + 4, "Shares of patterns", told.names.map((name, kind) => {
     const y = top + kind * step;
     return [
@@ -52,7 +52,7 @@ function stacked(label, rows, told, wide = 60) {
         from += share;
         const room = x(from) - x(start);
         return share > 0 ? [
-          s("rect", { x: x(start), y: number * step + 1, width: Math.max(0.5, room - 0.5), height: step - 3, fill: colour(kind) }, s("title", {}, `${row.name}: ${told.names[kind]} ${percent(share)}`)),
+          s("rect", { x: x(start), y: number * step + 1, width: Math.max(0.5, room - 0.5), height: step - 3, fill: colour(kind) }, s("title", {}, `${row.whole ?? row.name}: ${told.names[kind]} ${percent(share)}`)),
           room > 26 ? s("text", { x: x(start) + room / 2, y: number * step + 15, "text-anchor": "middle", class: inkOn(colour(kind)) === "#fff" ? "inside bright" : "inside" }, Math.round(100 * share)) : null,
         ] : null;
       }),
@@ -74,10 +74,10 @@ export function patternsBeside(studies) {
   const rows = known.flatMap((study) => study.patterns.stacks.flatMap((stack) => {
     const mark = study.patterns.stacks.length > 1 ? `${study.name} ${stack.stack}` : study.name;
     const paper = study.patterns.published;
-    return [{ name: shorten(mark, 19), share: stack.share }, paper ? { name: "(the paper's BERT)", share: paper.share } : null].filter(Boolean);
+    return [{ name: shortenMiddle(mark, 19), whole: mark, share: stack.share }, paper ? { name: "(the paper's BERT)", whole: `${mark}, ${paper.source}`, share: paper.share } : null].filter(Boolean);
   }));
   return figure("Patterns of the studies", "The share of all maps of each study, in percent (Kovaleva et al. 2019, Figure 2).", h("div", {}, stacked("Patterns of the studies", rows, told, 150), names(told)),
-    { rows: () => rows.map((row) => ({ study: row.name, ...Object.fromEntries(told.names.map((name, kind) => [name, row.share[kind]])) })) });
+    { rows: () => rows.map((row) => ({ study: row.whole, ...Object.fromEntries(told.names.map((name, kind) => [name, row.share[kind]])) })) });
 }
 
 function confusion(told) {
