@@ -284,7 +284,6 @@ def test_a_change_of_patterns_is_no_pattern() -> None:
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="metrics._patterns does not leave out a metric without a value, as others do")
 def test_patterns_that_no_head_has_are_no_colour() -> None:
     """All texts were too short: a grid of nothing would be the first that a page shows."""
     found = measured(UNEVEN, mostly="", sure="").assign_coords(pattern=list(PATTERNS)) * np.nan

@@ -6,6 +6,7 @@ import io
 import math
 import re
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def bars_of(drawn: Any) -> dict[str, dict[str, float]]:
     for said, x, _, width in found:
         row, told = said.rsplit(": ", 1)
         name, percent = re.fullmatch(r"(\S+) (\d+) %", told).groups()  # type: ignore[union-attr]
-        assert x == pytest.approx(ends.get(row, x), abs=0.02)
+        assert x == pytest.approx(ends.get(row, x), abs=1.01)  # what is hardly there is half a pixel wide
         ends[row] = x + width + 0.5
         rows.setdefault(row, {})[name] = (width + 0.5) / room
         assert int(percent) == pytest.approx(100 * rows[row][name], abs=0.6)
@@ -78,6 +79,15 @@ def open_typical(page: Any, link: str) -> Any:
     found = part(panel(page), TYPICAL)
     found.wait_for()
     return found
+
+
+@pytest.fixture
+def five(shelf: Shelf) -> str:
+    """The page of shares in which every number is another, of two stacks, without typical maps."""
+    out = shelf.place / "five.html"
+    if not out.exists():
+        out.write_text(make_page([(view_of({"measures/patterns": patterns()}), "five")]), encoding="utf-8")
+    return "five"
 
 
 # Shares
@@ -145,11 +155,9 @@ def test_every_layer_has_a_bar(visit: Visit, shelf: Shelf) -> None:
     assert part(page, LAYERS).locator(".kinds li").all_inner_texts() == list(PATTERNS)
 
 
-def test_five_patterns_of_two_stacks(visit: Visit, shelf: Shelf) -> None:
+def test_five_patterns_of_two_stacks(visit: Visit, five: str) -> None:
     """Every share is another number here: none is at another's place; a layer without heads has no bar."""
-    own = patterns()
-    (shelf.place / "five.html").write_text(make_page([(view_of({"measures/patterns": own}), "five")]), encoding="utf-8")
-    page = visit("five")
+    own, page = patterns(), visit(five)
     for place, (stack, layers) in enumerate((("encoder", [0, 2]), ("decoder", [0]))):
         shown = part(page, f"{SHARES}: {stack}").locator("svg.drawing text").all_text_contents()
         ends = [own[f"whole_share{end}"].values[place] for end in ("", "_low", "_high")]
@@ -159,7 +167,7 @@ def test_five_patterns_of_two_stacks(visit: Visit, shelf: Shelf) -> None:
         for layer in layers:
             expected = np.nanmean(own["share"].values[place, layer], axis=0)
             assert list(rows[f"L{layer}"]) == list(PATTERNS)
-            np.testing.assert_allclose(list(rows[f"L{layer}"].values()), expected, atol=2e-3)
+            np.testing.assert_allclose(list(rows[f"L{layer}"].values()), expected, atol=2.5e-3)
 
 
 def test_the_stacks_of_an_encoder_decoder(visit: Visit) -> None:
@@ -286,12 +294,14 @@ def assert_typical(page: Any, shelf: Shelf, name: str, link: str) -> None:
         assert light.shape == stored.shape == (32, 32)
         order = np.argsort(stored.ravel(), kind="stable")
         bytes_of, bright = stored.ravel()[order], light.ravel()[order]
-        assert bright[0] > bright[-1], "much attention is dark on white"
-        # Two cells that are more than a shade apart are never drawn the other way round.
+        if bytes_of[-1] - bytes_of[0] <= 4:  # a head that finds nothing to look at looks everywhere alike
+            assert np.ptp(light) < 30
+            continue
+        # Much attention is dark, and two cells that are more than a shade apart are never the other way round.
         darkest = np.minimum.accumulate(bright)
         for at in range(0, bytes_of.size, 7):
             below = int(np.searchsorted(bytes_of, bytes_of[at] - 4))
-            assert not below or bright[at] <= darkest[below - 1] + 0
+            assert not below or bright[at] <= darkest[below - 1]
         assert np.corrcoef(stored.ravel(), light.ravel())[0, 1] < -0.9
 
 
@@ -381,6 +391,10 @@ def table_of(page: Any, title: str) -> pd.DataFrame:
 def test_tables_as_csv(visit: Visit, shelf: Shelf) -> None:
     page = visit("other", link="#L1H2")
     own = shelf.result("other", "measures/patterns")
+    table = table_of(page, HEAD).set_index("pattern")
+    for column, end in (("share", ""), ("low", "_low"), ("high", "_high")):
+        np.testing.assert_allclose(table[column], own[f"share{end}"].values[0, 1, 2], rtol=1e-3)
+    page.keyboard.press("Escape")
     table = table_of(page, CONFUSION).set_index("label")
     assert table.index.tolist() == table.columns.tolist() == list(PATTERNS)
     assert table.to_numpy().tolist() == own.attrs["confusion"]
@@ -392,9 +406,6 @@ def test_tables_as_csv(visit: Visit, shelf: Shelf) -> None:
     table = table_of(page, LAYERS).set_index("layer")
     assert table.index.tolist() == ["L0", "L1", "L2"]
     np.testing.assert_allclose(table[list(PATTERNS)], own["share"].values[0].mean(1), rtol=1e-3)
-    table = table_of(page, HEAD).set_index("pattern")
-    for column, end in (("share", ""), ("low", "_low"), ("high", "_high")):
-        np.testing.assert_allclose(table[column], own[f"share{end}"].values[0, 1, 2], rtol=1e-3)
 
 
 @pytest.mark.parametrize("title", [SHARES, LAYERS])
@@ -412,11 +423,10 @@ def test_typical_maps_follow_the_light(visit: Visit) -> None:
     """In the dark much attention is bright, as in every other map."""
     page = visit("patterns", color_scheme="light")
     image = open_typical(page, "L0H0").locator("image").first
-    day = light_of(image)
+    day, before = light_of(image), image.get_attribute("href")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.dark === 'yes'")
-    part(panel(page), TYPICAL).wait_for()
-    night = light_of(part(panel(page), TYPICAL).locator("image").first)
+    playwright.expect(image).not_to_have_attribute("href", before)
+    night = light_of(image)
     assert np.corrcoef(day.ravel(), night.ravel())[0, 1] < -0.5
 
 
@@ -436,14 +446,16 @@ CONTRAST = """(all) => all.map((one) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_numbers_inside_bars_can_be_read(visit: Visit, shelf: Shelf, scheme: str) -> None:
-    if not (shelf.place / "all.html").exists():
-        view = view_of({"measures/patterns": patterns()})
-        (shelf.place / "all.html").write_text(make_page([(view, "all")]), encoding="utf-8")
-    page = visit("all", color_scheme=scheme)
-    found = page.locator("#body svg .inside").evaluate_all(CONTRAST)
-    assert len(found) >= 8
-    assert min(found) >= 3
+def test_numbers_inside_bars_can_be_read(visit: Visit, five: str, scheme: str) -> None:
+    """Against their colours, and none is wider than its part of the bar."""
+    page = visit(five, color_scheme=scheme)
+    found = page.locator("#body svg .inside")
+    assert found.count() >= 8
+    assert min(found.evaluate_all(CONTRAST)) >= 3
+    room = found.evaluate_all(
+        "(all) => all.map((one) => one.previousElementSibling.getBBox().width - one.getBBox().width)"
+    )
+    assert min(room) > 0
 
 
 OVERLAP = """() => [...document.querySelectorAll('svg.drawing:not(.heads)')].flatMap((svg) => {
@@ -487,11 +499,14 @@ def test_shares_of_several_studies(visit: Visit, shelf: Shelf) -> None:
     """A bar for each, the paper's below that of its task; a study without patterns has none."""
     page = visit("patterns", "other", "partial-measures")
     rows = bars_of(part(page, BESIDE).locator("svg.drawing"))
-    assert list(rows) == ["patterns", "other", "(the paper's BERT)"]
     published = find_published_patterns("sst2")
     assert published is not None
+    paper = f"other, {published['source']}"
+    assert list(rows) == ["patterns", "other", paper]
+    drawn = part(page, BESIDE).locator("svg.drawing .name").all_text_contents()
+    assert drawn == ["patterns", "other", "(the paper's BERT)"]
     own = {name: shelf.result(name, "measures/patterns")["whole_share"].values[0] for name in ("patterns", "other")}
-    for name, share in (own | {"(the paper's BERT)": published["share"]}).items():
+    for name, share in (own | {paper: published["share"]}).items():
         expected = {kind: one for kind, one in zip(PATTERNS, share, strict=True) if one > 0}
         assert rows[name] == {kind: pytest.approx(one, abs=3e-3) for kind, one in expected.items()}
     assert part(page, BESIDE).locator(".kinds li").all_inner_texts() == list(PATTERNS)
@@ -513,22 +528,54 @@ def test_one_study_with_patterns_is_not_compared(visit: Visit) -> None:
     assert part(page, SHARES).count() == 0
 
 
-WIDE = pytest.mark.xfail(strict=True, reason="patterns.js cuts names by letters, not by their width")
+@pytest.fixture
+def renamed(shelf: Shelf) -> Callable[..., str]:
+    """The page of two studies of other names, which are copies of one."""
+
+    def make(*names: str) -> str:
+        out = shelf.place / f"{'+'.join(names)}.html"
+        if not out.exists():
+            for name in names:
+                shutil.copytree(shelf.study("patterns"), shelf.place / name)
+            write_report([shelf.place / name for name in names], out)
+        return out.stem
+
+    return make
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(
-    "name", ["bert-base-uncased-finetuned-mrpc-seed-17", pytest.param("MMMMWWWWMMMMWWWWMMMMWWWW", marks=WIDE)]
-)
-def test_long_names_of_studies_fit(visit: Visit, shelf: Shelf, name: str, width: int) -> None:
-    out = shelf.place / f"{name}.html"
-    if not out.exists():
-        shutil.copytree(shelf.study("patterns"), shelf.place / name)
-        write_report([shelf.place / name, shelf.study("patterns")], out)
-    page = visit(name, width=width)
+    "names",
+    [("bert-base-uncased-finetuned-mrpc-seed-17", "an-encoder-decoder-model-of-sixteen-heads"),
+     ("MMMMWWWWMMMMWWWWMMMMWWWW", "WWWWMMMMWWWWMMMMWWWWMMMM")],
+    ids=["long", "wide"],
+)  # fmt: skip
+def test_long_names_of_studies_fit(
+    visit: Visit, renamed: Callable[..., str], names: tuple[str, ...], width: int
+) -> None:
+    page = visit(renamed(*names), width=width)
     assert page.evaluate(OVERFLOW) <= 0
-    assert part(page, BESIDE).locator(".name").first.text_content() == f"{name[:21]}…"
+    shown = part(page, BESIDE).locator(".name").all_text_contents()
+    for one, name in zip(shown, names, strict=True):
+        start, end = one.split("…")
+        assert name.startswith(start)
+        assert name.endswith(end)
+        assert min(len(start), len(end)) >= 4
     assert [one for one in page.evaluate(TEXTS, "#body") if one.startswith(BESIDE)] == []
+
+
+def test_the_table_of_several_studies_has_whole_names(visit: Visit, renamed: Callable[..., str]) -> None:
+    names = ["bert-base-uncased-finetuned-mrpc", "bert-base-uncased-finetuned-mnli"]
+    table = table_of(visit(renamed(*names)), BESIDE)
+    assert table["study"].tolist() == names
+
+
+def test_bars_of_several_studies_can_be_told_apart(visit: Visit, renamed: Callable[..., str]) -> None:
+    """Names of runs differ at their ends."""
+    page = visit(renamed("bert-base-uncased-finetuned-mrpc", "bert-base-uncased-finetuned-mnli"))
+    assert len(set(part(page, BESIDE).locator(".name").all_text_contents())) == 2
+    whole_names = part(page, BESIDE).locator("svg.drawing rect title").all_text_contents()
+    assert len({one.split(": ")[0] for one in whole_names}) == 2
 
 
 # Studies without patterns
@@ -552,11 +599,9 @@ def test_a_study_with_patterns_does_not(visit: Visit) -> None:
     assert not any("headcount patterns" in one for one in visit("patterns").locator(".gaps code").all_inner_texts())
 
 
-def test_shares_without_typical_maps(visit: Visit, shelf: Shelf) -> None:
+def test_shares_without_typical_maps(visit: Visit, five: str) -> None:
     """As all measures leave them: the shares are there, and the command for the maps."""
-    view = view_of({"measures/patterns": patterns()})
-    (shelf.place / "shares.html").write_text(make_page([(view, "shares")]), encoding="utf-8")
-    page = visit("shares", link="#encoder.L0H2")
+    page = visit(five, link="#encoder.L0H2")
     assert part(panel(page), HEAD).locator(".kinds li").count() == 5
     panel(page).get_by_role("heading", name="All its numbers").wait_for()
     assert part(panel(page), TYPICAL).count() == 0

@@ -19,7 +19,7 @@ from headcount.measures.naming import PATTERNS
 from headcount.measures.typical import KINDS
 from headcount.reporting.document import describe, make_page
 from headcount.reporting.maps import unpack
-from headcount.reporting.patterns import LEVELS, find_patterns, find_typical, measured
+from headcount.reporting.patterns import find_patterns, find_typical, measured
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests.reporting import studies
 
@@ -242,8 +242,8 @@ def test_typical_maps_lose_nothing_but_shades(study: Path) -> None:
         assert one["shape"] == [layers, heads * kinds, side, side]
         for layer, mark in enumerate(one["layers"]):
             found = unpack(blobs[mark], (heads * kinds, side, side)).reshape(heads, kinds, side, side)
-            assert np.abs(found.astype(int) - maps[layer]).max() <= 128 // LEVELS
-            assert len(np.unique(found)) <= LEVELS + 1
+            assert np.abs(found.astype(int) - maps[layer]).max() <= 2, "64 shades"
+            assert len(np.unique(found)) <= 65
         np.testing.assert_array_equal(one["text"], own["text"].values[place])
         np.testing.assert_array_equal(one["named"], np.nan_to_num(own["named"].values[place], nan=-1))
     json.dumps(typical, allow_nan=False)
@@ -286,6 +286,15 @@ def test_typical_maps_belong_to_the_shares_that_are_shown(place: Path) -> None:
     assert typical is not None
     assert all(text.endswith(" and more") for text in typical["texts"])
     assert find_typical(view_of({"measures/patterns": own, "patterns/typical@a": maps}))[0] is None
+
+
+def test_typical_maps_of_a_name_beside_shares_without_one(place: Path) -> None:
+    """All measures, then `headcount patterns --name a`: the shares that have maps are those of the page."""
+    view = viewed(place / "patterns")
+    own, maps = view.results["measures/patterns"], view.results["patterns/typical"]
+    both = view_of({"measures/patterns": own, "measures/patterns@a": own, "patterns/typical@a": maps})
+    assert measured(both)[0] == "patterns@a"
+    assert find_typical(both)[0] is not None
 
 
 def test_packed_maps_are_small(study: Path) -> None:

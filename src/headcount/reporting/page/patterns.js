@@ -71,12 +71,12 @@ export function patternsBeside(studies) {
   const known = studies.filter((study) => study.patterns?.stacks.length);
   if (known.length < 2) return null;
   const told = known[0].patterns;
-  const rows = known.flatMap((study) => study.patterns.stacks.flatMap((stack) => {
+  const rows = known.flatMap((study) => study.patterns.stacks.flatMap((stack, number) => {
     const mark = study.patterns.stacks.length > 1 ? `${study.name} ${stack.stack}` : study.name;
-    const paper = study.patterns.published;
+    const paper = number ? null : study.patterns.published;
     return [{ name: shortenMiddle(mark, 19), whole: mark, share: stack.share }, paper ? { name: "(the paper's BERT)", whole: `${mark}, ${paper.source}`, share: paper.share } : null].filter(Boolean);
   }));
-  return figure("Patterns of the studies", "The share of all maps of each study, in percent (Kovaleva et al. 2019, Figure 2).", h("div", {}, stacked("Patterns of the studies", rows, told, 150), names(told)),
+  return figure("Patterns of the studies", "The share of all maps of each study, in percent (Kovaleva et al. 2019, Figure 2).", h("div", {}, stacked("Patterns of the studies", rows, told, 160), names(told)),
     { rows: () => rows.map((row) => ({ study: row.whole, ...Object.fromEntries(told.names.map((name, kind) => [name, row.share[kind]])) })) });
 }
 
