@@ -59,8 +59,8 @@ function attention(study, stack, layer, head, state) {
     const map = await headMap(found, layer, head, told);
     if (mine !== turn) return; // another text was chosen meanwhile
     place.replaceChildren(figure("As a map", `A row is where a token looks; strong colours are much.${coarse}`, map, { level: "h4" }), told);
-    // The lines come after the map has been painted: on long texts they are many.
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+    // The lines come after the map has been painted, which is sure in the second frame: on long texts they are many.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))));
     shown();
     const beams = await lines(found, layer, head);
     if (mine === turn) place.append(figure("As lines between words", "Point at a word on the left to see its own lines.", beams, { level: "h4" }));
