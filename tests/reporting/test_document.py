@@ -276,6 +276,7 @@ def hostile_view(words: list[str], text: str) -> View:
 @example(["]]>"], "</title></style></noscript><main>")
 @example(["\u2028"], "\x00\x1b\r\n\t\u2029\ufeff")
 @example(list(studies.HOSTILE), "'\"`&amp;&#60;\\u003c")
+@example([""], "\x00")
 def test_data_never_leave_their_block(words: list[str], text: str) -> None:
     view = hostile_view(words, text)
     found = Page(make_page([(view, text)]))

@@ -130,10 +130,10 @@ def _measure(view: View, kind: str, name: str, dataset: xr.Dataset, group: str) 
             found.append(_values(view, dataset, variable, label, group, place, shape, _suffix(name)))
         elif array.dims[:-1] == HEAD_DIMS and array.dims[-1] in BEYOND:
             last = str(array.dims[-1])
-            for choice in array[last].values:
+            for at, choice in enumerate(array[last].values):
                 title = f"{str(choice).capitalize()}: {label.title}"
                 one = Label(title, label.unit, label.says)
-                part = dataset.sel({last: choice})
+                part = dataset.isel({last: at})  # by its place: a label may be any text
                 found.append(_values(view, part, variable, one, group, f"{place}/{choice}", shape, _suffix(name)))
     return [metric for metric in found if any(value is not None for value in metric["values"])]
 

@@ -51,8 +51,8 @@ def find_curves(view: View) -> list[dict[str, Any]]:
             continue
         base = float(dataset["baseline"])
         lines = []
-        for order in map(str, dataset["order"].values):
-            one = dataset.sel(order=order)
+        for place, order in enumerate(map(str, dataset["order"].values)):
+            one = dataset.isel(order=place)
             lines.append({
                 "order": order, "score": _list(one["score"]), "low": _list(base + one["low"].values),
                 "high": _list(base + one["high"].values), "p": _list(one["p"]),
@@ -125,8 +125,8 @@ def find_relations(view: View) -> list[dict[str, Any]]:
     for name, dataset in view.of("measures").items():
         if not name.startswith("links"):
             continue
-        for link in map(str, dataset["link"].values):
-            one: xr.Dataset = dataset.sel(link=link)
+        for place, link in enumerate(map(str, dataset["link"].values)):
+            one: xr.Dataset = dataset.isel(link=place)
             found.append({"name": link, "result": name, **{key: view.by_head(one[key]) for key in
                           ("attention", "control", "gain_low", "gain_high")}})  # fmt: skip
     return found
