@@ -23,12 +23,14 @@ from torch import Tensor
 from headcount.cli.options import find_model
 from headcount.data.tables import read_table
 from headcount.measures.inputs import COLUMNS
+from headcount.measures.maps import pack
 from headcount.measures.naming import PATTERNS, pattern_chances
-from headcount.measures.shapes import SHAPES, shape_numbers, stretches, take_picture
+from headcount.measures.shapes import SHAPES
 from headcount.models.decoder import decoder_inputs
 from headcount.models.load import load
 from headcount.trace.observe import observe
 from headcount.zoo.bundled import bundled_pairs
+from recipes.patterns.shape import draw_pictures, shape_pictures
 
 KINDS = {"pair": 8, "one": 8, "long": 4}
 """Texts of each kind for a model: a question with its sentence, a sentence alone, five sentences in a row."""
@@ -50,8 +52,8 @@ def texts(kind: str, count: int, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame({"text": [" ".join(table["sentence"].iloc[rows[5 * n : 5 * n + 5]]) for n in range(count)]})
 
 
-def see(name: str, data: str | None, rng: np.random.Generator) -> tuple[pd.DataFrame, list[np.ndarray], np.ndarray]:
-    """All self-attention maps of a model on its texts: a row each, the maps, and their pictures with uniform ones."""
+def see(name: str, data: str | None, rng: np.random.Generator) -> tuple[pd.DataFrame, list[np.ndarray], Tensor]:
+    """All self-attention maps of a model on its texts: a row each, the maps, and their pictures."""
     model, tokenizer = load(find_model(name))
     rows: list[dict[str, Any]] = []
     maps: list[np.ndarray] = []
@@ -73,11 +75,8 @@ def see(name: str, data: str | None, rng: np.random.Generator) -> tuple[pd.DataF
                     continue
                 weights = found[:, :, 0].float()
                 size = weights.shape[-1]
-                uniform = torch.ones(size, size) if stack == "encoder" else torch.ones(size, size).tril()
-                parts = stretches(torch.ones(1, size))
-                small = take_picture(weights.flatten(0, 1)[None], parts, parts)[0]
-                even = take_picture((uniform / uniform.sum(-1, keepdim=True))[None, None], parts, parts)[0]
-                shapes = shape_numbers(small[None], even[None], torch.tensor([float(size)]))[0]
+                small = draw_pictures(weights.flatten(0, 1))
+                shapes = shape_pictures(small, size, stack)
                 for place, one in enumerate(weights.flatten(0, 1)):
                     layer, head = divmod(place, weights.shape[1])
                     rows.append({
@@ -87,7 +86,7 @@ def see(name: str, data: str | None, rng: np.random.Generator) -> tuple[pd.DataF
                     })  # fmt: skip
                     maps.append(one.numpy())
                 pictures.append(small)
-    return pd.DataFrame(rows), maps, torch.cat(pictures).numpy()
+    return pd.DataFrame(rows), maps, torch.cat(pictures)
 
 
 def _encode(model: Any, tokenizer: Any, parts: list[str]) -> dict[str, Tensor]:
@@ -119,11 +118,6 @@ def choose(table: pd.DataFrame, count: int, seed: int, likely: str | None = None
         taken = rng.permutation(members)[: count // CLUSTERS]
         parts.append(table.iloc[taken].assign(stands_for=len(members) / len(taken)))
     return pd.concat(parts)
-
-
-def to_bytes(pictures: np.ndarray) -> np.ndarray:
-    """A byte for a weight: 255 times its square root."""
-    return np.sqrt(pictures.clip(0, 1) * 255**2).round().astype(np.uint8)
 
 
 def sheet(maps: list[np.ndarray], names: list[str], borders: list[int], place: Path) -> None:
@@ -174,7 +168,7 @@ def main(arguments: list[str] | None = None) -> None:
     whole.insert(0, "id", [f"{asked.prefix}{row:03d}" for row in range(len(whole))])
     (asked.out / "sheets").mkdir(parents=True, exist_ok=True)
     whole.drop(columns=[*SHAPES, "chance"], errors="ignore").round(3).to_csv(asked.out / "maps.csv", index=False)
-    np.savez_compressed(asked.out / "pictures.npz", pictures=to_bytes(np.concatenate(pictures)[order]))
+    np.savez_compressed(asked.out / "pictures.npz", pictures=pack(torch.cat(pictures)[order]))
     size = SHEET[0] * SHEET[1]
     for start in range(0, len(whole), size):
         part = slice(start, start + size)

@@ -25,8 +25,9 @@ from torch import Tensor
 
 from headcount.measures.maps import unpack
 from headcount.measures.naming import PATTERNS
-from headcount.measures.shapes import SHAPES, shape_numbers, stretches, take_picture
+from headcount.measures.shapes import SHAPES
 from recipes.patterns.planted import planted_maps
+from recipes.patterns.shape import draw_pictures, shape_pictures
 
 HERE = Path(__file__).parent
 RULE = HERE.parents[1] / "src" / "headcount" / "measures" / "naming.json"
@@ -42,15 +43,7 @@ def read_labels() -> tuple[pd.DataFrame, Tensor]:
     table = pd.read_csv(HERE / "labels.csv")
     pictures = torch.from_numpy(unpack(np.load(HERE / "pictures.npz")["pictures"]))
     rows = zip(pictures, table["tokens"], table["stack"], strict=True)
-    return table, torch.stack([picture_shape(*row) for row in rows])
-
-
-def picture_shape(picture: Tensor, tokens: int, stack: str) -> Tensor:
-    """The shape of a picture of a map of so many tokens."""
-    parts = stretches(torch.ones(1, tokens))
-    open_ = torch.ones(tokens, tokens) if stack == "encoder" else torch.ones(tokens, tokens).tril()
-    uniform = take_picture((open_ / open_.sum(-1, keepdim=True))[None, None], parts, parts)
-    return shape_numbers(picture[None, None], uniform, torch.tensor([float(tokens)]))[0, 0]
+    return table, torch.cat([shape_pictures(picture[None], tokens, stack) for picture, tokens, stack in rows])
 
 
 @cache
@@ -58,10 +51,9 @@ def plant() -> tuple[Tensor, np.ndarray]:
     """The shapes and patterns of maps that are known by construction."""
     shapes, labels = [], []
     for weights, stack, pattern in planted_maps():
-        parts = stretches(torch.ones(1, len(weights)))
-        shapes.append(picture_shape(take_picture(weights[None, None], parts, parts)[0, 0], len(weights), stack))
+        shapes.append(shape_pictures(draw_pictures(weights[None]), len(weights), stack))
         labels.append(PATTERNS.index(pattern))
-    return torch.stack(shapes), np.array(labels)
+    return torch.cat(shapes), np.array(labels)
 
 
 def fit(shapes: Tensor, labels: np.ndarray) -> dict[str, np.ndarray]:

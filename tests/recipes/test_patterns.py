@@ -15,7 +15,7 @@ from recipes.patterns import draw, fit
 from recipes.patterns.planted import LENGTHS, planted_maps
 
 from headcount.data.tables import read_table
-from headcount.measures.maps import unpack
+from headcount.measures.maps import pack, unpack
 from headcount.measures.naming import PATTERNS, pattern_chances
 from headcount.measures.shapes import SHAPES, SIDE, stretches, take_picture
 from headcount.zoo.bundled import bundled_pairs
@@ -200,7 +200,7 @@ def test_drawn_pictures_are_those_of_their_rows(tmp_path: Path) -> None:
         there = seen[(seen["texts"] == row.texts) & (seen["head"] == row.head)]
         assert len(there) == 1
         assert there["tokens"].item() == row.tokens == len(maps[there.index[0]])
-        assert np.array_equal(draw.to_bytes(pictures[there.index[0]]), picture)
+        assert np.array_equal(pack(pictures[there.index[0]]), picture)
 
 
 @pytest.mark.usefixtures("few")
