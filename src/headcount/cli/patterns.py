@@ -101,8 +101,8 @@ def tell(found: xr.DataTree) -> list[Any]:
     texts = int(dataset["values_sure"].notnull().any(HEAD_DIMS).sum())
     said.append(
         f"95 % intervals over {texts} texts. Named by a rule that agrees with the labels of "
-        f"{rule['maps']:.0f} maps in {rule['accuracy']:.0%} on models it was not fitted to, where the shares "
-        f"above are off by {100 * rule['shares_off']:.0f} points altogether; two labellers agree in "
+        f"{rule['maps']:.0f} maps in {rule['accuracy']:.0%} on models it was not fitted to (shares like "
+        f"these were off by {100 * rule['shares_off']:.0f} points altogether there); two labellers agree in "
         f"{rule['agreement']:.0%}."
     )
     short = found.attrs["texts"] - texts

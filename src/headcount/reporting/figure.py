@@ -74,9 +74,10 @@ def choose(view: View, what: str) -> Callable[[Figure], Figure]:
     if not known:
         raise StudyProblem("the study has nothing to draw yet; run headcount sweep or headcount measure first")
     if what not in known:
-        near = get_close_matches(what, known, n=4, cutoff=0.3)
         plain = [name for name in known if "." not in name]
-        example = next((name for name in known if "." in name), None)
+        numbers = [name for name in known if "." in name]
+        near = get_close_matches(what, numbers, n=4, cutoff=0.3)
+        example = next(iter(numbers), None)
         others = (
             f", and {len(known) - len(plain)} numbers such as {', '.join(near or [str(example)])}" if example else ""
         )
