@@ -13,5 +13,20 @@ def test_sentences(tmp_path: Path) -> None:
     result = hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(), task="sst2", how="zero")
     sentences = tell_sweep(result)
     assert sentences[0].startswith("Baseline accuracy 0.7000")
-    assert "2 of 4 heads change the score for sure (q < 0.05): 1 are needed, 1 hurt." in sentences
-    assert "Without L0H1 the gain is +0.3000" in sentences[-1]
+    assert sentences[1] == (
+        "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): "
+        "ablated, 1 make it worse and 1 better."
+    )
+    assert sentences[2].startswith("2 heads have a significant effect on the loss (q < 0.05, 4 heads tested)")
+    assert "The best head to ablate is L0H1: +0.3000" in sentences[-1]
+    assert "in 95 % of the splits)" in sentences[-1], (
+        "what an interval is, is said where it is no interval of confidence"
+    )
+
+
+def test_no_effect_is_said_as_such(tmp_path: Path) -> None:
+    few = planted.texts(10)
+    found = hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), few, task="sst2", how="zero", metric="loss")
+    sentences = tell_sweep(found)
+    assert sentences[1] == "No head has a significant effect on loss (q < 0.05, 4 heads tested)."
+    assert not any("the loss" in one for one in sentences), "the loss stands beside other metrics, not beside itself"

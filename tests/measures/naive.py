@@ -261,7 +261,7 @@ def repeated(text: Text) -> Values:
     for query in words:
         there = [place for place in text.inside if text.segments[place] != text.segments[query]]
         same = [place for place in there if place in words and spelled(place) == spelled(query)]
-        different = [place for place in there if place not in same]
+        different = [place for place in there if place in words and place not in same]
         if same and different:
             attention.append(mass(text.maps, query, same))
             control.append(mass(text.maps, query, different) / len(different) * len(same))
@@ -310,11 +310,11 @@ def written(outputs: np.ndarray, projections: list[np.ndarray]) -> Values:
 
 
 def near_zero(maps: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Attention on values [layer, head, key, size] shorter than a quarter of the (lower) median; mean over queries."""
+    """Attention on values [layer, head, key, size] shorter than a quarter of the median; mean over queries."""
     found = np.zeros(maps.shape[:2])
     for layer, head in np.ndindex(*maps.shape[:2]):
         lengths = [np.sqrt((value**2).sum()) for value in values[layer, head]]
-        median = sorted(lengths)[(len(lengths) - 1) // 2]
+        median = np.median(lengths)
         for key, length in enumerate(lengths):
             if length < median / 4:
                 found[layer, head] += maps[layer, head, :, key].mean()
@@ -358,11 +358,12 @@ def map_gradients(model: Any, encoding: dict[str, Any], wanted: dict[int, int]) 
     return {stack: gradient[:, :, 0].double().numpy() for stack, gradient in found.items()}
 
 
-def gradients(gradient: np.ndarray, kinds: dict[str, list[int]]) -> Values:
-    """The mean size of the gradient over all queries and the keys of each kind."""
+def gradients(gradient: np.ndarray, kinds: dict[str, list[int]], causal: bool = False) -> Values:
+    """The mean size of the gradient over all queries and the keys of each kind that they may attend to."""
     found = {}
     for name, keys in kinds.items():
-        entries = [abs(gradient[:, :, query, key]) for query in range(gradient.shape[2]) for key in keys]
+        entries = [abs(gradient[:, :, query, key]) for query in range(gradient.shape[2]) for key in keys
+                   if not causal or key <= query]  # fmt: skip
         found[name] = mean(entries, gradient)
     return found
 

@@ -123,7 +123,7 @@ def test_of_the_next_word(kind: str, planted_model: Any) -> None:
         gradient = naive.map_gradients(model, encoding, dict(enumerate(ids[1:])))["decoder"]
         tokens = tokenizer.convert_ids_to_tokens(ids)
         made = naive.Text({}, tokens, [0] * len(ids), [], None, gradient, gradient)
-        close(found, row, "decoder", naive.gradients(gradient, naive.gradient_kinds(made)))
+        close(found, row, "decoder", naive.gradients(gradient, naive.gradient_kinds(made), causal=True))
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_of_a_translation(stack: str, translated: Any, request: pytest.FixtureRe
         gradient = naive.map_gradients(model, {"input_ids": ids, "decoder_input_ids": read}, wanted)[stack]
         tokens = tokenizer.convert_ids_to_tokens(read if stack == "decoder" else ids)
         made = naive.Text({}, tokens, [0] * len(tokens), [], None, gradient, gradient)
-        close(found, row, stack, naive.gradients(gradient, naive.gradient_kinds(made)))
+        close(found, row, stack, naive.gradients(gradient, naive.gradient_kinds(made), causal=stack == "decoder"))
 
 
 def test_a_model_without_a_language_model_head_has_none(planted_texts: Texts) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from transformers import PreTrainedModel
 
 from headcount.ablation.means import mean_outputs
-from headcount.ablation.replacements import check_how, make_edit
+from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
 from headcount.core.heads import Head, HeadSet
 from headcount.errors import InvalidOption, UnknownHead
 from headcount.models.anatomy import read_anatomy
@@ -35,16 +35,16 @@ def ablated(
     >>> with ablated(model, ["L0H1", "L1"], how="uniform"):
     ...     without = model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state
     """
-    check_how(how)
+    referring = REPLACEMENTS[check_how(how)].needs_reference
     anatomy = read_anatomy(model)
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:
         raise UnknownHead("got no heads to ablate; expected at least one, such as 'L3H7'")
     means = None
-    if how == "mean" and reference is not None:
+    if referring and reference is not None:
         means = reference if _is_means(reference, anatomy.stacks) else mean_outputs(model, reference)
     elif reference is not None:
-        raise InvalidOption(f"reference= belongs to how='mean'; got how={how!r}")
+        raise InvalidOption(f"how={how!r} takes no reference=; how='mean' does")
     edits = {
         place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
     }

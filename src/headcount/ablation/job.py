@@ -24,6 +24,7 @@ from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.load import NEW_WEIGHTS
+from headcount.zoo.bundled import find_data
 
 Data = str | Path | pd.DataFrame
 
@@ -86,6 +87,7 @@ def prepare(
 
 
 def read_data(data: Data, task: Task) -> pd.DataFrame:
+    data = find_data(data)
     if isinstance(data, pd.DataFrame) or Path(data).exists():
         return read_table(data)
     if isinstance(data, str) and (data in GLUE or data.startswith("hub:")):

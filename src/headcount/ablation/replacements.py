@@ -1,7 +1,8 @@
-"""What can stand in for a head: nothing (zero), uniform attention, or its mean output.
+"""Replacements for a head's output: nothing (zero), uniform attention, or its mean output.
 
 Each replacement is an edit of one layer. To add one, write a class like these (`everywhere` is what all heads
-of the layer would give) and enter it in REPLACEMENTS: the contract tests then hold it to the same promises.
+of the layer would give) and enter it in REPLACEMENTS, which is the dispatch: `ablated`, `sweep` and the command line
+take it by that name, and the contract tests hold it to the same promises.
 """
 
 from __future__ import annotations
@@ -52,9 +53,16 @@ class Uniform(Replacement):
 class Mean(Replacement):
     """The heads give one vector each, their mean output over a reference: vectors [heads of the layer, size]."""
 
+    needs_reference = True
+
     def __init__(self, places: list[int], vectors: Tensor) -> None:
         super().__init__(places)
         self.vectors = vectors
+
+    @classmethod
+    def make(cls, places: list[int], vectors: Tensor | None) -> Mean:
+        assert vectors is not None  # make_edit has seen to it
+        return cls(places, vectors)
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         return self.vectors.to(outputs)
@@ -75,10 +83,11 @@ def check_how(how: str) -> str:
 
 
 def make_edit(how: str, block: Attention, heads: tuple[int, ...], means: dict[str, Tensor] | None) -> Edit:
-    """The edit that replaces these heads of a layer; `means` [layer, head, size] by stack, for `mean`."""
+    """The edit that replaces these heads of a layer; `means` [layer, head, size] by stack, where it needs them."""
+    kind = REPLACEMENTS[check_how(how)]
     places = [block.place(head) for head in heads]
-    if how == "mean":
-        if means is None:
-            raise InvalidOption("how='mean' needs reference=: one or several batches of inputs, or their mean outputs")
-        return Mean(places, means[block.stack][block.layer][list(block.heads)])
-    return Zero(places) if how == "zero" else Uniform(places)
+    if not kind.needs_reference:
+        return kind.make(places, None)
+    if means is None:
+        raise InvalidOption(f"how={how!r} needs reference=: one or several batches of inputs, or their mean outputs")
+    return kind.make(places, means[block.stack][block.layer][list(block.heads)])

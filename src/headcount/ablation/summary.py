@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headcount.ablation.evidence import evidence_of, loss_evidence
 from headcount.ablation.plan import Choices
 from headcount.core.statistics import (
     Calls,
@@ -16,7 +17,6 @@ from headcount.core.statistics import (
     false_discovery,
     honest_gain,
     interval,
-    mcnemar,
     permutation_test,
 )
 from headcount.data.metrics import GENERATED, Metric, predictions
@@ -35,11 +35,12 @@ def summarise(
 ) -> Summary:
     """The statistics of a sweep as named arrays: those of each choice along the axes of the choices.
 
-    `score`, `delta` (against `baseline`), `low` and `high` (95 % of paired bootstrap resamples of delta), `p`
-    (McNemar's exact test for accuracy, else a paired permutation test of the score itself), `q` (Benjamini and
-    Hochberg over all choices). `mean_delta`: the effect of a random choice. `above`: how many choices score
-    better than the baseline, `above_chance` how many would if leaving heads out changed nothing. `naive_gain`:
-    of the best choice on the examples that chose it; `honest_gain`: on examples that did not.
+    `score`, `delta` (against `baseline`) with its 95 % interval `low` to `high` and its one-sided 95 % bounds
+    `bound_low` and `bound_high`, `p` by the test that `ablation/evidence.py` names, `q` (Benjamini and Hochberg).
+    Classifiers also get the effect on the loss, `loss_delta` and so on. `mean_delta`: the effect of a random choice.
+    `above`: how many choices score better than the baseline, `above_chance` how many would if leaving heads out
+    changed nothing. `naive_gain`: of the best choice on the examples that selected it; `honest_gain`: on examples that
+    did not, `low` to `high` being 95 % of the splits.
     """
     outputs = [
         _outputs(baseline),
@@ -51,35 +52,27 @@ def summarise(
     scores = table.scores(np.ones((1, table.examples)))[0]
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
-    changes = resampled[:, 1:] - resampled[:, :1]
-    low, high = interval(changes)
     tested, exchanged = permutation_test(table, seed)
-    p = tested
-    if isinstance(metric, Metric) and metric.correct is not None and "logits" in baseline:
-        right = np.stack([metric.correct(one, labels) for one in outputs])
-        p = mcnemar(right[0], right[1:])
+    found = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed)
     same = np.array([_same(outputs[0], one) for one in outputs[1:]])
     gain = honest_gain(table, higher, seed=seed)
-    mean_low, mean_high = interval(changes.mean(1))
-    mean = float(delta.mean())
-    mean_p = (1 + (np.abs(exchanged.mean(1)) >= abs(mean) - 1e-12).sum()) / (1 + len(exchanged))
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
     base_low, base_high = interval(resampled[:, 0])
-    per_choice = {"score": scores[1:], "delta": delta, "low": low, "high": high, "p": p, "q": false_discovery(p),
-                  "unchanged": same.astype(float)}  # fmt: skip
+    per_choice = {"score": scores[1:], "delta": delta, **found.per_choice, "q": false_discovery(found.per_choice["p"]),
+                  "unchanged": same.astype(float), **loss_evidence(outputs, labels, metric, seed)}  # fmt: skip
     overall = {
         "baseline": scores[0], "baseline_low": base_low, "baseline_high": base_high,
-        "mean_delta": mean, "mean_delta_low": mean_low, "mean_delta_high": mean_high, "mean_delta_p": mean_p,
+        "mean_delta": float(delta.mean()), **found.mean,
         "above": float((sign * delta > 1e-12).sum()),
         "above_chance": chance.mean(), "above_chance_low": chance_low, "above_chance_high": chance_high,
         "naive_gain": gain.naive, "honest_gain": gain.honest,
         "honest_gain_low": gain.low, "honest_gain_high": gain.high,
     }  # fmt: skip
-    found: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
-    found |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
-    found["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
-    return found
+    arrays: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
+    arrays |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
+    arrays["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
+    return arrays
 
 
 def _outputs(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -11,19 +11,22 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
+from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, prepare, reference_means
 from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
+from headcount.ablation.replacements import REPLACEMENTS
 from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length
 from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
+from headcount.data.numbers import check_numbers
 from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
-from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
 
@@ -73,10 +76,13 @@ def sweep(
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
     check_numbers(
-        limit=limit, max_length=max_length, batch_tokens=batch_tokens, beams=beams, max_new_tokens=max_new_tokens
+        seed=seed,
+        limit=limit,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        beams=beams,
+        max_new_tokens=max_new_tokens,
     )
-    if seed < 0:
-        raise InvalidOption(f"got seed={seed}; expected 0 or more")
     part = Shard.parse(shard)
     if shard is not None and out is None:
         raise InvalidOption("a shard needs out=, the study folder in which the parts meet")
@@ -94,12 +100,12 @@ def sweep(
         parse_memory(memory), batch_tokens, int(lengths[0]),
     )  # fmt: skip
     means = None
-    if how == "mean":
+    if REPLACEMENTS[how].needs_reference:
         if reference is None:
-            raise InvalidOption("how='mean' needs reference=: data like that of the sweep, for the mean outputs")
+            raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
     elif reference is not None:
-        raise InvalidOption(f"reference= belongs to how='mean'; got how={how!r}")
+        raise InvalidOption(f"how={how!r} takes no reference=; how='mean' does")
     identity = {
         "by": choices.by, "how": how, "task": job.task.name, "metric": job.metric_name, "stack": stack or "all",
         "sets": fingerprint([str(one) for one in choices.sets]), "limit": limit, "seed": seed,
@@ -111,13 +117,14 @@ def sweep(
     plan = plan_sweep(choices, lengths, budget.tokens, budget.width, units, not generated)
     attributes = {
         "by": choices.by, "how": how, "task": job.task.name, "kind": job.task.kind, "metric": job.metric_name,
-        "higher_is_better": job.higher_is_better, "model": _model_name(model), "data": str(data)[:200]
+        "higher_is_better": job.higher_is_better, "test": which_test(job.metric, job.task.kind),
+        "model": model_name(model), "data": str(data)[:200]
         if not isinstance(data, pd.DataFrame) else "data frame", "model_class": type(model).__name__,
         "cut": job.encodings.cut, "notes": list(job.examples.notes), "labels": _label_names(model, job.task),
         "device": device_label(model), "versions": versions(), "units": [list(unit) for unit in units],
     }  # fmt: skip
     sink = (
-        MemorySink(plan, attributes)
+        MemorySink(plan, attributes | {"identity": identity})
         if out is None
         else FolderSink(out, name, identity, attributes, choices, job, order, texts)
     )
@@ -141,13 +148,6 @@ def sweep(
     return sink.finish(choices, job, order, texts, seed)
 
 
-def check_numbers(**numbers: int | None) -> None:
-    for name, number in numbers.items():
-        least = 8 if name == "max_length" else 1
-        if number is not None and number < least:
-            raise InvalidOption(f"got {name}={number}; expected at least {least}")
-
-
 def _run(runner: Runner, sink: Sink, shard: Shard, progress: Progress | None) -> None:
     done = sink.done()
     sizes = [stop - start for start, stop in runner.plan.units]
@@ -164,10 +164,6 @@ def _run(runner: Runner, sink: Sink, shard: Shard, progress: Progress | None) ->
     tick(0)
     if not sink.complete:
         run_units(done, shard, runner.run, sink.save)
-
-
-def _model_name(model: PreTrainedModel) -> str:
-    return str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
 
 
 def _label_names(model: PreTrainedModel, task: Task) -> list[str]:

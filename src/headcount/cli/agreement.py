@@ -34,4 +34,4 @@ def agreement(*studies: Path) -> None:
         )
     console = Console(highlight=False)
     console.print(table)
-    console.print("Spearman's correlation of the changes in score; the interval resamples heads.")
+    console.print("Spearman's correlation of what the score loses without each head; the interval resamples heads.")

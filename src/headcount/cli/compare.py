@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Seed, Tagger, Trust, find_data, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Seed, Tagger, Trust, load_model_and_tokenizer, say_saved
 
 
 def compare(
@@ -54,7 +54,7 @@ def compare(
     after, _ = load_model_and_tokenizer(other, device, dtype, trust_remote_code)
     with progress_bar("compare", shown=sys.stderr.isatty()) as progress:
         found = run(
-            before, after, tokenizer, find_data(data), text=text, limit=limit, seed=seed, max_length=max_length,
+            before, after, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length,
             out=out, name=name, batch_tokens=batch_tokens, tagger=tagger, progress=progress,
         )  # fmt: skip
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Limit, Seed, find_data, find_device
+from headcount.cli.options import Device, Labels, Limit, Seed, find_device
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,6 +25,7 @@ def dynamics(
     steps: Annotated[int, Parameter(help="Steps of each pruning curve.")] = 10,
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -52,8 +53,9 @@ def dynamics(
     console = Console(highlight=False)
     with progress_bar("dynamics", shown=sys.stderr.isatty()) as progress:
         found = run(
-            folder, find_data(data), task=find_task(task, texts=text, label=label), steps=steps, limit=limit, seed=seed,
-            max_length=max_length, device=place, study=study, progress=lambda _, done, total: progress(done, total),
+            folder, data, task=find_task(task, texts=text, label=label, names=labels), steps=steps,
+            limit=limit, seed=seed, max_length=max_length, device=place, study=study,
+            progress=lambda _, done, total: progress(done, total),
         )  # fmt: skip
     console.print(as_rows(found))
     for line in tell(found):

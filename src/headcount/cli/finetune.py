@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Trust, find_data, find_model
+from headcount.cli.options import Device, Trust
 
 
 def finetune(
@@ -73,7 +73,7 @@ def finetune(
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with progress_bar("fine-tune", shown=sys.stderr.isatty()) as progress:
         table = run(
-            find_model(model), chosen, None if data is None else find_data(data), out,
+            model, chosen, data, out,
             inits=[one.strip() for one in init.split(",")], seeds=seeds,
             settings=settings, keep_embeddings=keep_embeddings, limit=limit, jobs=jobs,
             device=None if device == "auto" else device, trust_remote_code=trust_remote_code, progress=progress,

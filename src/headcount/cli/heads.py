@@ -30,13 +30,12 @@ def heads(
     """
     from rich.console import Console
 
-    from headcount.cli.options import find_model
     from headcount.core.heads import HeadSet
     from headcount.errors import UnknownHead
     from headcount.models.anatomy import read_anatomy
     from headcount.models.load import load_model
 
-    loaded = load_model(find_model(model), trust_remote_code=trust_remote_code)
+    loaded = load_model(model, trust_remote_code=trust_remote_code)
     anatomy = read_anatomy(loaded)
     console = Console()
     if pick is not None:

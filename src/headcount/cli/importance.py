@@ -1,4 +1,4 @@
-"""`headcount importance`: how much the loss hangs on each head."""
+"""`headcount importance`: how much the loss depends on each head."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, load_model_and_tokenizer, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +24,7 @@ def importance(
     name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -33,13 +34,13 @@ def importance(
     json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
     trust_remote_code: Trust = False,
 ) -> None:
-    """Estimate how much a task's loss hangs on each head, from one forward and one backward pass over the data.
+    """Estimate how much a task's loss depends on each head, from one forward and one backward pass over the data.
 
     Example: headcount importance bundled:qnli --task qnli --data bundled:pairs --limit 64 --out study
 
     michel: the mean size of the loss's gradient in the head's gate, example by example. taylor: the rise of the loss
-    that the gradient foretells for the head's removal. gate: the size of the mean gradient. norm: how much the head
-    gives. With `headcount sweep ... --how zero` in the same study it says how well each foretells what really happens.
+    that the gradient predicts for the head's removal. gate: the size of the mean gradient. norm: how much the head
+    gives. With `headcount sweep ... --how zero` in the same study it says how well each predicts what really happens.
 
     Parameters
     ----------
@@ -54,10 +55,10 @@ def importance(
     from headcount.pruning.importance import importance as run
 
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    known = find_task(task, texts=text, label=label)
+    known = find_task(task, texts=text, label=label, names=labels)
     with progress_bar("importance", shown=not json_ and sys.stderr.isatty()) as progress:
         found = run(
-            loaded, tokenizer, find_data(data), task=known, limit=limit, seed=seed, max_length=max_length, out=out,
+            loaded, tokenizer, data, task=known, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,
         )  # fmt: skip
     if json_:
@@ -84,14 +85,14 @@ def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
 
 
 def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
-    """The estimators side by side: the strongest head, stability, and how well they foretell the truth."""
+    """The estimators side by side: the strongest head, stability, and how well they predict the truth."""
     import numpy as np
     from rich.table import Table
 
     from headcount.core.heads import Head
     from headcount.pruning.importance import ESTIMATORS, prediction, stability
 
-    table = Table("estimate", "most needed head", "least needed", "halves agree", "foretells ablation")
+    table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")
     several = found.sizes["stack"] > 1
 
     def spell(place: tuple[Any, ...]) -> str:
@@ -106,8 +107,10 @@ def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
             *prediction(found, sweep, name))  # fmt: skip
         table.add_row(name, f"{spell(most)} {values[most]:.3g}", f"{spell(least)} {values[least]:.3g}", halves, truth)
     lines: list[Any] = [
-        f"Importance on {found.sizes['example']} examples; rank correlations with 95 % intervals:",
+        f"Importance on {found.sizes['example']} examples:",
         table,
+        "halves agree: rank correlation between two halves of the examples [95 % of 50 random splits].",
+        "predicts ablation: rank correlation with the effect of removing the head [95 % interval over heads].",
     ]
     if sweep is None:
         lines.append("For the last column: headcount sweep ... --by head --how zero into the same study.")

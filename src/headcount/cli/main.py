@@ -82,13 +82,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _read_config(words: list[str]) -> None:
     """`--config FILE`: the verb's options from a TOML file; what stands on the command line comes first."""
     app.config = None
-    if "--config" not in words:
+    places = [place for place, word in enumerate(words) if word == "--config" or word.startswith("--config=")]
+    if not places:
         return
-    place = words.index("--config")
-    if place + 1 == len(words) or not Path(words[place + 1]).is_file():
-        raise InvalidOption("--config needs a TOML file that exists, such as --config sweep.toml")
-    app.config = Toml(words[place + 1], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
-    del words[place : place + 2]
+    place, (word, equals, file) = places[0], words[places[0]].partition("=")
+    given = [file] if equals else words[place + 1 : place + 2]
+    if len(places) > 1 or not given or not Path(given[0]).is_file():
+        raise InvalidOption(
+            f"got {' '.join([word, *given])}; expected one TOML file that exists, such as --config sweep.toml"
+        )
+    app.config = Toml(given[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
+    del words[place : place + (1 if equals else 2)]
 
 
 def _one_line(error: Exception) -> str:

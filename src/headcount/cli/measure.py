@@ -16,7 +16,6 @@ from headcount.cli.options import (
     Seed,
     Tagger,
     Trust,
-    find_data,
     load_model_and_tokenizer,
     say_saved,
 )
@@ -85,7 +84,7 @@ def measure(
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     with progress_bar("measure", shown=not json_ and sys.stderr.isatty()) as progress:
         found = run(
-            loaded, tokenizer, find_data(data), only=None if only is None else [only], text=text, limit=limit,
+            loaded, tokenizer, data, only=None if only is None else [only], text=text, limit=limit,
             seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
             distance_examples=distance_examples, spacy=spacy, tagger=tagger, progress=progress,
         )  # fmt: skip

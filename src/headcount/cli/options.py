@@ -19,6 +19,14 @@ Dtype = Annotated[
     Literal["float32", "bfloat16", "float16", "auto"],
     Parameter(help="Number type; auto: the checkpoint's own, float32 on a CPU."),
 ]
+Labels = Annotated[
+    tuple[str, ...] | None,
+    Parameter(
+        help="Names of the label codes 0, 1, ..., in the model's words; where its classes are LABEL_0, LABEL_1, ..., "
+        "the names of these classes.",
+        consume_multiple=True,
+    ),
+]
 Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
 Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
 Tagger = Annotated[
@@ -45,7 +53,7 @@ def load_model_and_tokenizer(
 
     place = torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
-    loaded, tokenizer = load(find_model(model), trust_remote_code=trust_remote_code, head=head, **options)
+    loaded, tokenizer = load(model, trust_remote_code=trust_remote_code, head=head, **options)
     loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
@@ -63,29 +71,6 @@ def find_device(device: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
     return device
-
-
-BUNDLED = "bundled:"
-
-
-def find_model(name: str) -> str:
-    """The model that was named: `bundled:qnli` and `bundled:pretrained` come with the package."""
-    from headcount.zoo.bundled import bundled
-
-    return bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
-
-
-def find_data(name: str) -> str:
-    """The data that were named: `bundled:pairs` and `bundled:sentences` come with the package."""
-    from headcount.zoo.bundled import bundled_pairs, bundled_sentences
-
-    if not name.startswith(BUNDLED):
-        return name
-    known = {"pairs": bundled_pairs, "sentences": bundled_sentences}
-    asked = name.removeprefix(BUNDLED)
-    if asked not in known:
-        raise InvalidOption(f"got the data {name!r}; expected bundled:pairs, bundled:sentences or a file")
-    return str(known[asked]())
 
 
 def as_stored(model: PreTrainedModel) -> PreTrainedModel:

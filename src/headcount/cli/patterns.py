@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, load_model_and_tokenizer, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,7 +65,7 @@ def patterns(
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     with progress_bar("patterns", shown=not json_ and sys.stderr.isatty()) as progress:
         found = find_patterns(
-            loaded, tokenizer, find_data(data), text=text, limit=limit, seed=seed, max_length=max_length, out=out,
+            loaded, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,
         )  # fmt: skip
     if json_:

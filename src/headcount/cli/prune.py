@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, as_stored, find_data, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, as_stored, load_model_and_tokenizer
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -26,8 +26,13 @@ def prune(
     drop: Annotated[str | None, Parameter(help="Take out so many: 40% or 58.")] = None,
     keep: Annotated[str | None, Parameter(help="Keep so many: 80 or 80%.")] = None,
     tolerance: Annotated[
-        float | None, Parameter(help="Take out as many as cost at most so many points of the score.")
+        float | None,
+        Parameter(help="Take out as many as can be shown to cost at most this many points of the score (95 %)."),
     ] = None,
+    by_estimate: Annotated[
+        bool,
+        Parameter(help="Compare --tolerance with the mean change alone, however uncertain it is.", negative=""),
+    ] = False,
     task: Annotated[str | None, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")] = None,
     data: Annotated[str | None, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")] = None,
     order: Annotated[
@@ -44,6 +49,7 @@ def prune(
     name: Annotated[str, Parameter(help="A name for the results, where a study holds several alike.")] = "prune",
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    labels: Labels = None,
     overwrite: Annotated[bool, Parameter(help="Replace a folder that is there.", negative="")] = False,
     limit: Limit = None,
     seed: Seed = 0,
@@ -56,9 +62,9 @@ def prune(
 
     Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
 
-    Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then half of the
-    examples order the heads and choose how many go, and the other half confirms it. Killed at any moment, the same
-    command with --study goes on where it stopped. One head in every layer: --at-least 1 --keep 12 (12 layers).
+    Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then one half of the
+    examples orders the heads and selects how many go, and the result is evaluated on the held-out half. Killed at any
+    moment, the same command with --study resumes. One head in every layer: --at-least 1 --keep 12 (12 layers).
 
     Parameters
     ----------
@@ -71,6 +77,8 @@ def prune(
     from headcount.models.checkpoint import check_place
 
     _check_ways(heads, task, data, (drop, keep, tolerance), recover)
+    if by_estimate and tolerance is None:
+        raise InvalidOption("--by-estimate says how --tolerance is judged; give --tolerance too, or leave it out")
     check_place(out, overwrite)
     console = Console(highlight=False)
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
@@ -82,26 +90,22 @@ def prune(
     from headcount.pruning.smaller import Target, find_smaller, read_halves
 
     target = Target.parse(read_anatomy(loaded).layout.count, drop, keep, tolerance)
-    known = find_task(str(task), texts=text, label=label)
+    known = find_task(str(task), texts=text, label=label, names=labels)
     with progress_bar("prune", shown=sys.stderr.isatty()) as progress:
         found = find_smaller(
-            loaded, tokenizer, find_data(str(data)), task=known, target=target, orders=order.split(","),
-            randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, limit=limit, seed=seed,
-            max_length=max_length, study=study, name=name, progress=lambda _, done, total: progress(done, total),
+            loaded, tokenizer, str(data), task=known, target=target, orders=order.split(","),
+            randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, by_estimate=by_estimate,
+            limit=limit, seed=seed, max_length=max_length, study=study, name=name,
+            progress=lambda _, done, total: progress(done, total),
         )  # fmt: skip
     console.print(curve_table(found))
-    for line in tell(found):
+    for line in tell(found, tolerance, by_estimate):
         console.print(line)
     if not found.removed:
-        why = (
-            "no step stays within the tolerance; allow more, or more --steps"
-            if tolerance is not None
-            else "no head goes"
-        )
-        console.print(f"Nothing was written: {why}.")
+        console.print(f"No model was written. {_next_try(found)}")
         return
     if recover:
-        parts = read_halves(find_data(str(data)), known, limit, seed)
+        parts = read_halves(str(data), known, limit, seed)
         console.print(_recovered(loaded, tokenizer, parts, known, found, recover, recover_rate, max_length))
         from headcount.models.checkpoint import save
 
@@ -109,6 +113,15 @@ def prune(
         say_where(console, out, model)
         return
     _cut(console, loaded, tokenizer, found.removed, out, overwrite, model)
+
+
+def _next_try(found: Smaller) -> str:
+    """What to do where a tolerance chose nothing."""
+    if found.cut is None:
+        return "No head goes."
+    if found.cut.by_estimate:
+        return "Give more examples, a larger --tolerance, --drop 25%, or --by-estimate."
+    return "Give a larger --tolerance, or more --steps for a smaller first cut."
 
 
 def _check_ways(heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int) -> None:
@@ -148,14 +161,16 @@ def say_where(console: Console, out: Path, name: str) -> None:
 
 
 def curve_table(found: Smaller) -> Any:
-    """The curves on the part that confirms: a row for each step, a column for each order, random ones as one."""
+    """The curves on the held-out half: a row for each step, a column for each order, random ones as one."""
     from rich.table import Table
 
     curves = found.confirmed
     names = [str(name) for name in curves["order"].values]
     randoms = [name for name in names if name.startswith("random ")]
     shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
-    table = Table("heads left", *[f"{name}: {curves.attrs['metric']}" for name in shown])
+    metric = curves.attrs["metric"]
+    title = f"{metric} of the held-out half, and its change from the whole model [95 % interval]"
+    table = Table("heads left", *shown, title=title, title_justify="left", title_style="")
     for column in table.columns:
         column.justify = "right"
     whole = f"{float(curves['baseline']):.3f}"
@@ -165,31 +180,31 @@ def curve_table(found: Smaller) -> Any:
         for name in shown:
             if name == "random":
                 scores = curves["score"].sel(order=randoms, removed=count).values
-                cells.append(f"{scores.mean():.3f} ({scores.min():.3f}-{scores.max():.3f})")
+                spread = f" ({scores.min():.3f} to {scores.max():.3f})" if len(randoms) > 1 else ""
+                cells.append(f"{scores.mean():.3f}{spread}")
                 continue
             row = curves.sel(order=name, removed=count)
-            base = float(curves["baseline"])
-            spread = f" [{base + float(row['low']):.3f}, {base + float(row['high']):.3f}]"
+            change = f" {float(row['delta']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}]"
             # Three intervals side by side would not fit into 80 columns: the order that decides has its own.
-            cells.append(f"{float(row['score']):.3f}" + (spread if name == found.order or len(shown) < 3 else ""))
+            cells.append(f"{float(row['score']):.3f}" + (change if name == found.order or len(shown) < 3 else ""))
         chosen = " *" if int(count) == len(found.removed) else ""
         table.add_row(f"{curves.attrs['heads'] - int(count)}{chosen}", *cells)
     return table
 
 
-def tell(found: Smaller) -> list[str]:
-    """What was chosen, on what, and what the other part says of it."""
-    if not found.removed:
-        return []
-    chosen, confirmed = found.step(found.chosen), found.step(found.confirmed)
-    metric, heads = found.chosen.attrs["metric"], found.chosen.attrs["heads"]
-    change = f"{float(confirmed['delta']):+.4f} [{float(confirmed['low']):+.4f}, {float(confirmed['high']):+.4f}]"
-    first, second = found.chosen.attrs["examples"], found.confirmed.attrs["examples"]
-    return [
-        f"* {len(found.removed)} of {heads} heads go, ordered by {found.order}.",
-        f"On the {first} examples that chose them {metric} changes by {float(chosen['delta']):+.4f},",
-        f"on the {second} others by {change}, p = {float(confirmed['p']):.2g}.",
-    ]
+def tell(found: Smaller, tolerance: float | None, by_estimate: bool = False) -> list[str]:
+    """What was selected, by which rule, and what the held-out half says of it."""
+    from headcount.core.cut_story import tell_cut, tell_selection, tell_verdict
+
+    count = len(found.removed)
+    lines = []
+    if tolerance is not None:
+        lines.append(tell_selection(found.chosen, found.order, tolerance, by_estimate))
+    if count:
+        lines.append(tell_cut(found.confirmed, found.order, count))
+    if count and tolerance is not None:
+        lines.append(tell_verdict(found.confirmed, found.order, count, tolerance))
+    return lines
 
 
 def _recovered(
@@ -207,6 +222,6 @@ def _recovered(
     metric = next(iter(before))
     whole = float(found.confirmed["baseline"])
     return (
-        f"Fine-tuned for {steps} steps on the part that chose: {metric} {before[metric]:.4f} -> {after[metric]:.4f} on "
-        f"the other part (the whole model {whole:.4f})."
+        f"Fine-tuned for {steps} steps on the selection half: {metric} {before[metric]:.4f} -> {after[metric]:.4f} on "
+        f"the held-out half (the whole model {whole:.4f})."
     )

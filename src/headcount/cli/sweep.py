@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, find_data, load_for_task, say_saved
+from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,10 +48,7 @@ def sweep(
         Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
     ] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
-    labels: Annotated[
-        tuple[str, ...] | None,
-        Parameter(help="Names of the label codes 0, 1, ..., in the model's words.", consume_multiple=True),
-    ] = None,
+    labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -91,8 +88,9 @@ def sweep(
     loaded, tokenizer = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code)
     with progress_bar("sweep", shown=not json_ and sys.stderr.isatty()) as progress:
         result = run(
-            loaded, tokenizer, task if data is None else find_data(data), task=found, by=by, how=how, stack=stack,
-            sets=None if sets is None else read_sets(sets), draws=draws, size=size, reference=reference,
+            loaded, tokenizer, task if data is None else data, task=found, by=by, how=how, stack=stack,
+            sets=None if sets is None else read_sets(sets), draws=draws, size=size,
+            reference=reference,
             limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,
             memory=memory, batch_tokens=batch_tokens, compiled=compiled, untrained=untrained, beams=beams,
             max_new_tokens=max_new_tokens, progress=progress,
@@ -121,7 +119,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     if result.attrs["kind"] == "translation" and "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
     console.print(strongest(result))
-    for sentence in tell_sweep(result, result.attrs["higher_is_better"]):
+    for sentence in tell_sweep(result):
         console.print(sentence)
     if out is not None:
         say_saved(console, out)

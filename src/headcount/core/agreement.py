@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
@@ -33,13 +34,24 @@ def study_agreement(paths: list[Path]) -> list[Agreement]:
         for node in open_study(path).subtree:
             if "delta" in node.data_vars and node.attrs.get("complete"):
                 name = node.path.strip("/")
-                results[name if len(paths) == 1 else f"{path}:{name}"] = node.to_dataset()["delta"].load()
+                results[name if len(paths) == 1 else f"{path}:{name}"] = effects(node.to_dataset())
     found = []
     for (first, x), (second, y) in combinations(results.items(), 2):
         alike = x.dims == y.dims and x.shape == y.shape and "stack" in x.dims
         if alike and bool((x["stack"] == y["stack"]).all()):
             found += compare_effects(first, x, second, y)
     return found
+
+
+def effects(sweep: xr.Dataset) -> xr.DataArray:
+    """What the score loses without each head, layer or set: positive where it is needed, whatever the metric."""
+    found: xr.DataArray = lost(sweep["delta"].load(), bool(sweep.attrs.get("higher_is_better", True)))
+    return found
+
+
+def lost(delta: Any, higher_is_better: bool) -> Any:
+    """Changes of a score as losses: without a head that is needed an accuracy falls and a loss rises."""
+    return -delta if higher_is_better else delta
 
 
 def compare_effects(first: str, x: xr.DataArray, second: str, y: xr.DataArray) -> list[Agreement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -26,6 +26,23 @@ def fingerprint(parts: Iterable[Any]) -> str:
 def _plain(value: Any) -> Any:
     """Arrays in full: their text leaves out the middle."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def missing(attributes: Mapping[str, Any]) -> list[str]:
+    """What a result's attributes do not say of where its numbers come from: [] where all is said.
+
+    `identity` holds what must be equal to resume: fingerprints of the model (or of several) and of the data, the seed
+    and the options; `versions` and `device` stand beside it.
+    """
+    identity = attributes.get("identity", {})
+    said = {
+        "model": "model" in identity or "models" in identity,
+        "data": "data" in identity,
+        "seed": "seed" in identity,
+        "versions": bool(attributes.get("versions")),
+        "device": bool(attributes.get("device")),
+    }
+    return [name for name, there in said.items() if not there]
 
 
 def versions() -> dict[str, str]:

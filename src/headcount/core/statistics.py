@@ -1,4 +1,4 @@
-"""How sure a difference is: exact and permutation tests, paired bootstrap, false discovery rate, honest gains.
+"""How sure a difference is: permutation tests, paired bootstrap, false discovery rate, honest gains.
 
 Everything is computed from a table of scores that can answer for any weights of the examples: a resample is
 whole numbers, a half is zeros and ones. `Sums` answers by matrix products, `Calls` by calling a user's function.
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.stats import binom, rankdata
+from scipy.stats import rankdata
 
 
 class ScoreTable(Protocol):
@@ -99,13 +99,6 @@ def _mix(first: Any, second: Any, swap: np.ndarray) -> Any:
     if isinstance(first, np.ndarray):
         return np.where(swap.reshape(-1, *[1] * (first.ndim - 1)), second, first)
     return [other if other_side else one for one, other, other_side in zip(first, second, swap, strict=True)]
-
-
-def mcnemar(baseline_right: np.ndarray, variant_right: np.ndarray) -> np.ndarray:
-    """Exact two-sided p-values [V] for right/wrong [n] against [V, n]: do the changed examples go both ways alike?"""
-    lost = (baseline_right & ~variant_right).sum(-1)
-    won = (~baseline_right & variant_right).sum(-1)
-    return np.asarray(np.minimum(1.0, 2 * binom.cdf(np.minimum(lost, won), lost + won, 0.5)))
 
 
 def permutation_test(table: ScoreTable, seed: int = 0, chunk: int = 500) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ def read_examples(
     labels, notes = _labels(table, task, texts, id2label)
     if task.kind == "translation":
         texts = [(source,) for source, _ in texts]
-    return Examples(task, rows, texts, labels, notes)
+    return Examples(task, table.index.to_numpy(), texts, labels, notes)
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
@@ -90,14 +90,14 @@ def _labels(
         rows = pd.Series(
             [tag for tags in column for tag in tags], index=np.repeat(table.index, [len(t) for t in column])
         )
-        flat, notes = match_labels(rows, task.names, id2label or {}, task.named)
+        flat, notes = match_labels(rows, task.names, id2label or {}, task.given)
         ends = np.cumsum([len(tags) for tags in column])
         labels = np.split(flat, ends[:-1])
         for row, words, tags in zip(table.index, texts, labels, strict=True):
             if len(words[0]) != len(tags):
                 raise DataProblem(f"row {row}: got {len(words[0])} words and {len(tags)} tags; expected one for each")
         return [tags.tolist() for tags in labels], notes
-    return match_labels(column, task.names, id2label or {}, task.named)
+    return match_labels(column, task.names, id2label or {}, task.given)
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
@@ -109,31 +109,53 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def match_labels(
-    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str], named: bool = False
-) -> tuple[np.ndarray, tuple[str, ...]]:
+    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str],
+    given: tuple[str, ...] | None = None,
+) -> tuple[np.ndarray, tuple[str, ...]]:  # fmt: skip
     """The model's class numbers for labels given as names or as codes, and what the user should know of it.
 
-    Names are compared with the model's `id2label`; codes are turned into names where the task knows them, or where
-    the user gave them (`named`).
-    What cannot be matched is an error that shows both sides.
+    `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is
+    matched by them. One without (LABEL_0, LABEL_1, ...) is matched by what the user says its classes are; a task's
+    codes are never taken for its class numbers, because models order them differently. What cannot be matched is
+    an error that shows both sides.
     """
     column = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if column.isna().any():
         first = column.index[column.isna()][0]
         raise DataProblem(f"row {first}: the label is missing (NaN); expected a value in every row")
-    model = {str(label).lower().replace(" ", "_"): int(number) for number, label in id2label.items()}
+    model = {_spelled(label): int(number) for number, label in id2label.items()}
     unnamed = all(label == f"label_{number}" for label, number in model.items())
+    if unnamed and given is not None:
+        if len(given) != len(id2label):
+            raise DataProblem(
+                f"got {len(given)} labels ({', '.join(given)}) for a model of {len(id2label)} classes; expected one "
+                "for each class, in the model's order"
+            )
+        id2label = dict(enumerate(given))
+        model = {_spelled(label): number for number, label in id2label.items()}
+    elif given is not None:
+        names = given
     if not pd.api.types.is_numeric_dtype(column):
         return _by_name(column.astype(str), model, id2label), ()
     codes = _numbers(column)
     if (codes != codes.astype(int)).any():
         raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
     codes = codes.astype(int)
-    if names is None or (unnamed and not named):
+    if unnamed and given is None and names is not None:
+        raise DataProblem(
+            f"the model's classes have no names ({', '.join(id2label.values())}), and models order {', '.join(names)} "
+            f"differently; give the names in the order of its classes, such as --labels {' '.join(names)} (labels=)"
+        )
+    if names is None:
         _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
-        return codes, ("labels are taken as the model's class numbers: no names of the codes were to be had",)
+        return codes, ("labels are taken as the model's class numbers, as neither says what its codes mean",)
     _check_range(codes, len(names), f"{len(names)} classes: {', '.join(names)}", column)
     return _by_name(pd.Series([names[code] for code in codes]), model, id2label), ()
+
+
+def _spelled(label: Any) -> str:
+    """A label's name as it is compared."""
+    return str(label).lower().replace(" ", "_")
 
 
 def _by_name(column: pd.Series, model: Mapping[str, int], id2label: Mapping[int, str]) -> np.ndarray:
@@ -143,7 +165,7 @@ def _by_name(column: pd.Series, model: Mapping[str, int], id2label: Mapping[int,
         raise DataProblem(
             f"the data's labels {', '.join(sorted(set(wanted)))} do not match the model's "
             f"{', '.join(f'{number}={label}' for number, label in id2label.items())}; "
-            "give the names of the data's codes with labels=, in the model's words"
+            "give the names of the data's codes with --labels (labels=), in the model's words"
         )
     return wanted.map(model).to_numpy(dtype=int)
 

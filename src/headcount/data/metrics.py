@@ -28,6 +28,8 @@ class Metric:
     higher_is_better: bool = True
     correct: Callable[[Outputs, Any], np.ndarray] | None = None
     """Whether each example is right, where the score is the share of right ones: then McNemar's exact test applies."""
+    mean: bool = False
+    """Whether the score is a mean over examples, or follows from one, of numbers that have no bounds: a loss."""
 
     def score(self, outputs: Outputs, labels: Any) -> float:
         return float(self.combine(self.features(outputs, labels).sum(0)))
@@ -153,8 +155,8 @@ METRICS = {
         Metric("matthews", _confusion, _matthews),
         Metric("pearson", _pearson, _correlation),
         Metric("spearman", _spearman, _correlation),
-        Metric("loss", _loss, _ratio, higher_is_better=False),
-        Metric("perplexity", _loss, lambda sums: np.exp(_ratio(sums)), higher_is_better=False),
+        Metric("loss", _loss, _ratio, higher_is_better=False, mean=True),
+        Metric("perplexity", _loss, lambda sums: np.exp(_ratio(sums)), higher_is_better=False, mean=True),
         Metric("bleu", _corpus_features("bleu"), _corpus_score("bleu")),
         Metric("chrf", _corpus_features("chrf"), _corpus_score("chrf")),
     )

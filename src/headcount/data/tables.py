@@ -20,7 +20,13 @@ def read_table(source: str | Path | pd.DataFrame, split: str = "validation") -> 
         table, name = _read(path), str(path)
     if not len(table):
         raise DataProblem(f"{name} has no rows; expected at least one example")
-    return table.reset_index(drop=True)
+    return table if _numbered(table.index) else table.reset_index(drop=True)
+
+
+def _numbered(index: pd.Index) -> bool:
+    """Whether the rows have numbers of their own, as a part of a larger table has: results then speak of these."""
+    whole = pd.api.types.is_integer_dtype(index) and index.is_unique and index.is_monotonic_increasing
+    return bool(whole and index[0] >= 0)
 
 
 def find_file(path: Path, split: str) -> Path:

@@ -36,8 +36,9 @@ class Task:
     metric: str
     names: tuple[str, ...] | None = None
     hub: tuple[str, str, str] | None = None
-    named: bool = False
-    """Whether the user gave the names: then they hold even where the model's own say nothing."""
+    given: tuple[str, ...] | None = None
+    """Names that the user gave: of the label's codes, in the model's words, or, where the model's classes have no names
+    of their own (LABEL_0, ...), of these classes in their order."""
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
@@ -101,7 +102,7 @@ def find_task(
     if label is not None:
         task = replace(task, label=label)
     if names is not None:
-        task = replace(task, names=tuple(names), named=True)
+        task = replace(task, given=tuple(names))
     if metric is not None:
         task = replace(task, metric=metric)
     if not task.texts:

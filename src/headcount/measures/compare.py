@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.data.encode import longest_input
+from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Seen, Setting, Values
@@ -19,7 +20,7 @@ from headcount.measures.inputs import Data
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
-from headcount.models.fingerprint import model_fingerprint
+from headcount.models.fingerprint import model_fingerprint, model_name
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import Place, check_untouched
 
@@ -82,6 +83,7 @@ def compare(
     measure, `other` minus `model`, with a paired interval. The models must have the same heads and read the same
     tokens. At most 1000 texts by default. `tagger`: a token classifier that tells nouns, subjects and so on.
     """
+    check_numbers(max_length=max_length)
     if out is not None:
         check_untouched(other)
     # Texts that both can read.
@@ -99,7 +101,8 @@ def compare(
 
     rows = np.arange(len(task.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(task, measures, rows, run, "compare", further={"other": model_fingerprint(other)})
+        found = collect(task, measures, rows, run, "compare", further={"other": model_fingerprint(other)},
+                        names={"other_model": model_name(other)})  # fmt: skip
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {"cut": task.inputs.cut, "texts": len(rows)}
     return tree

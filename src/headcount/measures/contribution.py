@@ -46,7 +46,8 @@ class Contribution(Measure):
         }
         lengths = seen.view.values.float().norm(dim=-1)
         real = seen.keys.real[:, None]
-        median = torch.where(real > 0, lengths, float("nan")).nanmedian(-1, keepdim=True).values
+        # Not nanmedian, which gives the lower one of two in the middle.
+        median = torch.where(real > 0, lengths, float("nan")).nanquantile(0.5, dim=-1, keepdim=True)
         values["near_zero"] = seen.mean(seen.view.mass_on(lengths < NEAR_ZERO * median))
         if "cls" in seen.classes and "sep" in seen.classes:
             separators = seen.keys.classes["sep"][:, None]

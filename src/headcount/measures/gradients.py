@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from headcount.data.encode import IGNORED, MASKED_SHARE, Encoding
 from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Setting, Values
+from headcount.trace.allowed import allowed_keys
 from headcount.trace.attention import AttentionCall
 from headcount.trace.gradients import each_map_gradient
 from headcount.trace.wiring import Place
@@ -22,7 +23,8 @@ CLASSES = ("sep", "punctuation", "other")
 
 
 class Gradients(Measure):
-    """The mean size of the gradient of the language-model loss in the attention weights to a kind of token.
+    """The mean size of the gradient of the language-model loss in the attention weights to a kind of token, over all
+    pairs of tokens between which the model may attend.
 
     Masked words for an encoder (15 %, chosen by seed and row), the next word for a decoder. The loss of a text is the
     mean over its predicted words, so that no text depends on the others in its batch. Clark's Figure 3, whose code was
@@ -76,9 +78,12 @@ def run_gradients(
         keys = source if stack in ("encoder", "cross") or target is None else target
         names = [name for name in CLASSES if name in source.classes]
         kinds = torch.stack([keys.classes.get(name, torch.zeros_like(keys.real)) for name in names], -1)
-        sums = gradient.float().abs() @ kinds[:, None]
-        count = queries.real.sum(-1)[:, None] * kinds.sum(1)
-        means = (sums * queries.real[:, None, :, None]).sum(2) / count[:, None]
+        # What the mask forbids has a gradient too, but no weight that could change.
+        reached = allowed_keys(call)
+        allowed = (queries.real > 0)[:, None, :, None] & (keys.real > 0)[:, None, None]
+        allowed = allowed if reached is None else allowed & reached
+        sums = torch.where(allowed, gradient.float().abs(), 0).sum(2) @ kinds
+        means = sums / (allowed.to(sums.dtype).sum(2) @ kinds)
         means = torch.where(predicted[:, None, None], means, float("nan"))
         found[stack, call.block.layer] = {name: means[..., place] for place, name in enumerate(names)}
 

@@ -19,6 +19,7 @@ from headcount.data.rarity import mark_rarest
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.decoder import decoder_inputs
+from headcount.zoo.bundled import find_data
 
 Data = str | Path | pd.DataFrame
 Annotate = Callable[[list[str]], list[Annotated]]
@@ -72,6 +73,7 @@ def read_inputs(
         )
     longest = longest_input(model, tokenizer, max_length)
     both = bool(getattr(model.config, "is_encoder_decoder", False))
+    data = find_data(data)
     if _is_conllu(data):
         _check_alone(both)
         return _from_sentences(read_annotated(data), tokenizer, longest, limit, seed)
@@ -80,7 +82,8 @@ def read_inputs(
         _check_alone(both)
         return _from_sentences(read_annotated(table), tokenizer, longest, limit, seed)
     names = _text_columns(table, columns)
-    rows = _some(len(table), limit, seed)
+    table = table.iloc[_some(len(table), limit, seed)]
+    rows = table.index.to_numpy()
     texts = [_check_texts(table, row, names) for row in rows]
     if annotate is not None:
         _check_alone(both)
@@ -132,7 +135,7 @@ def _some(count: int, limit: int | None, seed: int) -> np.ndarray:
 
 
 def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple[str, ...]:
-    values = tuple(table[name].iloc[row] for name in names)
+    values: tuple[Any, ...] = tuple(table.at[row, name] for name in names)
     for name, value in zip(names, values, strict=True):
         if not isinstance(value, str):
             raise DataProblem(f"row {row}, column {name!r}: got {value!r}; expected a string")

@@ -16,7 +16,7 @@ from headcount.data.encode import longest_input
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.decoder import decoder_inputs
-from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6
@@ -123,11 +123,11 @@ def plan_maps(
     identity = {
         "model": model_fingerprint(model), "dtype": str(model.dtype).removeprefix("torch."), "text": _brief(text),
         "pair": None if pair is None else _brief(pair), "lengths": [len(one) for one in ids.values()],
-        "tokens": fingerprint([ids, types]),
+        "data": fingerprint([ids, types]), "seed": 0,  # nothing is drawn
     }  # fmt: skip
     attributes = {
         "text": text, "pair": pair, "scale": SCALE, "max_length": limit, "tokens_cut": cut,
-        "model": str(getattr(model.config, "_name_or_path", "") or type(model).__name__),
+        "model": model_name(model),
         "model_class": type(model).__name__, "device": device_label(model), "versions": versions(),
     }  # fmt: skip
     tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(one)] for side, one in ids.items()}

@@ -16,6 +16,7 @@ from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import Encoding
 from headcount.data.marks import Marks, mark
+from headcount.data.numbers import check_numbers
 from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
@@ -25,7 +26,7 @@ from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
-from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.wiring import Place, check_untouched
 
 Progress = Callable[[float, float], None]
@@ -77,9 +78,7 @@ def prepare(
     spacy: str | None = None, tagger: str | Path | None = None,
 ) -> Task:  # fmt: skip
     """The texts as the model takes them, and what can be asked of them."""
-    for option, number in {"limit": limit, "batch_tokens": batch_tokens, "max_length": max_length}.items():
-        if number is not None and number < 1:
-            raise InvalidOption(f"got {option}={number}; expected at least 1")
+    check_numbers(seed=seed, limit=limit, batch_tokens=batch_tokens, max_length=max_length)
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
@@ -112,25 +111,26 @@ def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Ann
 
 def collect(
     task: Task, measures: list[Measure], rows: np.ndarray, run: Run, group: str = "measures",
-    one_by_one: bool = False, further: dict[str, Any] | None = None,
+    one_by_one: bool = False, further: dict[str, Any] | None = None, names: dict[str, str] | None = None,
 ) -> dict[str, xr.Dataset]:  # fmt: skip
-    """The results of the measures that one kind of pass feeds; `further` is part of what they are known by."""
+    """The results of the measures that one kind of pass feeds; `further` is part of their identity, `names` is not."""
     order = rows[by_length(task.inputs.lengths[rows])]
     ids = task.inputs.ids[order]
     size = GPU_UNIT if task.model.device.type == "cuda" else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
     attributes = {
-        "group": group, "model": str(getattr(task.model.config, "_name_or_path", "") or type(task.model).__name__),
+        "group": group, "model": model_name(task.model),
         "model_class": type(task.model).__name__, "device": device_label(task.model), "cut": task.inputs.cut,
-        "versions": versions(), **(further or {}),
+        "versions": versions(), **(further or {}), **(names or {}),
     }  # fmt: skip
     results: dict[str, MemoryResult | FolderResult] = {}
     for one in _known_first(task, measures, group):
         said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper, **one.notes()}
+        known = _identity(task, one, ids) | (further or {})
         if task.out is None:
+            said["identity"] = known
             results[one.name] = MemoryResult(one, task.setting, task.anatomy.layout, ids, said, units)
         else:
-            known = _identity(task, one, ids) | (further or {})
             results[one.name] = FolderResult(
                 task.out, task.name, known, one, task.setting, task.anatomy.layout, ids, said, units
             )

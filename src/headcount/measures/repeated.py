@@ -10,7 +10,8 @@ from headcount.measures.contract import Measure, Seen, Setting, Values
 class Repeated(Measure):
     """Attention from a word to the same word in the other text of a pair, mean over the words that have one there.
 
-    `control`: what as many other tokens of the other text get from it. `gain`: the difference.
+    `control`: what as many other words of the other text get from it, token by token, full stops and commas left out.
+    `gain`: the difference.
     """
 
     name = "repeated"
@@ -31,8 +32,10 @@ class Repeated(Measure):
         matched = torch.zeros(batch, width, heads, device=form.device)
         matched.index_put_((example, query), seen.view.entries(example, query, key).to(matched.dtype), accumulate=True)
         matched = matched.transpose(1, 2)
-        across = torch.where((segment == 0)[:, None], seen.mass("text 2"), seen.mass("text 1"))
-        sizes = [seen.keys.classes[name].sum(-1, keepdim=True) for name in ("text 1", "text 2")]
+        words = [(segment == text) & (form >= 0) for text in (0, 1)]
+        on_words = [seen.view.mass_on(one[:, None]) for one in words]
+        across = torch.where((segment == 0)[:, None], on_words[1], on_words[0])
+        sizes = [one.sum(-1, keepdim=True) for one in words]
         there = torch.where(segment == 0, sizes[1], sizes[0])
         count = same.sum(-1)
         other = (there - count).clamp(min=0)[:, None]

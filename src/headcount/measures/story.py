@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
+from headcount.core.statistics import mean_interval
 
 LINES: list[tuple[str, str, dict[str, Any], str]] = [
     ("position", "previous", {}, "looks at the previous token"),
@@ -30,7 +31,7 @@ LINES: list[tuple[str, str, dict[str, Any], str]] = [
     ("links", "gain", {"link": "pronoun to noun"}, "pronoun to noun (over its offset)"),
     ("contribution", "share", {}, "writes most (share of its layer)"),
     ("contribution", "near_zero", {}, "looks at nothing (near-zero values)"),
-    ("gradients", "sep", {}, "loss hangs on attention to [SEP]"),
+    ("gradients", "sep", {}, "loss depends on attention to [SEP]"),
 ]
 """Measure, variable, choice along further dimensions, and what the largest value says of a head."""
 
@@ -58,8 +59,11 @@ def standing_out(found: xr.DataTree) -> list[tuple[str, str, str, str]]:
             continue
         dataset = node.to_dataset()
         values = (dataset[variable].sel(choice) if choice else dataset[variable]).values
-        if not np.isnan(values).all():
-            rows.append((said, *strongest(dataset, variable, choice), f"{np.nanmedian(values):.3f}"))
+        if np.isnan(values).all():
+            continue
+        # Nobody is the most at what no head does, as looking at the next token in a causal model.
+        most = strongest(dataset, variable, choice) if np.nanmax(values) > 0 else ("no head", "")
+        rows.append((said, *most, f"{np.nanmedian(values):.3f}"))
     return rows
 
 
@@ -84,13 +88,18 @@ def changes(found: xr.DataTree) -> list[str]:
     lines = []
     for stack in cosine["stack"].values:
         one = cosine.sel(stack=[stack])
-        by_layer = one["maps"].mean("head").values[0]
-        order = [layer for layer in np.argsort(by_layer) if np.isfinite(by_layer[layer])]
-        means = ", ".join(f"L{layer} {by_layer[layer]:.3f}" for layer in order[:3])
-        head, value = strongest(one, "maps", {}, smallest=True, stacked=len(cosine["stack"]) > 1)
-        median = float(one["maps"].median())
-        lines.append(f"The maps changed most in the layers {means} (mean cosine, {stack}; 1 is unchanged).")
-        lines.append(f"The head whose maps changed most is {head}: {value}; the median head: {median:.3f}.")
+        several = len(cosine["stack"]) > 1
+        mean, low, high = mean_interval(one["values_maps"].mean("head").values[:, 0])
+        layer = int(np.nanargmin(mean))
+        head, value = strongest(one, "maps", {}, smallest=True, stacked=several)
+        spelled = f"{stack}.L{layer}" if several else f"L{layer}"
+        lines.append(
+            f"The maps of {spelled} differ most: mean cosine {mean[layer]:.3f} [{low[layer]:.3f}, {high[layer]:.3f}] "
+            f"(1 is identical), against {np.nanmedian(mean):.3f} for the median layer."
+        )
+        lines.append(
+            f"The maps of {head} differ most: {value}, against {float(one['maps'].median()):.3f} for the median head."
+        )
     return lines
 
 

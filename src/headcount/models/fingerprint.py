@@ -23,6 +23,11 @@ def model_fingerprint(model: PreTrainedModel) -> str:
     return fingerprint(parts)
 
 
+def model_name(model: PreTrainedModel) -> str:
+    """What a person calls the model: the path or hub name that it came from, else its class."""
+    return str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
+
+
 def device_label(model: PreTrainedModel) -> str:
     """What the model computes on, in words: the name of a GPU, or the kind of device."""
     return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, Pr
 from headcount.errors import HeadcountError, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
 from headcount.models.quiet import no_progress_bar
+from headcount.zoo.bundled import find_model
 
 TASK_CLASSES = {
     "classification": "AutoModelForSequenceClassification",
@@ -45,6 +46,7 @@ def load(
 ) -> tuple[PreTrainedModel, Any]:
     """The model, in evaluation mode, of the class that its config names, and its tokenizer.
 
+    A folder, a name on the hub, or a model that comes with the package: `bundled:qnli`, `bundled:pretrained`.
     `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
     `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none.
@@ -58,7 +60,7 @@ def load_model(
     changes: Mapping[str, Any] | None = None, **options: Any,
 ) -> PreTrainedModel:  # fmt: skip
     """The model alone; see `load`. `changes` are entries of its config that are to be others."""
-    name = str(name_or_path)
+    name = find_model(str(name_or_path))
     _check_folder(name)
     pruned: Any = None
     try:
@@ -101,7 +103,7 @@ def load_model(
 
 def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer, or the image processor of a vision model."""
-    name = str(name_or_path)
+    name = find_model(str(name_or_path))
     _check_folder(name, weights=False)
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in TOKENIZERS for path in folder.glob(pattern)):

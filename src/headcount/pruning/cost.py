@@ -20,9 +20,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
+from headcount.core.provenance import versions
 from headcount.data.encode import longest_positions
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
+from headcount.models.fingerprint import device_label, model_fingerprint
 from headcount.pruning.memory import peak_bytes
 from headcount.pruning.verify import random_images
 from headcount.trace.modes import evaluating
@@ -66,16 +68,23 @@ def cost(
             })  # fmt: skip
         if progress is not None:
             progress(number + 1, len(shapes))
-    return pd.DataFrame(rows)
+    found = pd.DataFrame(rows)
+    found.attrs = {
+        "identity": {
+            "models": {name: model_fingerprint(model) for name, model in models.items()}, "data": "random tokens",
+            "seed": 0, "batches": list(batches), "lengths": list(lengths), "repeats": repeats,
+        },
+        "device": device_label(next(iter(models.values()))), "versions": versions(),
+    }  # fmt: skip
+    return found
 
 
 def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
     """Keep the numbers in a study, as `cost/NAME`; times differ from run to run: those of the same models stay."""
     from headcount.core.store import write_result
 
-    result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns})
-    identity = {"models": [str(one) for one in found["model"].unique()], "rows": len(found)}
-    write_result(study, f"cost/{name}", identity, result)
+    result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns}, attrs=found.attrs)
+    write_result(study, f"cost/{name}", found.attrs["identity"], result)
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:
@@ -132,11 +141,17 @@ def time_in_turns(
 
 @torch.no_grad()
 def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
-    """Floating-point operations of the matrix products of one pass."""
+    """Floating-point operations of the matrix products of one pass.
+
+    A layer without heads counts none: the head of zeros that stands in for them is how it runs, not what it costs.
+    """
     # The counter does not know the fused attention kernel of CPUs.
     with evaluating(model), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model(**inputs)
-    return int(counter.get_total_flops())
+    counts = counter.get_flop_counts()
+    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers if not block.heads]
+    empty = sum(sum(counts.get(f"{type(model).__name__}.{block.name}", {}).values()) for block in blocks)
+    return int(counter.get_total_flops()) - int(empty)
 
 
 @torch.no_grad()

@@ -20,7 +20,8 @@ from headcount.models.anatomy import read_anatomy
 from headcount.pruning.orders import removals
 
 Progress = Callable[[float, float], None]
-PER_STEP = ("score", "delta", "low", "high", "p")
+SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device", "versions")
+PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
 def curve(
@@ -79,12 +80,15 @@ def curve(
     result = xr.Dataset(
         arrays | single | {"sequence": (("order", "rank"), np.array(spelled, dtype=object))},
         coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
-        attrs={key: found.attrs[key] for key in ("task", "metric", "higher_is_better", "model", "data", "device")}
-        | {"examples": found.sizes["example"], "heads": layout.count},
+        attrs={key: found.attrs[key] for key in SAID} | {"examples": found.sizes["example"], "heads": layout.count},
     )
+    result.attrs["identity"] = {
+        **found.attrs["identity"],
+        "orders": fingerprint([list(orders), spelled]),
+        "steps": counts,
+    }
     if out is not None:
         from headcount.core.store import write_result
 
-        identity = {**found.attrs["identity"], "orders": fingerprint([list(orders), spelled]), "steps": counts}
-        write_result(out, f"pruning/curve{'@' + name if name else ''}", identity, result)
+        write_result(out, f"pruning/curve{'@' + name if name else ''}", result.attrs["identity"], result)
     return result

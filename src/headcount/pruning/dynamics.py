@@ -14,12 +14,13 @@ import xarray as xr
 from headcount.ablation.job import Data, read_data
 from headcount.core.provenance import fingerprint
 from headcount.core.statistics import rank_correlation
+from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
-from headcount.pruning.curves import curve
+from headcount.pruning.curves import SAID, curve
 from headcount.pruning.importance import CHOICES, estimate, importance
 from headcount.pruning.orders import by_values, removals
 from headcount.pruning.smaller import find_known_task, halves
@@ -65,6 +66,7 @@ def dynamics(
     if estimator not in CHOICES:
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
     removals(1, steps)  # checked before anything is written
+    check_numbers(seed=seed, limit=limit, max_length=max_length, max_new_tokens=max_new_tokens)
     places = find_checkpoints(folder)
     known = find_known_task(data, task)
     parts = halves(read_data(data, known), limit, seed)
@@ -84,12 +86,14 @@ def dynamics(
         values.append(found[estimator])
         marks.append(model_fingerprint(model))
     result = _dataset(places, curves, values, estimator)
+    result.attrs["identity"] = {
+        "models": marks, "data": fingerprint([part.to_json() for part in parts]), "task": known.name, "steps": steps,
+        "estimator": estimator, "seed": seed, "limit": limit, "max_length": max_length,
+    }  # fmt: skip
     if study is not None:
         from headcount.core.store import write_result
 
-        identity = {"models": marks, "data": fingerprint([part.to_json() for part in parts]), "task": known.name,
-                    "steps": steps, "estimator": estimator, "seed": seed}  # fmt: skip
-        write_result(study, "pruning/dynamics", identity, result)
+        write_result(study, "pruning/dynamics", result.attrs["identity"], result)
     return result
 
 
@@ -108,7 +112,7 @@ def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataA
     heads = {"importance": (("checkpoint", "stack", "layer", "head"), np.stack([one.values for one in values]))}
     coords = {"checkpoint": numbers, "removed": curves[0]["removed"].values,
               **{dim: values[0][dim].values for dim in ("stack", "layer", "head")}}  # fmt: skip
-    attributes = {key: curves[0].attrs[key] for key in ("task", "metric", "higher_is_better", "heads", "examples")}
+    attributes = {key: curves[0].attrs[key] for key in (*SAID, "heads", "examples")}
     return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
 
 

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, Job, prepare
 from headcount.ablation.runner import forward_inputs
-from headcount.ablation.sweep import check_numbers
+from headcount.core.agreement import effects
 from headcount.core.heads import Head
 from headcount.core.provenance import versions
 from headcount.core.results import by_head
@@ -27,12 +27,12 @@ from headcount.core.statistics import rank_correlation
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
+from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
-from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
@@ -94,9 +94,7 @@ def importance(
     value for each example. `data` and `task` as for `sweep`. `out`: a study folder; the same call goes on where it
     stopped.
     """
-    check_numbers(limit=limit, max_length=max_length, batch_tokens=batch_tokens)
-    if seed < 0:
-        raise InvalidOption(f"got seed={seed}; expected 0 or more")
+    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
     if out is not None:
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length,
@@ -112,7 +110,7 @@ def importance(
     said = {
         "group": "pruning", "measure": "importance", "summary": Importance.summary, "paper": Importance.paper,
         "task": job.task.name, "kind": job.task.kind, "device": device_label(model), "versions": versions(),
-        "model": str(getattr(model.config, "_name_or_path", "") or type(model).__name__),
+        "model": model_name(model),
         "model_class": type(model).__name__, "cut": job.encodings.cut,
     }  # fmt: skip
     identity = {
@@ -120,7 +118,7 @@ def importance(
         "dtype": str(model.dtype).removeprefix("torch."), "max_length": job.encodings.limit,
     }  # fmt: skip
     result: MemoryResult | FolderResult = (
-        MemoryResult(Importance(), setting, layout, ids, said, units)
+        MemoryResult(Importance(), setting, layout, ids, said | {"identity": identity}, units)
         if out is None
         else FolderResult(out, name, identity, Importance(), setting, layout, ids, said, units)
     )
@@ -245,5 +243,4 @@ def prediction(found: xr.Dataset, sweep: xr.Dataset, name: str) -> tuple[float, 
 
     The effect is the score that a head's removal costs: positive where the head is needed.
     """
-    sign = -1 if sweep.attrs.get("higher_is_better", True) else 1
-    return rank_correlation(found[name].values.ravel(), sign * sweep["delta"].values.ravel())
+    return rank_correlation(found[name].values.ravel(), effects(sweep).values.ravel())

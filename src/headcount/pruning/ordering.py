@@ -14,6 +14,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.sweep import sweep
+from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
 from headcount.pruning.gates import learn_gates
 from headcount.pruning.importance import NORMED, estimate, importance
@@ -80,8 +81,7 @@ def _ablation(source: Source) -> np.ndarray:
         source.model, source.tokenizer, source.table, by="head", how="zero", stack=source.stack,
         name=f"{source.name}-order", texts=False, progress=partial(source.tell, "ablation"), **source.shared,
     )  # fmt: skip
-    sign = -1 if swept.attrs["higher_is_better"] else 1
-    lost: np.ndarray = sign * swept["delta"].values
+    lost: np.ndarray = effects(swept).values
     return lost
 
 

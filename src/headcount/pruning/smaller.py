@@ -14,8 +14,9 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, read_data
+from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
-from headcount.data.metrics import GENERATED
+from headcount.data.numbers import check_numbers
 from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
@@ -65,13 +66,17 @@ def _count(text: str, heads: int) -> int:
 
 @dataclass
 class Smaller:
-    """What was chosen and what it is worth: `chosen` and `confirmed` are the curves on the two parts of the data."""
+    """What was chosen and what it is worth: curves of the selection half and of the held-out one."""
 
     removed: Order
     order: str
     chosen: xr.Dataset
     confirmed: xr.Dataset
     importance: xr.Dataset | None = None
+    cut: Cut | None = None
+    """How the number of heads was chosen, where a tolerance chose it."""
+    verdict: Verdict | None = None
+    """What the held-out examples say of it."""
 
     def step(self, part: xr.Dataset) -> xr.Dataset:
         return part.sel(order=self.order, removed=len(self.removed))
@@ -91,6 +96,7 @@ def find_smaller(
     normed: bool = True,
     at_least: int = 0,
     stack: str | None = None,
+    by_estimate: bool = False,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
@@ -104,8 +110,9 @@ def find_smaller(
     the curves and the choice. `orders`: some of importance (Michel's), ablation (the score without each head), taylor,
     norm, gates (learned ones), random, or `file:PATH`; the first one decides, the others are drawn beside it. `anew`:
     importance is computed again after each step. `at_least`: heads that every layer keeps. `stack`: only heads of this
-    stack go.
+    stack go. `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
     """
+    check_numbers(seed=seed, limit=limit, max_length=max_length)
     layout = read_anatomy(model).layout
     known = find_known_task(data, task)
     check_classifier(model, known.kind)
@@ -125,8 +132,12 @@ def find_smaller(
         )
         for what, part in zip(("choosing", "confirming"), parts, strict=True)
     ]  # fmt: skip
-    count = _choose(curves[0], decides, target, layout)
-    return Smaller(found[decides][:count], decides, curves[0], curves[1], estimates)
+    if target.keep is not None:
+        return Smaller(found[decides][: layout.count - target.keep], decides, curves[0], curves[1], estimates)
+    assert target.tolerance is not None
+    cut = choose_cut(curves[0], decides, target.tolerance, by_estimate)
+    verdict = judge_cut(curves[1], decides, cut.count, target.tolerance) if cut.count else None
+    return Smaller(found[decides][: cut.count], decides, curves[0], curves[1], estimates, cut, verdict)
 
 
 def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: int, steps: int, at_least: int) -> int:
@@ -161,18 +172,15 @@ def read_halves(data: Data, task: Task, limit: int | None, seed: int) -> tuple[p
 
 
 def halves(table: pd.DataFrame, limit: int | None, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two random halves of the examples, the same for the same seed."""
-    if seed < 0:
-        raise InvalidOption(f"got seed={seed}; expected 0 or more")
-    if limit is not None and limit < 1:
-        raise InvalidOption(f"got limit={limit}; expected at least 1")
+    """Two random halves of the examples, the same for the same seed; rows keep their numbers in the data."""
+    check_numbers(seed=seed, limit=limit)
     order = np.random.default_rng(seed).permutation(len(table))[:limit]
     if len(order) < 2 * FEWEST:
         raise DataProblem(
             f"got {len(order)} examples; expected at least {2 * FEWEST}: half of them choose the heads, half confirm"
         )
     middle = len(order) // 2
-    first, second = (table.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[:middle], order[middle:]))
+    first, second = (table.iloc[np.sort(rows)] for rows in (order[:middle], order[middle:]))
     return first, second
 
 
@@ -188,15 +196,3 @@ def _counts(target: Target, layout: Layout, most: int, steps: int) -> list[int]:
             )
         counts |= {gone} - {0}
     return sorted(counts)
-
-
-def _choose(curves: xr.Dataset, order: str, target: Target, layout: Layout) -> int:
-    """How many heads go: as many as asked for, or the most whose score stays within the tolerance."""
-    if target.keep is not None:
-        return layout.count - target.keep
-    assert target.tolerance is not None
-    sign = 1 if curves.attrs["higher_is_better"] else -1
-    points = target.tolerance * (1.0 if curves.attrs["metric"] in GENERATED else 0.01)
-    good = sign * curves["delta"].sel(order=order).values >= -points - 1e-12
-    fits = [int(count) for count, fine in zip(curves["removed"].values, good, strict=True) if fine]
-    return max((count for count in fits if count < layout.count), default=0)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import headcount
+from headcount.core.agreement import lost
 from headcount.core.statistics import rank_correlation
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.reporting.examples import find_flips
@@ -150,9 +151,8 @@ def agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for later, other in enumerate(effects[index + 1 :], start=index + 1):
             if one is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
                 continue
-            # Without a head that is needed an accuracy falls and a loss rises.
-            sign = 1 if one["higher"] == other["higher"] else -1
-            pairs = [(a, sign * b) for a, b in zip(one["values"], other["values"], strict=True)
+            pairs = [(lost(a, one["higher"]), lost(b, other["higher"]))
+                     for a, b in zip(one["values"], other["values"], strict=True)
                      if a is not None and b is not None]  # fmt: skip
             if len(pairs) < 3:
                 continue

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headcount.core.claims import LEVEL
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
@@ -28,7 +29,6 @@ SIDE = 0.32
 ORDERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 """As on the page."""
-SURE = 0.05
 
 
 def write_figure(study: str | Path, what: str, out: str | Path) -> Path:
@@ -138,7 +138,7 @@ def draw_heads(figure: Figure, view: View, metric: Metric) -> Figure:
 def _mark_sure(ax: Axes, view: View, metric: Metric, stack: str) -> None:
     """A dot on the heads whose effect is sure."""
     for head, q in zip(view.layout, metric.get("q") or [], strict=False):
-        if head.stack == stack and q is not None and q < SURE:
+        if head.stack == stack and q is not None and q < LEVEL:
             ax.plot(head.head, head.layer, "o", color="white", markeredgecolor="black", markersize=4)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from headcount.core.claims import choose_cut, significant
+from headcount.core.cut_story import tell_cut, tell_selection, tell_verdict
 from headcount.core.results import HEAD_DIMS
 from headcount.core.story import tell_sweep
 from headcount.reporting.patterns import find_patterns
 from headcount.reporting.view import View
 
-POINT = 0.01
-"""What a smaller model may lose: one point of a score from 0 to 1."""
+TOLERANCE = 1.0
+"""Points that a smaller model may lose, in the page's sentence."""
 STANDING_OUT = (
     ("position", "previous", "the previous token"), ("position", "next", "the next token"),
     ("special", "sep", "[SEP]"), ("special", "cls", "[CLS]"), ("special", "first", "the first token"),
@@ -28,7 +30,7 @@ def find_sentences(view: View) -> list[str]:
             said.append(
                 f"{short_name(attributes['model'])} on {attributes['task']}, without one head at a time ({name}):"
             )
-            said += tell_sweep(dataset, bool(attributes["higher_is_better"]))
+            said += tell_sweep(dataset)
             said += _unsure(dataset)
         elif dataset.attrs.get("by") == "layer":
             said += _layers(view, dataset)
@@ -55,14 +57,14 @@ def short_name(model: str) -> str:
 
 def _unsure(dataset: xr.Dataset) -> list[str]:
     q = dataset["q"].values.ravel()
-    unsure = int((np.isfinite(q) & (q >= 0.05)).sum())
-    if not unsure:
+    unsure = np.isfinite(q) & ~significant(q)
+    if not unsure.any():
         return []
-    wide = float((dataset["high"] - dataset["low"]).values.ravel()[np.isfinite(q) & (q >= 0.05)].mean())
+    wide = float((dataset["high"] - dataset["low"]).values.ravel()[unsure].mean())
     return [
         (
-            f"For {unsure} heads no change can be told from chance on {dataset.sizes['example']} examples (their "
-            f"intervals are {wide:.4f} wide on average): that is not proof that they do nothing."
+            f"No significant effect is not proof of no effect: with {dataset.sizes['example']} examples the intervals "
+            f"of {int(unsure.sum())} heads are {wide:.4f} wide on average."
         )
     ]
 
@@ -76,32 +78,32 @@ def _layers(view: View, dataset: xr.Dataset) -> list[str]:
     change = f"{float(one['delta']):+.4f} [{float(one['low']):+.4f}, {float(one['high']):+.4f}]"
     several = len(dataset["stack"]) > 1 or len(view.layout.stacks) > 1
     spelled = f"{stack}.L{layer}" if several else f"L{layer}"
-    return [f"The layer needed most is {spelled}: without its heads {dataset.attrs['metric']} changes by {change}."]
+    q = float(one["q"])
+    sure = "significant" if significant(np.array(q)) else "not significant"
+    return [
+        (
+            f"{dataset.attrs['metric']} suffers most without the heads of {spelled}: it changes by {change} "
+            f"({sure}, q = {q:.2g})."
+        )
+    ]
 
 
 def _curves(view: View) -> list[str]:
-    """How many heads can go for how much: chosen on one part of the data where there are two, told on the other."""
+    """How many heads can go: selected on one half of the data where there are two, evaluated on the other."""
     found = view.of("pruning")
     said = []
-    for name, told in found.items():
+    for name, held_out in found.items():
         if not name.startswith("curve") or name.endswith("-choosing") or view.along(name):
             continue
-        chooses = found.get(name.replace("-confirming", "-choosing"), told)
-        order = str(told["order"].values[0])
-        sign = 1 if told.attrs.get("higher_is_better", True) else -1
-        point = POINT if abs(float(told["baseline"])) <= 1 else 100 * POINT
-        good = sign * chooses["delta"].sel(order=order).values >= -point - 1e-12
-        counts = [int(count) for count, fine in zip(chooses["removed"].values, good, strict=True) if fine]
-        if not counts:
-            said.append(f"Ordered by {order}, already the first step of the curve costs more than a point.")
-            continue
-        step = told.sel(order=order, removed=max(counts))
-        change = f"{float(step['delta']):+.4f} [{float(step['low']):+.4f}, {float(step['high']):+.4f}]"
-        which = "that did not choose them" if chooses is not told else "that also chose their number"
-        said.append(
-            f"{max(counts)} of {told.attrs['heads']} heads can go within a point, ordered by {order}: on "
-            f"{told.attrs['examples']} examples {which} {told.attrs['metric']} changes by {change}."
-        )
+        selection = found.get(name.replace("-confirming", "-choosing"), held_out)
+        order = str(held_out["order"].values[0])
+        if selection is held_out or "bound_low" not in held_out:
+            continue  # nothing was held out, or an older study has no bounds: there is a chart, but no claim
+        cut = choose_cut(selection, order, TOLERANCE)
+        said.append(tell_selection(selection, order, TOLERANCE))
+        count = cut.count or cut.by_estimate
+        if count:
+            said += [tell_cut(held_out, order, count), tell_verdict(held_out, order, count, TOLERANCE)]
     return said
 
 
@@ -113,12 +115,14 @@ def _changes(view: View) -> list[str]:
     place = np.unravel_index(int(np.nanargmin(values)), values.shape)
     one = cosine.isel(stack=place[0], layer=place[1], head=place[2])
     stack = f"{one['stack'].item()}." if len(view.layout.stacks) > 1 else ""
-    means = [(float(np.nanmean(row)), layer) for layer, row in enumerate(values[place[0]]) if np.isfinite(row).any()]
+    head = f"{stack}L{int(one['layer'])}H{int(one['head'])}"
     spread = f"[{float(one['maps_low']):.3f}, {float(one['maps_high']):.3f}]"
+    before, after = short_name(cosine.attrs["model"]), short_name(cosine.attrs.get("other_model", "the other model"))
+    median = float(np.nanmedian(values))
     return [
         (
-            f"Fine-tuning changed the maps of {stack}L{int(one['layer'])}H{int(one['head'])} most (cosine "
-            f"{float(one['maps']):.3f} {spread}; 1 is unchanged); the layer changed most: {stack}L{min(means)[1]}."
+            f"Between {before} and {after} the maps of {head} differ most (cosine {float(one['maps']):.3f} {spread}; "
+            f"1 is identical), against {median:.3f} for the median head."
         )
     ]
 
@@ -146,8 +150,8 @@ def _standing_out(view: View) -> list[str]:
         if dataset is None or variable not in dataset:
             continue
         values = dataset[variable].transpose(*HEAD_DIMS).values
-        if np.isnan(values).all():
-            continue
+        if not (np.nan_to_num(values) > 0).any():
+            continue  # unknown, or zero for every head, as the next token is in a causal model: no head is the most
         place = np.unravel_index(int(np.nanargmax(values)), values.shape)
         one = dataset.isel(stack=place[0], layer=place[1], head=place[2])
         stack = f"{one['stack'].item()}." if len(view.layout.stacks) > 1 else ""

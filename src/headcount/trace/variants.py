@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -24,8 +24,16 @@ class Replacement(OutputEdit):
     only in their places, are made in one step.
     """
 
+    needs_reference: ClassVar[bool] = False
+    """Whether it needs the heads' mean outputs over a reference."""
+
     def __init__(self, places: list[int]) -> None:
         self.places = places
+
+    @classmethod
+    def make(cls, places: list[int], vectors: Tensor | None) -> Replacement:
+        """The edit for these places; `vectors` [heads of the layer, size] where it needs a reference."""
+        return cls(places)
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         """What all heads would give: broadcasts to `outputs` [B, Q, heads, size]."""

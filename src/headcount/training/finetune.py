@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
 from headcount.training.models import INITS
@@ -52,6 +53,8 @@ def finetune(
     chosen = [tasks] if isinstance(tasks, str | Task) else list(tasks)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     wanted = list(inits)
+    for number in numbers:
+        check_numbers(seed=number)
     if not chosen or not numbers or not wanted or jobs < 1:
         raise InvalidOption("nothing to train: expected at least one task, one initialisation, one seed and one job")
     unknown = [init for init in wanted if init not in INITS]

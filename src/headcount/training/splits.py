@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from headcount.core.provenance import fingerprint
+from headcount.data.numbers import check_numbers
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.data.tasks import GLUE, Task
-from headcount.errors import DataProblem, InvalidOption
+from headcount.errors import DataProblem
+from headcount.zoo.bundled import find_data
 
 
 @dataclass(frozen=True)
@@ -34,20 +36,20 @@ class Splits:
 
 def read_splits(task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0) -> Splits:
     """The splits of a task in `root`: its own folder, one with a folder for each task, or a file, a fifth held out."""
+    root = find_data(root)
     if root is None:
         train, validation = _from_hub(task)
     elif Path(root).is_file():
         train, validation = _held_out(read_table(root), str(root))
     else:
         train, validation = _from_folder(task, Path(root))
-    if limit is not None and limit < 1:
-        raise InvalidOption(f"got limit={limit}; expected at least 1")
+    check_numbers(limit=limit)
     names = _class_names(task, train, validation)  # of all examples: a few may lack a class
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows].reset_index(drop=True)
     if task.kind in ("classification", "token-classification") and task.names is None:
-        task = replace(task, names=names, named=True)
+        task = replace(task, names=names, given=names)
     return Splits(task, train, validation, names)
 
 

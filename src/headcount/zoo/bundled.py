@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from headcount.errors import InvalidOption, ModelUnavailable
 
@@ -13,6 +14,23 @@ MODELS = {
     "qnli": "the same, fine-tuned: does this sentence answer the question?",
 }
 CHECKSUMS = DATA / "SHA256SUMS"
+PREFIX = "bundled:"
+
+
+def find_model(name: str) -> str:
+    """The folder of a model that is named `bundled:qnli` or `bundled:pretrained`; any other name as it is."""
+    return bundled(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else name
+
+
+def find_data(data: Any) -> Any:
+    """The file of data that are named `bundled:pairs` or `bundled:sentences`; anything else as it is."""
+    if not isinstance(data, str) or not data.startswith(PREFIX):
+        return data
+    known = {"pairs": bundled_pairs, "sentences": bundled_sentences}
+    asked = data.removeprefix(PREFIX)
+    if asked not in known:
+        raise InvalidOption(f"got the data {data!r}; expected bundled:pairs, bundled:sentences or a file")
+    return str(known[asked]())
 
 
 def bundled(name: str = "qnli") -> str:

@@ -1,0 +1,102 @@
+"""What the words of a claim mean: "significant", "within tolerance", "confirmed". All that says them asks here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from scipy.stats import norm
+
+LEVEL = 0.05
+"""Significant: a q-value (corrected for all heads, layers or sets that were tested) below this."""
+CONFIDENCE = 0.95
+"""One-sided, of the bounds that a tolerance is compared with."""
+POWER = 0.8
+"""Of the number of examples that would be needed."""
+Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
+
+
+def significant(q: np.ndarray) -> np.ndarray:
+    """Where a q-value is known and small enough."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.isfinite(q) & (q < LEVEL))
+
+
+def tolerance_of(points: float, metric: str, baseline: float) -> float:
+    """A tolerance in points, in the metric's own unit.
+
+    A point is a hundredth of a score from 0 to 1, one point of BLEU or chrF, 0.01 nats of a loss, and, which
+    is nearly the same, one percent of a perplexity.
+
+    >>> tolerance_of(1, "accuracy", 0.9), tolerance_of(1, "bleu", 30), tolerance_of(2, "perplexity", 15)
+    (0.01, 1.0, 0.3)
+    """
+    unit = {"bleu": 1.0, "chrf": 1.0, "perplexity": 0.01 * baseline}.get(metric, 0.01)
+    return points * unit
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many heads go, and why: `count` is 0 where no step of the curve qualifies."""
+
+    count: int
+    by_estimate: int
+    """What the point estimates alone would choose."""
+    needed: int | None
+    """Where no step can be shown to be within the tolerance: examples that would show it for the first one."""
+
+
+def choose_cut(curve: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> Cut:
+    """The largest cut of a curve that is within the tolerance.
+
+    It is within it when the one-sided 95 % confidence bound of its change is, or, `by_estimate`, when the change is.
+    Cuts beyond one that is significantly outside are not considered, however good they look.
+    """
+    change, worst, best = _changes(curve, order)
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    counts = curve["removed"].values.astype(int)
+    outside = np.flatnonzero(best < -allowed - 1e-12)
+    inside = (np.arange(len(counts)) < outside[0]) if len(outside) else np.ones(len(counts), dtype=bool)
+    inside &= counts < int(curve.attrs["heads"])
+
+    def largest(values: np.ndarray) -> int:
+        return int(max(counts[inside & (values >= -allowed - 1e-12)], default=0))
+
+    shown, estimated = largest(worst), largest(change)
+    needed = None if shown else examples_needed(curve, order, int(counts[0]), points)
+    return Cut(estimated if by_estimate else shown, estimated, needed)
+
+
+def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdict:
+    """What held-out examples say of a cut: confirmed or refuted at one-sided 95 % confidence, or neither."""
+    place = int(np.flatnonzero(curve["removed"].values == count)[0])
+    _, worst, best = (float(values[place]) for values in _changes(curve, order))
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    if worst >= -allowed - 1e-12:
+        return "confirmed"
+    return "refuted" if best < -allowed - 1e-12 else "too few examples to tell"
+
+
+def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) -> int | None:
+    """How many examples would show (80 % power) that a cut is within the tolerance if it truly changes nothing.
+
+    Computed from the spread that the examples at hand have; None where no number would do.
+    """
+    place = int(np.flatnonzero(curve["removed"].values == count)[0])
+    _, worst, best = (float(values[place]) for values in _changes(curve, order))
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    if allowed <= 0 or not isfinite(best - worst):
+        return None
+    error = (best - worst) / 2 / float(norm.ppf(CONFIDENCE))
+    share = (float(norm.ppf(CONFIDENCE)) + float(norm.ppf(POWER))) * error / allowed
+    return max(int(curve.attrs["examples"]) + 1, ceil(int(curve.attrs["examples"]) * share**2))
+
+
+def _changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The change of every step and its one-sided bounds, the worse first; positive is better."""
+    one = curve.sel(order=order)
+    change, low, high = (one[name].values for name in ("delta", "bound_low", "bound_high"))
+    return (change, low, high) if curve.attrs.get("higher_is_better", True) else (-change, -high, -low)

@@ -1,0 +1,68 @@
+"""A choice of heads to remove in plain sentences: what goes, what held-out examples say, and against which control."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
+
+
+def tell_cut(held_out: xr.Dataset, order: str, count: int) -> str:
+    """What `count` heads fewer cost on held-out examples, beside a random order."""
+    step = held_out.sel(order=order, removed=count)
+    change = f"{float(step['delta']):+.4f} [{float(step['low']):+.4f}, {float(step['high']):+.4f}]"
+    return (
+        f"Without {count} of {held_out.attrs['heads']} heads (ordered by {order}) {held_out.attrs['metric']} changes "
+        f"by {change} on {held_out.attrs['examples']} held-out examples{tell_control(held_out, order, count)}."
+    )
+
+
+def tell_control(held_out: xr.Dataset, order: str, count: int) -> str:
+    """The same number of heads in random orders, as the end of a sentence; nothing where there are none."""
+    names = [str(name) for name in held_out["order"].values]
+    randoms = [name for name in names if name.startswith("random ") and name != order]
+    if not randoms:
+        return ""
+    changes = held_out["delta"].sel(order=randoms, removed=count).values
+    several = f"random orders: {changes.mean():+.4f} on average of {len(randoms)}"
+    return f"; {several if len(randoms) > 1 else f'a random order: {changes[0]:+.4f}'}"
+
+
+def tell_selection(selection: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> str:
+    """How many heads a tolerance allows, by which rule, on which examples."""
+    cut = choose_cut(selection, order, points, by_estimate)
+    metric, examples = selection.attrs["metric"], selection.attrs["examples"]
+    within = f"within {spell_points(points)} of {metric}"
+    sure = f"one-sided {CONFIDENCE:.0%} confidence"
+    if cut.count and by_estimate:
+        return f"{cut.count} heads is the largest cut {within} by its point estimate alone, on {examples} examples."
+    if cut.count:
+        return f"{cut.count} heads is the largest cut shown to stay {within} ({sure}), on {examples} examples."
+    if not cut.by_estimate:
+        return f"No cut stays {within}, not even by its point estimate, on {examples} examples."
+    more = "" if cut.needed is None else f"; about {cut.needed:,} would be needed"
+    return (
+        f"No cut can be shown to stay {within} ({sure}) with {examples} examples{more}. By point estimate alone "
+        f"{cut.by_estimate} heads could go."
+    )
+
+
+def tell_verdict(held_out: xr.Dataset, order: str, count: int, points: float) -> str:
+    """Whether held-out examples confirm that a cut is within the tolerance."""
+    verdict = judge_cut(held_out, order, count, points)
+    said = f"That it stays within {spell_points(points)} is {verdict}"
+    if verdict != "too few examples to tell":
+        return f"{said} by the held-out examples (one-sided {CONFIDENCE:.0%} confidence)."
+    needed = examples_needed(held_out, order, count, points)
+    return (
+        f"Too few held-out examples to tell whether it stays within {spell_points(points)}"
+        f"{'' if needed is None else f': about {needed:,} would be needed'}."
+    )
+
+
+def spell_points(points: float) -> str:
+    """
+    >>> spell_points(1), spell_points(0.5)
+    ('1 point', '0.5 points')
+    """
+    return f"{points:g} point{'' if points == 1 else 's'}"

@@ -1,0 +1,56 @@
+"""How sure a change in accuracy is: which examples became wrong, which became right, and no other."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom, norm
+
+
+def mcnemar(baseline_right: np.ndarray, variant_right: np.ndarray) -> np.ndarray:
+    """Exact two-sided p-values [V] for right/wrong [n] against [V, n].
+
+    Null hypothesis: an example that changes becomes right as often as it becomes wrong.
+    """
+    lost, won = count_changes(baseline_right, variant_right)
+    return np.asarray(np.minimum(1.0, 2 * binom.cdf(np.minimum(lost, won), lost + won, 0.5)))
+
+
+def count_changes(baseline_right: np.ndarray, variant_right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many examples became wrong and how many became right [V]."""
+    return (baseline_right & ~variant_right).sum(-1), (~baseline_right & variant_right).sum(-1)
+
+
+def tango_interval(lost: np.ndarray, won: np.ndarray, examples: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Score interval of the change in accuracy (Tango 1998), for counts of lost and won examples.
+
+    Unlike a bootstrap it stays honest where nothing changed: no change in 70 examples is no proof of no change.
+
+    >>> low, high = tango_interval(np.array([0, 12]), np.array([0, 3]), 70, 0.95)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([-0.052, -0.243], [0.052, -0.023])
+    """
+    lost, won = np.asarray(lost, dtype=float), np.asarray(won, dtype=float)
+    z = float(norm.ppf((1 + level) / 2))
+
+    def end(sign: float) -> np.ndarray:
+        # The score falls as the supposed change rises: the end is where it passes z.
+        below, above = np.full(lost.shape, -1.0), np.full(lost.shape, 1.0)
+        for _ in range(60):
+            middle = (below + above) / 2
+            high = _score(lost, won, examples, middle) > sign * z
+            below, above = np.where(high, middle, below), np.where(high, above, middle)
+        return np.asarray((below + above) / 2)
+
+    return end(1.0), end(-1.0)
+
+
+def _score(lost: np.ndarray, won: np.ndarray, n: int, change: np.ndarray) -> np.ndarray:
+    """How many standard errors the counts lie above what `change` would give."""
+    linear = -won - lost + (2 * n - won + lost) * change
+    constant = -lost * change * (1 - change)
+    share = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)
+    variance = n * (2 * share + change * (1 - change))
+    top = won - lost - n * change
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(variance > 0, top / np.sqrt(np.maximum(variance, 0)), np.sign(top) * np.inf)
+    return np.asarray(np.nan_to_num(score, nan=0.0, posinf=np.inf, neginf=-np.inf))
