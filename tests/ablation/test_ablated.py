@@ -21,7 +21,7 @@ from tests.contracts.zoo import BY_NAME, inputs, run, tiny
         ("L1", {"how": "median"}, InvalidOption, "zero, uniform, mean"),
         ("L1", {"how": "mean"}, InvalidOption, "needs reference="),
         ("L1", {"how": "mean", "reference": []}, InvalidOption, "empty"),
-        ("L1", {"how": "zero", "reference": [1]}, InvalidOption, "belongs to"),
+        ("L1", {"how": "zero", "reference": [1]}, InvalidOption, "takes no reference="),
     ],
 )
 def test_what_is_refused(heads: object, options: dict[str, object], kind: type[Exception], expected: str) -> None:

@@ -109,7 +109,8 @@ def test_a_metric_of_the_users_own(tokenizer: Any) -> None:
     )
     builtin = sweep(planted.classifier(), tokenizer, TEXTS.head(40), how="zero")
     np.testing.assert_allclose(own["score"], builtin["score"])
-    np.testing.assert_allclose(own["low"], builtin["low"], atol=0.06)
+    moved = builtin["delta"].values != 0  # of an unmoved accuracy more is known than of a function of the user's
+    np.testing.assert_allclose(own["low"].values[moved], builtin["low"].values[moved], atol=0.06)
 
 
 def test_other_kinds_of_tasks(tokenizer: Any) -> None:
@@ -185,7 +186,7 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS.assign(sentence=3), {}, DataProblem, "expected a string"),
         (TEXTS, {"how": "median"}, InvalidOption, "zero, uniform, mean"),
         (TEXTS, {"how": "mean"}, InvalidOption, "needs reference="),
-        (TEXTS, {"how": "zero", "reference": TEXTS}, InvalidOption, "belongs to"),
+        (TEXTS, {"how": "zero", "reference": TEXTS}, InvalidOption, "takes no reference="),
         (TEXTS, {"by": "word"}, InvalidOption, "head, layer"),
         (TEXTS, {"stack": "cross"}, InvalidOption, "has encoder"),
         (TEXTS, {"draws": 3, "size": 99}, InvalidOption, "size= from 1 to 12"),
@@ -194,7 +195,7 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS, {"limit": 0}, InvalidOption, "at least 1"),
         (TEXTS, {"shard": "5/4", "out": "unused-study"}, InvalidOption, "i/n"),
         (TEXTS, {"shard": "1/2"}, InvalidOption, "a shard needs out="),
-        (TEXTS, {"seed": -1}, InvalidOption, "0 or more"),
+        (TEXTS, {"seed": -1}, InvalidOption, "at least 0"),
         (TEXTS, {"max_length": -5}, InvalidOption, "at least 8"),
         (TEXTS, {"beams": 0}, InvalidOption, "at least 1"),
         (TEXTS, {"size": 3}, InvalidOption, "belongs to draws="),

@@ -33,7 +33,7 @@ def test_the_summary_and_the_study(place: Path, tmp_path: Path, capsys: pytest.C
     assert main(words(place, "--out", str(tmp_path / "study"))) == 0
     shown = capsys.readouterr().out
     assert "L0H1" in shown
-    assert "2 of 4 heads change the score for sure" in shown
+    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested)" in shown.replace("\n", " ")
     assert main(["table", str(tmp_path / "study"), "--to", "csv"]) == 0
     assert capsys.readouterr().out.startswith("result,stack,layer,head,")
 
@@ -49,6 +49,10 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "sweep.toml").write_text(f'task = "sst2"\ndata = "{place}"\nhow = "zero"\nby = "layer"\n')
     assert main(["sweep", str(place / "model"), "--config", str(tmp_path / "sweep.toml"), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["choices"]) == 2
+    assert main(["sweep", str(place / "model"), f"--config={tmp_path / 'sweep.toml'}", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["choices"]) == 2
+    assert main(["sweep", str(place / "model"), f"--config={tmp_path / 'absent.toml'}"]) == 2
+    assert "absent.toml; expected one TOML file that exists" in capsys.readouterr().err
     (tmp_path / "wrong.toml").write_text('tsak = "sst2"\n')
     assert main(["sweep", str(place / "model"), "--config", str(tmp_path / "wrong.toml")]) == 2
     assert "tsak" in capsys.readouterr().err

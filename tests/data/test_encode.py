@@ -23,7 +23,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_pairs_are_cut_and_counted(tokenizer: Any) -> None:
     table = pd.DataFrame({"sentence1": ["the good", "the " * 30], "sentence2": ["is it", "so"], "label": [0, 1]})
-    examples = read_examples(table, find_task("mrpc"), {0: "LABEL_0", 1: "LABEL_1"})
+    examples = read_examples(table, find_task("mrpc"), {0: "not_equivalent", 1: "equivalent"})
     made = encode(examples, tokenizer, 12)
     assert made.cut == 1
     assert made.lengths.tolist() == [7, 12]

@@ -19,15 +19,33 @@ def test_codes_go_through_names_to_the_models_numbers() -> None:
     assert match_labels(["neutral", "Contradiction"], None, turned)[0].tolist() == [1, 0]
 
 
-def test_a_model_without_names_takes_numbers_and_says_so() -> None:
-    labels, notes = match_labels([1, 0], NAMES, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+UNNAMED = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
+
+
+def test_codes_without_meaning_are_class_numbers_and_it_is_said() -> None:
+    labels, notes = match_labels([1, 0], None, UNNAMED)
     assert labels.tolist() == [1, 0]
     assert "class numbers" in notes[0]
 
 
-def test_names_given_by_the_user_hold() -> None:
-    unnamed = {0: "LABEL_0", 1: "LABEL_1"}
-    assert match_labels([0, 1], ("LABEL_1", "LABEL_0"), unnamed, named=True)[0].tolist() == [1, 0]
+def test_a_tasks_codes_are_never_taken_for_the_classes_of_a_model_without_names() -> None:
+    """Models of MNLI order their classes differently: by position two of three labels could be wrong in silence."""
+    with pytest.raises(DataProblem, match="--labels entailment neutral contradiction"):
+        match_labels([1, 0], NAMES, UNNAMED)
+
+
+def test_the_user_says_what_the_classes_of_a_model_without_names_are() -> None:
+    theirs = ("contradiction", "entailment", "neutral")
+    assert match_labels([0, 1, 2], NAMES, UNNAMED, theirs)[0].tolist() == [1, 2, 0]
+    assert match_labels(["Neutral", "entailment"], NAMES, UNNAMED, theirs)[0].tolist() == [2, 1]
+    assert match_labels([0, 1], None, UNNAMED, theirs)[0].tolist() == [0, 1], "codes that only the user names"
+    with pytest.raises(DataProblem, match="got 2 labels .* for a model of 3 classes"):
+        match_labels([0], NAMES, UNNAMED, ("yes", "no"))
+
+
+def test_names_given_in_the_models_words_hold() -> None:
+    assert match_labels([0, 1], ("a", "b"), {0: "LABEL_0", 1: "LABEL_1"}, ("LABEL_1", "LABEL_0"))[0].tolist() == [1, 0]
+    assert match_labels([0, 1], ("no", "yes"), {0: "good", 1: "bad"}, ("bad", "good"))[0].tolist() == [1, 0]
 
 
 def test_errors_name_the_row_of_the_table() -> None:

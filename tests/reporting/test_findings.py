@@ -17,6 +17,7 @@ from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.reporting.findings import find_sentences, short_name
 from headcount.reporting.view import View, find_layout
 from tests import planted
+from tests.core.curves import accuracy_curve, as_loss
 from tests.reporting import studies
 
 EVEN = Layout.even({"encoder": (2, 3)})
@@ -38,8 +39,12 @@ def by_name(layout: Layout, **variables: dict[str, float] | float) -> xr.Dataset
 
 
 def bare_figures(sentence: str) -> list[str]:
-    """The decimal figures outside brackets that no interval follows; tests and thresholds need none."""
-    left = re.sub(r"\[[^\]]*\]", "[]", re.sub(r"\(q < [\d.]+\)|p = [\d.e-]+", "", sentence))
+    """The decimal figures outside brackets that no interval follows; tests, thresholds and what a figure is compared
+    with need none.
+    """
+    needless = r"\(q < [\d.]+, |[pq] = [\d.e-]+|against [\d.]+ for the median|random order[^;.]*\.\d+"
+    spread = re.sub(r"\([^()]* in 95 % of the splits\)", "[]", re.sub(needless, "", sentence))
+    left = re.sub(r"\[[^\]]*\]", "[]", spread)
     return re.findall(r"[+-]?\d+\.\d+(?!\d| \[\])", left)
 
 
@@ -56,26 +61,27 @@ def test_the_sentences_of_a_sweep(found: xr.Dataset) -> None:
     assert "sst2" in said[0]
     assert "head-zero" in said[0]
     base = f"{float(found['baseline']):.4f} [{float(found['baseline_low']):.4f}, {float(found['baseline_high']):.4f}]"
-    assert f"Baseline accuracy {base} on 120 examples." in text
-    assert "2 of 4 heads change the score for sure (q < 0.05): 1 are needed, 1 hurt." in text
+    assert f"Baseline accuracy {base} on 120 examples (95 % interval)." in text
+    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): ablated, 1 make it worse" in text
     mean = [float(found[f"mean_delta{end}"]) for end in ("", "_low", "_high")]
     assert "changes it by {:+.4f} [{:+.4f}, {:+.4f}]".format(*mean) in text
-    assert "Without L0H1 the gain is" in text
+    assert "The best head to ablate is L0H1:" in text
     honest = [float(found[f"honest_gain{end}"]) for end in ("", "_low", "_high")]
-    assert "on the other it is {:+.4f} [{:+.4f}, {:+.4f}]".format(*honest) in text
+    assert "on the other, {:+.4f} ({:+.4f} to {:+.4f} in 95 % of the splits)".format(*honest) in text
 
 
 def test_heads_that_cannot_be_told_from_chance(found: xr.Dataset) -> None:
-    said = [one for one in find_sentences(view_of({"sweep/head-zero": found})) if "told from chance" in one]
+    said = [one for one in find_sentences(view_of({"sweep/head-zero": found})) if "not proof" in one]
     assert len(said) == 1
-    assert said[0].startswith("For 2 heads no change can be told from chance on 120 examples")
-    assert said[0].endswith("that is not proof that they do nothing.")
+    assert said[0].startswith(
+        "No significant effect is not proof of no effect: with 120 examples the intervals of 2 heads"
+    )
     sure = found.assign(q=found["q"] * 0)
-    assert not any("told from chance" in one for one in find_sentences(view_of({"sweep/head-zero": sure})))
+    assert not any("not proof" in one for one in find_sentences(view_of({"sweep/head-zero": sure})))
 
 
 def test_their_intervals_are_those_of_the_unsure_heads(found: xr.Dataset) -> None:
-    said = next(one for one in find_sentences(view_of({"sweep/head-zero": found})) if "told from chance" in one)
+    said = next(one for one in find_sentences(view_of({"sweep/head-zero": found})) if "not proof" in one)
     unsure = (found["high"] - found["low"]).values[found["q"].values >= 0.05].mean()
     assert f"are {unsure:.4f} wide" in said
 
@@ -85,21 +91,21 @@ def test_every_figure_of_a_sweep_has_its_interval(found: xr.Dataset) -> None:
     bare = {figure for one in said for figure in bare_figures(one)}
     wide = re.search(r"are ([\d.]+) wide", " ".join(said))
     assert wide is not None
-    # The gain of the best head on the examples that chose it is said to be no figure to trust.
+    # The gain of the best head on the examples that selected it is said to be no figure to trust.
     assert bare <= {f"{float(found['naive_gain']):+.4f}", wide[1]}
 
 
 def test_a_loss_is_better_when_it_is_lower(found: xr.Dataset) -> None:
     """The same numbers, of a metric where lower is better: what was needed hurts."""
-    turned = found.assign_attrs(higher_is_better=False, metric="loss")
+    turned = found.assign_attrs(higher_is_better=False, metric="loss").drop_vars("loss_q")
     text = " ".join(find_sentences(view_of({"sweep/head-zero": turned})))
     assert "Baseline loss" in text
     tops = found["delta"].where(found["q"] < 0.05)
-    assert f"{int((tops > 0).sum())} are needed, {int((tops < 0).sum())} hurt" in text
+    assert f"ablated, {int((tops > 0).sum())} make it worse and {int((tops < 0).sum())} better" in text
 
 
 def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = True) -> xr.Dataset:
-    arrays = {"delta": delta, "low": {key: one - 0.01 for key, one in delta.items()},
+    arrays = {"delta": delta, "q": dict.fromkeys(delta, 0.2), "low": {key: one - 0.01 for key, one in delta.items()},
               "high": {key: one + 0.02 for key, one in delta.items()}}  # fmt: skip
     return xr.Dataset(
         {name: (HEAD_DIMS[:2], by_layer(one, layout)) for name, one in arrays.items()},
@@ -109,13 +115,13 @@ def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = T
 
 
 @pytest.mark.parametrize(("higher", "expected"), [
-    (True, "L1: without its heads m changes by -0.3000 [-0.3100, -0.2800]"),
-    (False, "L0: without its heads m changes by +0.5000 [+0.4900, +0.5200]"),
+    (True, "L1: it changes by -0.3000 [-0.3100, -0.2800]"),
+    (False, "L0: it changes by +0.5000 [+0.4900, +0.5200]"),
 ])  # fmt: skip
 def test_the_layer_needed_most(higher: bool, expected: str) -> None:
     one = layers(EVEN, {("encoder", 0): 0.5, ("encoder", 1): -0.3}, higher)
     said = find_sentences(view_of({"sweep/layer-uniform": one}))
-    assert said == [f"The layer needed most is {expected}."]
+    assert said == [f"m suffers most without the heads of {expected} (not significant, q = 0.2)."]
 
 
 def test_the_layer_needed_most_of_several_stacks() -> None:
@@ -123,66 +129,62 @@ def test_the_layer_needed_most_of_several_stacks() -> None:
                          ("cross", 1): -0.2})  # fmt: skip
     heads = by_name(SIDES, sep=0.1, sep_low=0.0, sep_high=0.2)
     said = find_sentences(view_of({"sweep/layer-uniform": one, "measures/other": heads}))
-    assert said[0].startswith("The layer needed most is cross.L1:")
+    assert said[0].startswith("m suffers most without the heads of cross.L1:")
 
 
 def test_the_layer_needed_most_of_several_stacks_alone() -> None:
     one = layers(SIDES, {("encoder", 1): 0.0, ("cross", 1): -0.2})
-    assert find_sentences(view_of({"sweep/layer-uniform": one}))[0].startswith("The layer needed most is cross.L1:")
+    assert find_sentences(view_of({"sweep/layer-uniform": one}))[0].startswith(
+        "m suffers most without the heads of cross.L1:"
+    )
 
 
-def curve(delta: list[list[float]], higher: bool = True, baseline: float = 0.9) -> xr.Dataset:
-    values = np.array(delta)
-    return xr.Dataset(
-        {"delta": (("order", "removed"), values), "low": (("order", "removed"), values - 0.02),
-         "high": (("order", "removed"), values + 0.03), "score": (("order", "removed"), values + baseline),
-         "baseline": ((), baseline)},
-        coords={"order": ["importance", "random 1"], "removed": [2, 4, 6]},
-        attrs={"heads": 8, "examples": 50, "metric": "accuracy", "task": "sst2", "higher_is_better": higher},
-    )  # fmt: skip
-
-
-def test_a_curve_is_told_on_the_part_that_did_not_choose() -> None:
-    """4 heads on the part that chose: there 6 cost too much, although not on the other part."""
-    choosing = curve([[0.0, -0.01, -0.2], [0.0, 0.0, 0.0]])
-    telling = curve([[0.0, -0.05, 0.0], [0.0, 0.0, 0.0]])
+def test_a_curve_is_evaluated_on_the_half_that_did_not_select() -> None:
+    """20 heads on the selection half: there 30 cost too much, although not on the other half."""
+    selection = accuracy_curve([30, 40, 900], [30, 30, 30], 10_000)
+    held_out = accuracy_curve([30, 400, 30], [30, 30, 30], 10_000)
     said = find_sentences(
-        view_of({"pruning/curve@prune-choosing": choosing, "pruning/curve@prune-confirming": telling})
+        view_of({"pruning/curve@prune-choosing": selection, "pruning/curve@prune-confirming": held_out})
     )
-    assert len(said) == 1
-    assert said[0] == (
-        "4 of 8 heads can go within a point, ordered by importance: on 50 examples that did not choose them accuracy "
-        "changes by -0.0500 [-0.0700, -0.0200]."
-    )
+    assert said[0].startswith("20 heads is the largest cut shown to stay within 1 point of accuracy")
+    assert said[1].startswith("Without 20 of 60 heads (ordered by importance) accuracy changes by -0.0370 [")
+    assert said[1].endswith("on 10000 held-out examples; a random order: -0.0770.")
+    assert said[2].startswith("That it stays within 1 point is refuted by the held-out examples")
+    assert not [one for sentence in said for one in bare_figures(sentence)]
 
 
-def test_a_curve_alone_says_so() -> None:
-    said = find_sentences(view_of({"pruning/curve": curve([[0.01, 0.0, -0.4], [-1, -1, -1]])}))
-    assert "4 of 8 heads can go" in said[0]
-    assert "that also chose their number" in said[0]
+def test_a_curve_of_few_examples_claims_nothing() -> None:
+    few = accuracy_curve([1, 2], [1, 2], 70)
+    said = find_sentences(view_of({"pruning/curve@prune-choosing": few, "pruning/curve@prune-confirming": few}))
+    assert said[0].startswith("No cut can be shown to stay within 1 point of accuracy")
+    assert said[2].startswith("Too few held-out examples to tell whether it stays within 1 point")
 
 
-def test_a_curve_of_a_loss() -> None:
-    said = find_sentences(view_of({"pruning/curve": curve([[0.3, 0.8, 1.2], [9, 9, 9]], higher=False, baseline=2.5)}))
-    assert said[0].startswith("4 of 8 heads can go within a point")
-    assert "+0.8000 [+0.7800, +0.8300]" in said[0]
+def test_a_curve_without_held_out_examples_makes_no_claim() -> None:
+    """Selecting and reporting on the same examples would flatter."""
+    assert find_sentences(view_of({"pruning/curve": accuracy_curve([0], [0], 10_000)})) == []
 
 
-def test_a_curve_on_which_nothing_can_go() -> None:
-    said = find_sentences(view_of({"pruning/curve": curve([[-0.2, -0.3, -0.4], [0, 0, 0]])}))
-    assert said == ["Ordered by importance, already the first step of the curve costs more than a point."]
+def test_a_point_of_a_loss_is_the_same_as_for_prune() -> None:
+    """108 heads went "within a point" for 0.56 nats: a point of a loss above 1 was 1 nat here and 0.01 elsewhere."""
+    curve = as_loss(accuracy_curve([600, 900], [30, 30], 10_000)).assign(baseline=((), 3.2))
+    said = find_sentences(view_of({"pruning/curve@prune-choosing": curve, "pruning/curve@prune-confirming": curve}))
+    assert said == ["No cut stays within 1 point of loss, not even by its point estimate, on 10000 examples."]
 
 
 def cosine(layout: Layout, **maps: float) -> xr.Dataset:
     values = {name.replace("_", "."): value for name, value in maps.items()} | {"": 0.9}
     return by_name(layout, maps=values, maps_low={key: one - 0.1 for key, one in values.items()},
-                   maps_high={key: one + 0.05 for key, one in values.items()})  # fmt: skip
+                   maps_high={key: one + 0.05 for key, one in values.items()}).assign_attrs(
+                       model="runs/before", other_model="runs/after")  # fmt: skip
 
 
-def test_what_fine_tuning_changed() -> None:
+def test_where_two_models_differ() -> None:
     said = find_sentences(view_of({"compare/cosine": cosine(EVEN, L1H2=0.4, L0H0=0.5)}))
-    assert "of L1H2 most (cosine 0.400 [0.300, 0.450]; 1 is unchanged)" in said[0]
-    assert "the layer changed most: L1." in said[0]
+    assert said[0] == (
+        "Between runs/before and runs/after the maps of L1H2 differ most (cosine 0.400 [0.300, 0.450]; 1 is identical)"
+        ", against 0.900 for the median head."
+    ), "whether one was fine-tuned from the other, the study does not know"
     assert not find_sentences(view_of({"compare/cosine@other": cosine(EVEN)}))
 
 
@@ -191,16 +193,15 @@ def test_every_figure_of_a_change_has_its_interval() -> None:
                 for one in bare_figures(said)]  # fmt: skip
 
 
-def test_what_fine_tuning_changed_in_several_stacks() -> None:
+def test_where_two_models_differ_in_several_stacks() -> None:
     said = find_sentences(view_of({"compare/cosine": cosine(SIDES, cross_L1H0=0.4)}))
-    assert "of cross.L1H0 most" in said[0]
+    assert "the maps of cross.L1H0 differ most" in said[0]
 
 
-def test_what_fine_tuning_changed_in_a_pruned_model() -> None:
+def test_where_two_models_differ_in_a_pruned_model() -> None:
     layout = Layout({"encoder": ((0, 1), (), (1,))})
     said = find_sentences(view_of({"compare/cosine": cosine(layout, L2H1=0.4)}))
-    assert "of L2H1 most" in said[0]
-    assert "the layer changed most: L2." in said[0]
+    assert "the maps of L2H1 differ most" in said[0]
 
 
 def test_the_head_that_looks_most_at_each() -> None:
@@ -214,6 +215,14 @@ def test_the_head_that_looks_most_at_each() -> None:
         "the next token L0H2 (0.30 [0.00, 0.50])."
     )
     assert not bare_figures(said[0])
+
+
+def test_nobody_is_the_most_at_what_no_head_does() -> None:
+    """In a causal model no head looks at the next token: L0H0 with 0.000 would be no finding."""
+    one = by_name(EVEN, previous={"L1H0": 0.8, "": 0.1}, previous_low=0.05, previous_high=0.9, next=0.0, next_low=0.0,
+                  next_high=0.0)  # fmt: skip
+    said = find_sentences(view_of({"measures/position": one}))
+    assert said == ["The head that looks most at each: the previous token L1H0 (0.80 [0.05, 0.90])."]
 
 
 def test_the_head_that_looks_most_in_several_stacks() -> None:
@@ -272,11 +281,11 @@ def test_sentences_of_a_pruned_study(tmp_path: Path) -> None:
 
 def test_a_real_loss_names_the_heads_that_are_needed() -> None:
     model, tokenizer = studies.measured.masked()
-    found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(30)}), task="masked-lm", how="zero")
+    found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(120)}), task="masked-lm", how="zero")
     text = " ".join(find_sentences(view_of({"sweep/head-zero": found})))
     sure = found["delta"].where(found["q"] < 0.05)
-    assert int((sure != 0).sum())
-    assert f"{int((sure > 0).sum())} are needed, {int((sure < 0).sum())} hurt" in text
+    assert int(sure.notnull().sum())
+    assert f"ablated, {int((sure > 0).sum())} make it worse and {int((sure < 0).sum())} better" in text
 
 
 @pytest.mark.parametrize(

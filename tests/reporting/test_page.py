@@ -108,7 +108,7 @@ def test_one_named_cell_for_each_head_with_the_studys_number(visit: Visit, shelf
     for head, name in names.items():
         assert name.startswith(f"{EFFECT} ")
         assert figures_in(name)[:2] == [close_to(delta[head]), close_to(low[head])]
-        assert name.endswith(", sure") == (q[head] < 0.05)
+        assert name.endswith(", significant") == (q[head] < 0.05)
     assert page.get_by_role("grid", name=f"Heads coloured by: {EFFECT}").count() == 1
 
 
@@ -168,7 +168,7 @@ def test_click_opens_the_head_with_its_numbers_and_ranks(visit: Visit, shelf: Sh
         assert page.evaluate("location.hash") == f"#{head}"
         said = panel(page).locator("header .caption").inner_text()
         assert figures_in(said.split("changes by")[1])[0] == close_to(delta[head])
-        assert ("not sure" in said) == (q[head] >= 0.05)
+        assert ("not significant" in said) == (q[head] >= 0.05)
         rows = dict(panel(page).locator("table").last.evaluate(ROWS))
         effect = next(values for title, values in rows.items() if title.startswith(EFFECT))
         shown = figures_in(effect[0])
@@ -423,7 +423,7 @@ def test_another_metric_redraws_the_grid(visit: Visit, shelf: Shelf) -> None:
     legend = page.locator("#centre .legend").first.inner_text()
     assert "share of attention" in legend
     assert figures_in(legend.split("share")[0])[1] == close_to(max(own.values()))
-    assert page.get_by_label("only sure ones").count() == 0  # nothing was tested
+    assert page.get_by_label("only significant ones").count() == 0  # nothing was tested
     assert page.locator("#list thead th").nth(1).inner_text().startswith(SEP)
 
 
@@ -496,18 +496,18 @@ def test_only_sure_ones(visit: Visit, shelf: Shelf) -> None:
     sure = [head for head in HEADS if q[head] < 0.05]
     assert 0 < len(sure) < 12
     assert grid(page).locator("circle").count() == len(sure)
-    page.get_by_label("only sure ones").check()
+    page.get_by_label("only significant ones").check()
     assert bright(page) == listed(page) == sure
-    page.get_by_label("only sure ones").uncheck()
+    page.get_by_label("only significant ones").uncheck()
     assert bright(page) == listed(page) == HEADS
 
 
 def test_only_sure_ones_ends_where_nothing_was_tested(visit: Visit) -> None:
     """The box is gone with the metric: its filter must not stay behind."""
     page = visit("classifier")
-    page.get_by_label("only sure ones").check()
+    page.get_by_label("only significant ones").check()
     choose(page, "Colour by", SEP)
-    assert page.get_by_label("only sure ones").count() == 0
+    assert page.get_by_label("only significant ones").count() == 0
     assert bright(page) == listed(page) == HEADS
 
 

@@ -125,7 +125,7 @@ def match_labels(
         raise DataProblem(f"row {first}: the label is missing (NaN); expected a value in every row")
     model = {_spelled(label): int(number) for number, label in id2label.items()}
     unnamed = all(label == f"label_{number}" for label, number in model.items())
-    if unnamed and given is not None:
+    if unnamed and given is not None and not {_spelled(label) for label in given} <= set(model):
         if len(given) != len(id2label):
             raise DataProblem(
                 f"got {len(given)} labels ({', '.join(given)}) for a model of {len(id2label)} classes; expected one "

@@ -95,9 +95,9 @@ def _curves(view: View) -> list[str]:
     for name, held_out in found.items():
         if not name.startswith("curve") or name.endswith("-choosing") or view.along(name):
             continue
-        selection = found.get(name.replace("-confirming", "-choosing"), held_out)
+        selection = found.get(name.removesuffix("-confirming") + "-choosing")
         order = str(held_out["order"].values[0])
-        if selection is held_out or "bound_low" not in held_out:
+        if selection is None or "bound_low" not in held_out:
             continue  # nothing was held out, or an older study has no bounds: there is a chart, but no claim
         cut = choose_cut(selection, order, TOLERANCE)
         said.append(tell_selection(selection, order, TOLERANCE))

@@ -65,6 +65,14 @@ def _sweeps(view: View) -> list[Metric]:
                    "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "how": attributes["how"],
                    "effect": True}  # fmt: skip
         found.append((attributes["by"] != "head", metric))
+        if "loss_delta" in dataset and attributes["by"] == "head":
+            says = f"above 0: the head is needed; below 0: better without it ({how}); more sensitive than a score"
+            label = Label(f"Change of the loss {what}{_suffix(name)}", "nats", says)
+            loss = _values(view, dataset, "loss_delta", label, "Without the head", f"sweep/{name}", "diverging",
+                           low="loss_low", high="loss_high")  # fmt: skip
+            loss |= {"p": view.by_head(dataset["loss_p"]), "q": view.by_head(dataset["loss_q"]), "higher": False,
+                     "how": attributes["how"]}  # fmt: skip
+            found.append((True, loss))
     metrics = [metric for _, metric in sorted(found, key=lambda one: one[0])]
     titles = Counter(metric["title"] for metric in metrics)
     for metric in metrics:  # two replacements of the same heads: the title says which

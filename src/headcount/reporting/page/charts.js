@@ -6,7 +6,7 @@ import { EDGE, plot } from "./axes.js";
 import { colours, OF_ORDER } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
-import { big, plain, signed, sure } from "./format.js";
+import { LEVEL, big, plain, signed, sure } from "./format.js";
 import { swatch } from "./legend.js";
 
 // The range is set by the plot.
@@ -86,9 +86,9 @@ export function layers(one) {
       s("rect", { x: x(row.layer), width: x.bandwidth(), y: Math.min(y(row.score), y(one.baseline)), height: Math.max(0.5, Math.abs(y(row.score) - y(one.baseline))), class: row.delta < 0 === one.higher ? "bar-down" : "bar-up" },
         s("title", {}, `${row.layer}: ${plain(row.score)} (${signed(row.delta)} [${signed(row.low)}, ${signed(row.high)}], q = ${plain(row.q)})`)),
       s("line", { x1: middle, x2: middle, y1: y(one.baseline + row.low), y2: y(one.baseline + row.high), class: "whisker" }));
-    if (row.q !== null && row.q < 0.05) inside.append(s("text", { x: middle, y: EDGE.top + 8, "text-anchor": "middle", class: "name" }, "●"));
+    if (row.q !== null && row.q < LEVEL) inside.append(s("text", { x: middle, y: EDGE.top + 8, "text-anchor": "middle", class: "name" }, "●"));
   }
-  return figure("Without a whole layer", `${one.metric} without all heads of a layer, as bars from the baseline (${plain(one.baseline, 4)}, the line), with 95 % intervals; ● sure (q < 0.05) (Kovaleva et al. 2019, Figure 9).`, node, { rows: () => rows });
+  return figure("Without a whole layer", `${one.metric} without all heads of a layer, as bars from the baseline (${plain(one.baseline, 4)}, the line), with 95 % intervals; ● significant (q < ${LEVEL}) (Kovaleva et al. 2019, Figure 9).`, node, { rows: () => rows });
 }
 
 export function curves(one) {
@@ -124,15 +124,16 @@ export function curves(one) {
     inside.append(s("path", { d: path(known(gone.map((count, at) => [count, whole(each.score)[at]]))), stroke: colour, class: "curve" }));
     gone.forEach((count, at) => {
       if (whole(each.score)[at] === null) return;
-      const spread = at ? ` [${plain(each.low[at - 1])}, ${plain(each.high[at - 1])}]` : "";
+      const from = (end) => signed(end - one.baseline);
+      const spread = at ? `, a change of ${from(each.score[at - 1])} [${from(each.low[at - 1])}, ${from(each.high[at - 1])}]` : "";
       inside.append(s("circle", { cx: x(count), cy: y(whole(each.score)[at]), r: 3.2, fill: colour }, s("title", {}, `${each.order}, ${count} of ${one.heads} gone: ${plain(whole(each.score)[at])}${spread}`)));
     });
-    entries.push(h("li", {}, swatch(colour), `${each.order}${place === 0 ? ", with its 95 % interval" : ""}`));
+    entries.push(h("li", {}, swatch(colour), `${each.order}${place === 0 ? ", with the 95 % interval of its change from the whole model" : ""}`));
   });
   inside.append(s("line", { x1: EDGE.left, x2: 540 - EDGE.right, y1: y(one.baseline), y2: y(one.baseline), class: "baseline thin" }));
-  const part = one.name.endsWith("-choosing") ? ": the half that chose" : one.name.endsWith("-confirming") ? ": the half that did not choose" : "";
+  const part = one.name.endsWith("-choosing") ? ": selection half" : one.name.endsWith("-confirming") ? ": held-out half" : "";
   const rows = () => one.lines.flatMap((each) => one.removed.map((count, at) => ({ order: each.order, gone: count, score: each.score[at], low: each.low[at], high: each.high[at], p: each.p[at] })));
-  return figure(`How many heads can go${part}`, `${one.metric} on ${one.examples} examples while heads go, those first that each order needs least (Michel et al. 2019, Figure 3).`, h("div", {}, node, h("ul", { class: "kinds" }, entries)), { rows });
+  return figure(`How many heads can go${part}`, `${one.metric} on ${one.examples} examples as heads are removed, the least important of each order first (Michel et al. 2019, Figure 3).`, h("div", {}, node, h("ul", { class: "kinds" }, entries)), { rows });
 }
 
 export function dynamics(one) {

@@ -17,7 +17,9 @@ export function shown(metric, index) {
   return write(value) + spread;
 }
 
-export const sure = (metric, index) => Boolean(metric.q) && metric.q[index] !== null && metric.q[index] < 0.05;
+// What "significant" means, as in core/claims.py; a test compares the two.
+export const LEVEL = 0.05;
+export const sure = (metric, index) => Boolean(metric.q) && metric.q[index] !== null && metric.q[index] < LEVEL;
 
 export function rank(metric, index) {
   if (metric.kind === "category" || metric.values[index] === null) return null;

@@ -42,7 +42,7 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
         const cell = s("g", {
           role: "gridcell", class: `cell${matches(place) ? "" : " dimmed"}${place === chosen ? " chosen" : ""}`,
           tabindex: tabs ? (place === (chosen ?? 0) ? 0 : -1) : undefined, "data-head": place,
-          "aria-label": `${name}: ${metric.title} ${shown(metric, place)}${sure(metric, place) ? ", sure" : ""}`,
+          "aria-label": `${name}: ${metric.title} ${shown(metric, place)}${sure(metric, place) ? ", significant" : ""}`,
           onclick: () => open?.(place),
           ...(hover ? { onmouseenter: (event) => hover(place, event), onmouseleave: () => hover(null) } : {}),
           // A listener for the focus alone would make a cell a stop of the tabulator.

@@ -36,7 +36,7 @@ function subtitle(study, place, role, effect) {
   const does = role && role.values[place] !== null ? role.names[role.values[place]] : null;
   if (does && !(pattern && does === "mixed")) said.push(`Mostly: ${does}.`);
   if (effect && effect.values[place] !== null) {
-    const certain = sure(effect, place) ? "sure" : `not sure (q = ${plain(effect.q[place], 2)})`;
+    const certain = sure(effect, place) ? "significant" : `not significant (q = ${plain(effect.q[place], 2)})`;
     said.push(`Without it ${effect.unit} changes by ${shown(effect, place)}, ${certain}.`);
   }
   return said.join(" ");
@@ -105,7 +105,7 @@ function relations(study, place) {
     s("rect", { x: 152, y: row * 30 + 6, width: Math.max(1, x(one.attention[place])), height: 8, class: "bar-fill" }),
     s("rect", { x: 152, y: row * 30 + 16, width: Math.max(1, x(one.control[place] ?? 0)), height: 5, class: "bar-control" }),
     s("text", { x: 160 + x(Math.max(one.attention[place], one.control[place] ?? 0)), y: row * 30 + 17, class: "tick" }, `${plain(one.attention[place], 2)} (${plain(one.control[place], 2)})${one.gain_low[place] > 0 ? " ●" : ""}`)]));
-  return h("section", {}, figure("Relations it follows", "Attention along each relation (thick) and at the same offset elsewhere (thin, in brackets); ● surely more.", node, { level: "h3", rows: () => rows.map((one) => ({ relation: one.name, attention: one.attention[place], control: one.control[place] })) }));
+  return h("section", {}, figure("Relations it follows", "Attention along each relation (thick) and at the same offset elsewhere (thin, in brackets); ● more, by its 95 % interval.", node, { level: "h3", rows: () => rows.map((one) => ({ relation: one.name, attention: one.attention[place], control: one.control[place] })) }));
 }
 
 function offsets(study, place) {
@@ -124,5 +124,5 @@ function numbers(study, place) {
   const rows = () => known.map((metric) => ({ number: metric.title, value: metric.kind === "category" ? metric.names[metric.values[place]] : metric.values[place], low: metric.low?.[place] ?? null, high: metric.high?.[place] ?? null, unit: metric.unit, rank: rank(metric, place) }));
   const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "number"), h("th", { class: "right" }, "value [95 %]"), h("th", { class: "right" }, "rank"))),
     h("tbody", {}, known.map((metric) => h("tr", {}, h("td", {}, metric.title, metric.unit ? h("span", { class: "unit" }, ` ${metric.unit}`) : null), h("td", { class: "right" }, shown(metric, place), sure(metric, place) ? " ●" : ""), h("td", { class: "right" }, rank(metric, place) ? `${rank(metric, place)} of ${heads}` : "")))));
-  return h("section", {}, figure("All its numbers", "Rank 1 is the largest value of all heads; ● sure after correction for all heads.", h("div", { class: "scroll" }, table), { level: "h3", rows }));
+  return h("section", {}, figure("All its numbers", "Rank 1 is the largest value of all heads; ● significant (corrected for all heads).", h("div", { class: "scroll" }, table), { level: "h3", rows }));
 }

@@ -1,7 +1,7 @@
 // What the colours mean: the scale with its unit and direction, the kinds by name, and what a dot says.
 import { h, s } from "./dom.js";
 import { colours } from "./colour.js";
-import { plain, signed } from "./format.js";
+import { LEVEL, plain, signed } from "./format.js";
 
 export function legend(metric, { brief = false } = {}) {
   const scale = colours(metric);
@@ -21,7 +21,7 @@ export function legend(metric, { brief = false } = {}) {
   }
   const notes = brief ? [] : [metric.says];
   if (metric.baseline !== undefined) notes.push(`baseline ${plain(metric.baseline, 4)}`);
-  if (metric.q && !brief) notes.push("● sure after correction for all heads (q < 0.05)");
+  if (metric.q && !brief) notes.push(`● significant (q < ${LEVEL}, corrected for all heads)`);
   parts.push(h("p", { class: "says" }, notes.filter(Boolean).join(" · ")));
   return h("div", { class: "legend" }, parts);
 }

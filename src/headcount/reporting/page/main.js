@@ -162,7 +162,7 @@ function centre() {
       select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) => redraw({ beside: value, sort: null })),
       input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
       input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
-      metric.q ? h("label", { class: "choice check" }, h("input", { type: "checkbox", checked: state.only, onchange: (event) => { state.only = event.target.checked; refresh(); } }), h("span", {}, "only sure ones")) : null),
+      metric.q ? h("label", { class: "choice check" }, h("input", { type: "checkbox", checked: state.only, onchange: (event) => { state.only = event.target.checked; refresh(); } }), h("span", {}, "only significant ones")) : null),
     h("div", { class: "pair" }, box(metric.title, metric, size), beside ? box(beside.title, beside, size) : null, beside ? scatter(one, metric, beside, shared) : null, h("div", { id: "list" })),
   ];
   document.getElementById("centre").replaceChildren(...content.filter(Boolean));
