@@ -24,20 +24,36 @@ def test_the_demo_needs_no_network(
     monkeypatch.setattr(demo_module, "QUICK_PAIRS", 8)
     assert main(["demo", "--quick", "--out", str(tmp_path / "study")]) == 0
     shown = capsys.readouterr().out
-    assert "on 8 pairs" in shown
+    assert "on 8 pairs drawn at random" in shown
     assert "What heads look at" in shown
-    assert "What fine-tuning changed" in shown
+    assert "Before and after fine-tuning" in shown
     assert "Baseline accuracy" in shown
-    assert "The layer that is needed most" in shown
     study = hc.open_study(tmp_path / "study")
     assert {"head-uniform", "layer-uniform"} <= set(study["sweep"].children)
     assert {"importance@prune", "curve@prune-choosing", "curve@prune-confirming"} <= set(study["pruning"].children)
     assert "ordered by importance" in shown
     small, _ = hc.load(tmp_path / "study-small")
-    assert 0 < hc.read_anatomy(small).layout.count < 144
+    assert hc.read_anatomy(small).layout.count == 72
+    sizes = [sum(one.stat().st_size for one in Path(place).glob("*.safetensors"))
+             for place in (tmp_path / "study-small", hc.bundled("qnli"))]  # fmt: skip
+    assert sizes[0] < sizes[1], "the smaller model is smaller on disk too: it is saved in the dtype it was stored in"
     assert {"entropy", "position", "links@pretrained"} <= set(study["measures"].children)
     assert "cosine" in study["compare"].children
     assert set(study["maps"].children) == {"pair-0", "pair-0-before", "pair-1", "pair-1-before"}
     assert "models" in study["cost"].children
     assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert f"open {tmp_path / 'study.html'} in a browser" in shown
+    last = shown[shown.index("What was found, in") :]
+    assert f"open {tmp_path / 'study.html'} in a browser" in last
+    assert len(last.splitlines()) < 24
+    assert all(len(line) <= 80 for line in last.splitlines() if str(tmp_path) not in line)
+    assert "headcount sweep MODEL" in last
+
+
+def test_the_pairs_are_drawn_at_random_half_of_each_label() -> None:
+    drawn, all_pairs = demo_module.some_pairs(160), demo_module.some_pairs(None)
+    assert drawn["label"].value_counts().tolist() == [80, 80]
+    assert drawn.equals(demo_module.some_pairs(160))
+    assert not drawn.equals(demo_module.some_pairs(160, seed=1))
+    assert (all_pairs.loc[drawn.index, "id"] == drawn["id"]).all(), "rows keep their numbers"
+    lengths = [table["sentence"].str.len().mean() for table in (drawn, all_pairs)]
+    assert abs(lengths[0] / lengths[1] - 1) < 0.15, "not the shortest ones"
