@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tests.contracts.zoo import BY_NAME, Case, inputs, run, tiny
 
-DEVICE = torch.device(os.environ.get("HEADCOUNT_TEST_DEVICE", "cuda"))
+DEVICE = torch.device(os.environ.get("HEADCOUNT_TEST_DEVICE") or "cuda")
 """`HEADCOUNT_TEST_DEVICE=cpu` rehearses on a CPU whatever does not need a GPU."""
 ON_GPU = DEVICE.type == "cuda"
 GPU = [

@@ -62,20 +62,21 @@ def peak_of(work: Callable[[], Any]) -> int:
 
 @DTYPE
 def test_it_does_not_grow_with_the_number_of_texts(dtype: torch.dtype, record_property: Record) -> None:
-    """All measures, gradients and distances among them."""
+    """All measures, gradients and distances among them, over two batches and over sixteen."""
     model, tokenizer, data = make_model(dtype), make_tokenizer(), annotated(64)
     peaks = {}
-    for count in (BATCH, 64):
+    for count in (8, 64):
         texts = data.head(count)
         peaks[count] = peak_of(
-            lambda texts=texts: hc.measure(model, tokenizer, texts, batch_tokens=BATCH * TOKENS, distance_examples=4)
+            lambda texts=texts: hc.measure(model, tokenizer, texts, batch_tokens=4 * TOKENS, distance_examples=4)
         )
         record_property(f"peak_mb_{count}_texts", peaks[count] / MEGABYTE)
-    assert peaks[64] <= 1.02 * peaks[BATCH]
+    assert peaks[64] <= 1.02 * peaks[8]
 
 
 @DTYPE
 def test_it_holds_the_maps_of_one_layer(dtype: torch.dtype, record_property: Record) -> None:
+    """That layer's map, its scores in the model's dtype, a copy at most: never the maps of all layers."""
     model, tokenizer, data = make_model(dtype), make_tokenizer(), annotated(BATCH)
     options: Any = {"batch_tokens": BATCH * TOKENS}
     known = hc.measure(model, tokenizer, data, **options, distance_examples=1).children
@@ -90,8 +91,11 @@ def test_it_holds_the_maps_of_one_layer(dtype: torch.dtype, record_property: Rec
 
     alone = peak_of(plain)
     measured = peak_of(lambda: hc.measure(model, tokenizer, data, only=names, **options))
+    kept = peak_of(lambda: hc.observe(model, batch))  # keeps the maps of all layers
     maps = BATCH * HEADS * TOKENS * TOKENS * 4  # in float32, whatever the dtype of the model
     record_property("plain_mb", alone / MEGABYTE)
     record_property("measured_mb", measured / MEGABYTE)
+    record_property("observed_mb", kept / MEGABYTE)
     record_property("one_layers_maps_mb", maps / MEGABYTE)
-    assert alone < measured <= alone + 2 * maps, f"all {LAYERS} layers' maps would be {LAYERS} times as large"
+    assert alone < measured <= alone + 2.5 * maps
+    assert measured < kept
