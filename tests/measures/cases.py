@@ -91,7 +91,7 @@ class Texts:
 
 
 def small(kind: str, family: str, **options: Any) -> Any:
-    """A tiny random model of the family with the planted vocabulary and weights large enough to attend somewhere."""
+    """A tiny random float64 model of the family with the planted vocabulary and attention far from uniform."""
     case = BY_NAME[family]
     config = getattr(tf, case.config)(**case.options | {"vocab_size": len(WORDS)} | options)
     with torch.random.fork_rng(devices=[]):
@@ -101,7 +101,7 @@ def small(kind: str, family: str, **options: Any) -> Any:
             for parameter in model.parameters():
                 if parameter.ndim > 1:
                     parameter.normal_(0, case.spread)
-    return model
+    return model.double()
 
 
 def at(array: Any, place: str) -> Any:
