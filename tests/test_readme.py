@@ -12,6 +12,7 @@ import torch
 
 import headcount as hc
 from headcount.cli.main import app
+from tests.contracts.zoo import CASES
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -64,6 +65,12 @@ def test_every_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_can_be_understood(command: str) -> None:
     app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
+
+
+def test_the_families_that_are_claimed_are_those_that_are_tested() -> None:
+    claimed = re.findall(r"- Families: (.*?)\. Any other", README, flags=re.DOTALL)[0].replace("XLM-R", "XLM-RoBERTa")
+    plain = lambda name: re.sub(r"[^a-z0-9]", "", name.lower())
+    assert {plain(name) for name in claimed.split(",")} == {plain(case.name) for case in CASES}
 
 
 def test_the_commands_are_found() -> None:
