@@ -2,13 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check install install-dev chromium page clean
+.PHONY: demo test test-kernels check install install-dev chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
 
 test: install-dev chromium check
 	$(BIN)/pytest
+
+# The promises on other kernels than this CPU's own, and on two threads; `TESTS=tests` runs everything that way.
+TESTS ?= tests/contracts
+test-kernels: install-dev
+	@set -e; for setting in \
+	  "OMP_NUM_THREADS=1" \
+	  "OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive" \
+	  "ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1" \
+	  "ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive"; \
+	do echo "== $(TESTS) with $$setting"; env $$setting $(BIN)/pytest -q $(TESTS); done
 
 check: install-dev
 	$(BIN)/ruff check .

@@ -1,8 +1,9 @@
-"""Test tiers by flag, and transformers kept quiet."""
+"""Test tiers by flag, threads by OMP_NUM_THREADS, float64 models that stay float64, and transformers kept quiet."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -11,8 +12,23 @@ import pytest
 import torch
 import transformers
 
-torch.set_num_threads(1)
+# One thread unless OMP_NUM_THREADS says otherwise, here and in the processes that tests start: `make test-kernels`.
+torch.set_num_threads(int(os.environ.setdefault("OMP_NUM_THREADS", "1")))
 transformers.logging.set_verbosity_error()
+
+
+@pytest.fixture(autouse=True)
+def _softmax_keeps_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eager attention of many families asks for a softmax in float32 whatever the model's dtype.
+
+    In a float64 model the mask's lowest number is then minus infinity, and a row that may attend to nothing is NaN.
+    """
+    softmax = torch.nn.functional.softmax
+
+    def keeping(scores: torch.Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> torch.Tensor:
+        return softmax(scores, *args, dtype=None if scores.dtype == torch.float64 else dtype, **kwargs)
+
+    monkeypatch.setattr(torch.nn.functional, "softmax", keeping)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,6 +15,7 @@ import xarray as xr
 import headcount as hc
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
 from tests import planted
+from tests.closeness import ROUNDED, assert_same
 
 TEXTS = planted.texts()
 
@@ -29,7 +30,7 @@ def random_model(head: str = "BertForSequenceClassification", **options: Any) ->
     config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
                            intermediate_size=40, max_position_embeddings=64, initializer_range=0.4,
                            id2label=planted.NAMES, label2id={"negative": 0, "positive": 1}, **options)  # fmt: skip
-    return getattr(tf, head)(config).eval()
+    return getattr(tf, head)(config).eval().double()
 
 
 def sweep(model: Any, tokenizer: Any, data: Any = TEXTS, task: Any = "sst2", **options: Any) -> xr.Dataset:
@@ -56,7 +57,7 @@ def test_equal_to_a_loop_over_ablated(tokenizer: Any, by: str, how: str) -> None
             expected = torch.cat([model(**tokenizer(text, return_tensors="pt")).logits for text in data["sentence"]])
         where = {"stack": "encoder", "layer": head.layer} | ({"head": head.head} if by != "layer" else {})
         found = result["logits"].sel(where)
-        np.testing.assert_allclose(found.values, expected.numpy(), atol=2e-5)
+        assert_same(found, expected, ROUNDED)
         accuracy = (expected.argmax(-1).numpy() == data["label"]).mean()
         assert float(result["score"].sel(where)) == pytest.approx(accuracy)
 
@@ -84,9 +85,9 @@ def test_batches_padding_and_order_do_not_matter(tokenizer: Any) -> None:
     model, data = random_model(), TEXTS.head(24)
     first = sweep(model, tokenizer, data, batch_tokens=20)
     second = sweep(model, tokenizer, data, batch_tokens=400)
-    np.testing.assert_allclose(first["logits"], second["logits"], atol=2e-5)
+    assert_same(first["logits"], second["logits"], ROUNDED)
     turned = sweep(model, tokenizer, data.iloc[::-1].reset_index(drop=True))
-    np.testing.assert_allclose(first["logits"], turned["logits"].isel(example=slice(None, None, -1)), atol=2e-5)
+    assert_same(first["logits"], turned["logits"].isel(example=slice(None, None, -1)), ROUNDED)
     np.testing.assert_allclose(first["score"], turned["score"])
 
 
@@ -95,7 +96,7 @@ def test_drawn_and_given_sets(tokenizer: Any) -> None:
     drawn = sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=1)
     assert drawn["score"].dims == ("set",)
     again = sweep(model, tokenizer, data, sets=[str(name) for name in drawn["set"].values], how="zero")
-    np.testing.assert_allclose(drawn["logits"], again["logits"], atol=1e-6)
+    assert_same(drawn["logits"], again["logits"], ROUNDED)
     assert list(sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=2)["set"]) != list(drawn["set"])
 
 
@@ -137,10 +138,10 @@ def test_other_kinds_of_tasks(tokenizer: Any) -> None:
 
 
 def test_language_models_and_translation(tokenizer: Any) -> None:
-    from tests.contracts.zoo import tiny
+    from tests.contracts.zoo import exact
 
     texts = TEXTS.head(8).rename(columns={"sentence": "text"})
-    model = tiny("llama", head="AutoModelForCausalLM")
+    model = exact("llama", head="AutoModelForCausalLM")
     causal = sweep(model, tokenizer, texts, "causal-lm", how="uniform")
     loss = 0.0
     tokens = 0
@@ -151,7 +152,7 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
             tokens += ids.shape[1] - 1
     assert float(causal["baseline"]) == pytest.approx(loss / tokens, rel=1e-4)
     pairs = pd.DataFrame({"source": TEXTS["sentence"].head(6), "target": TEXTS["sentence"].tail(6).values})
-    model = tiny("marian", head="AutoModelForSeq2SeqLM")
+    model = exact("marian", head="AutoModelForSeq2SeqLM")
     scored = sweep(model, tokenizer, pairs, "translation", metric="loss", how="zero", stack="cross")
     assert set(scored["stack"].values) == {"encoder", "decoder", "cross"}
     assert np.isfinite(scored["score"].sel(stack="cross")).all()
@@ -224,7 +225,7 @@ def test_dropout_is_off(tokenizer: Any) -> None:
     model = random_model()
     expected = sweep(model, tokenizer, TEXTS.head(6))
     found = sweep(model.train(), tokenizer, TEXTS.head(6))
-    np.testing.assert_allclose(found["logits"], expected["logits"])
+    assert_same(found["logits"], expected["logits"], ROUNDED)
     assert model.training
 
 

@@ -14,6 +14,7 @@ import headcount as hc
 from headcount.cli.main import main
 from headcount.pruning import onnx as onnx_file
 from tests import planted
+from tests.closeness import FLOAT32, assert_same
 from tests.contracts.zoo import tiny
 
 TEXTS = ["it is so good", "bad", "the up a down is so bad"]
@@ -71,7 +72,7 @@ def test_onnx(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert lines[0].startswith("Checked: onnxruntime and the model differ by at most ")
     assert lines[1:] == ["Saved in out/model.onnx, the tokenizer beside it."]
     expected = logits(*hc.load(models / "small"), TEXTS)
-    torch.testing.assert_close(run_onnx(place / "out", TEXTS), expected, atol=1e-4, rtol=0)
+    assert_same(run_onnx(place / "out", TEXTS), expected, FLOAT32)
     assert not [one.name for one in (place / "out").iterdir() if one.name.startswith(".")]
 
 
@@ -81,7 +82,7 @@ def test_the_bundled_model_as_onnx(models: Path, place: Path) -> None:
     model, tokenizer = hc.load(models / "qnli")
     texts = (["Who was it?", "When?"], ["It was her.", "It was in May, or in June."])
     expected = logits(model.float(), tokenizer, *texts)
-    torch.testing.assert_close(run_onnx(place / "out", *texts), expected, atol=1e-4, rtol=0)
+    assert_same(run_onnx(place / "out", *texts), expected, FLOAT32)
 
 
 def test_zeroed(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -96,8 +97,8 @@ def test_zeroed(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) ->
     assert loaded.config.id2label == first.config.id2label
     pruned, _ = hc.load(models / "qnli")
     texts = (["Who was it?", "When?"], ["It was her.", "It was in May, or in June."])
-    expected = logits(pruned.float(), tokenizer, *texts)
-    torch.testing.assert_close(logits(loaded.float(), tokenizer, *texts), expected, atol=1e-4, rtol=1e-4)
+    expected = logits(pruned.double(), tokenizer, *texts)
+    assert_same(logits(loaded.double(), tokenizer, *texts), expected)
     assert not list((place / "whole").glob("*.py"))
     assert "headcount" not in json.loads((place / "whole" / "config.json").read_text())
 
@@ -110,7 +111,7 @@ def test_the_number_type_on_disk_is_kept(models: Path, place: Path) -> None:
 def test_a_family_that_cannot_be_cut_can_be_exported(models: Path, place: Path) -> None:
     assert main(["export", str(models / "albert"), "--to", "zeroed", "--out", "same"]) == 0
     expected = logits(*hc.load(models / "albert"), TEXTS)
-    torch.testing.assert_close(logits(*hc.load(place / "same"), TEXTS), expected)
+    assert_same(logits(*hc.load(place / "same"), TEXTS), expected, FLOAT32)
 
 
 def test_long_paths_are_one_line(models: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from headcount import cli
 from headcount.cli.main import main
 from tests.contracts.zoo import tiny
 
@@ -42,10 +44,16 @@ def test_bad_input(folder: Path, arguments: list[str], expected: str, capsys: py
 
 
 def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every module of this room that defines a verb of its own name: none is forgotten in the program."""
+    modules = {path.stem for path in Path(cli.__file__).parent.glob("*.py")} - {"__init__", "main", "options"}
+    verbs = {name for name in modules if callable(getattr(import_module(f"headcount.cli.{name}"), name, None))}
+    assert verbs == modules
     assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
-    assert "heads" in shown
-    assert "Example" in shown
+    lines = capsys.readouterr().out.splitlines()
+    explained = {words[1]: words[2:] for words in map(str.split, lines) if len(words) > 2 and words[1] in verbs}
+    assert set(explained) == verbs
+    assert all(len(words) > 3 for words in explained.values()), "a verb without a sentence"
+    assert any(line.startswith("Example: headcount heads") for line in lines)
 
 
 def test_the_program_starts_without_torch() -> None:

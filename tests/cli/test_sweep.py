@@ -15,6 +15,7 @@ import pytest
 import headcount as hc
 from headcount.cli.main import main
 from tests import planted
+from tests.closeness import FLOAT32, assert_same
 
 
 @pytest.fixture(scope="module")
@@ -110,4 +111,4 @@ def test_killed_at_any_moment_it_goes_on(place: Path, tmp_path: Path) -> None:
     found = hc.open_study(out)["sweep/head-zero"].to_dataset()
     for name in ("score", "p", "q", "low", "high"):
         np.testing.assert_allclose(found[name], whole[name], err_msg=name)
-    np.testing.assert_allclose(found.sortby("example")["logits"], whole["logits"], atol=1e-6)
+    assert_same(found.sortby("example")["logits"], whole["logits"], FLOAT32)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import headcount as hc
 from headcount.models.anatomy import read_anatomy
@@ -27,10 +29,10 @@ def with_zero_columns(model: Any, heads: list[str]) -> Any:
     return model
 
 
-def run_with_uniform_weights(model: Any, heads: list[str], batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """The model's own eager code, with softmax replaced: the heads' rows are 1/n where the scores are not masked."""
+@contextmanager
+def changed_weights(model: Any, change: Callable[[tuple[str, int], Tensor, Tensor], None]) -> Iterator[None]:
+    """The model's own eager code, with softmax replaced: `change` gets (stack, layer), the weights and the scores."""
     anatomy = read_anatomy(model)
-    wanted = hc.HeadSet.of(heads, anatomy.layout).by_layer()
     calls: dict[nn.Module, int] = {}
     current: list[Any] = []
 
@@ -42,23 +44,33 @@ def run_with_uniform_weights(model: Any, heads: list[str], batch: dict[str, torc
 
     softmax = nn.functional.softmax
 
-    def uniform(scores: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        weights = softmax(scores, *args, **kwargs)
-        numbers = list(wanted.get(current[-1], ()))
-        allowed = (scores > torch.finfo(scores.dtype).min / 4).to(weights.dtype)
-        spread = allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
-        weights = weights.clone()
-        weights[:, numbers] = spread[:, numbers]
+    def changed(scores: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        weights = softmax(scores, *args, **kwargs).clone()
+        change(current[-1], weights, scores)
         return weights
 
     modules = {block.module for block in anatomy}
     handles = [module.register_forward_pre_hook(entering) for module in modules]
     functional = sys.modules[type(next(iter(modules))).__module__].nn.functional
-    with mock.patch.object(functional, "softmax", uniform):
-        result = run(model, batch)
-    for handle in handles:
-        handle.remove()
-    return result
+    try:
+        with mock.patch.object(functional, "softmax", changed):
+            yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def run_with_uniform_weights(model: Any, heads: list[str], batch: dict[str, Tensor]) -> Tensor:
+    """The heads' rows are 1/n where the scores are not masked."""
+    wanted = hc.HeadSet.of(heads, read_anatomy(model).layout).by_layer()
+
+    def uniform(place: tuple[str, int], weights: Tensor, scores: Tensor) -> None:
+        numbers = list(wanted.get(place, ()))
+        allowed = (scores > torch.finfo(scores.dtype).min / 4).to(weights.dtype)
+        weights[:, numbers] = (allowed / allowed.sum(-1, keepdim=True).clamp(min=1))[:, numbers]
+
+    with changed_weights(model, uniform):
+        return run(model, batch)
 
 
 def own_maps(model: Any, batch: dict[str, torch.Tensor]) -> dict[str, tuple[torch.Tensor, ...]]:

@@ -12,8 +12,9 @@ import torch
 import headcount as hc
 from headcount.ablation.replacements import REPLACEMENTS
 from headcount.models.anatomy import read_anatomy
+from tests.closeness import assert_same
 from tests.contracts import naive
-from tests.contracts.zoo import CASES, HEADS, LAYERS, Case, all_cases, inputs, run, tiny
+from tests.contracts.zoo import CASES, HEADS, LAYERS, Case, all_cases, exact, inputs, run, tiny
 
 EVERY = pytest.mark.parametrize(
     ("case", "kernel", "padding"), all_cases(), ids=lambda value: getattr(value, "name", value)
@@ -37,7 +38,7 @@ def test_gates_of_one_change_nothing(case: Case, kernel: str, padding: str) -> N
 
 @EVERY
 def test_zero_equals_zeroed_columns(case: Case, kernel: str, padding: str) -> None:
-    model, batch = tiny(case.name, kernel), inputs(case, padding)
+    model, batch = exact(case.name, kernel), inputs(case, padding)
     heads = case.spell("L1H2")
     if case.name == "albert":  # the columns serve every layer, so the same head goes everywhere
         heads = ["L0H2", "L1H2", "L2H2"]
@@ -45,7 +46,7 @@ def test_zero_equals_zeroed_columns(case: Case, kernel: str, padding: str) -> No
     plain = run(model, batch)
     with hc.ablated(model, heads, how="zero"):
         without = run(model, batch)
-    torch.testing.assert_close(without, run(zeroed, batch), atol=1e-6, rtol=1e-6)
+    assert_same(without, run(zeroed, batch), case.within)
     assert (without - plain).abs().max() > 1e-3, "the head made no difference: the test would prove nothing"
 
 
@@ -53,17 +54,17 @@ def test_zero_equals_zeroed_columns(case: Case, kernel: str, padding: str) -> No
 def test_uniform_equals_overwritten_weights(case: Case, kernel: str, padding: str) -> None:
     batch = inputs(case, padding)
     heads = [*case.spell("L1H2"), *case.spell("L2H0-1")]
-    expected = naive.run_with_uniform_weights(tiny(case.name, "eager"), heads, batch)
-    model = tiny(case.name, kernel)
+    expected = naive.run_with_uniform_weights(exact(case.name, "eager"), heads, batch)
+    model = exact(case.name, kernel)
     with hc.ablated(model, heads, how="uniform"):
         without = run(model, batch)
-    torch.testing.assert_close(without, expected, atol=2e-5, rtol=1e-4)
+    assert_same(without, expected, case.within)
     assert (without - run(model, batch)).abs().max() > 1e-3
 
 
 @EVERY
 def test_mean_puts_the_mean_over_real_tokens(case: Case, kernel: str, padding: str) -> None:
-    model, batch = tiny(case.name, kernel), inputs(case, padding)
+    model, batch = exact(case.name, kernel), inputs(case, padding)
     seen = hc.observe(model, batch)
     stack = case.stacks[-1]
     outputs = seen.outputs[stack][1, 2]  # [example, query, size]
@@ -73,7 +74,7 @@ def test_mean_puts_the_mean_over_real_tokens(case: Case, kernel: str, padding: s
     head = case.spell("L1H2")[-1]
     with hc.ablated(model, head, how="mean", reference=batch):
         replaced = hc.observe(model, batch, maps=False).outputs[stack][1, 2]
-    torch.testing.assert_close(replaced, kept.mean(0).expand_as(replaced), atol=1e-5, rtol=1e-4)
+    assert_same(replaced, kept.mean(0).expand_as(replaced), case.within)
 
 
 @FAMILY
@@ -154,7 +155,7 @@ def test_batch_padding_and_order_do_not_matter(case: Case, how: str) -> None:
         batch, rows = inputs(case), [2, 0, 1]
     else:
         batch, rows = inputs(case, "right"), [2, 0, 1]
-    model = tiny(case.name, case.kernels[0])
+    model = exact(case.name, case.kernels[0])
     options = {"how": how, "reference": batch if how == "mean" else None}
     with torch.no_grad(), hc.ablated(model, case.spell("L1H2"), **options):  # type: ignore[arg-type]
         together = model(**{key: value[rows] for key, value in batch.items()}).last_hidden_state
@@ -164,13 +165,12 @@ def test_batch_padding_and_order_do_not_matter(case: Case, how: str) -> None:
                 length = int(one["attention_mask"].sum())
                 one = {key: v if key.startswith("decoder") else v[:, :length] for key, v in one.items()}
             alone = model(**one).last_hidden_state
-            torch.testing.assert_close(together[place, : alone.shape[1]], alone[0], atol=3e-5, rtol=1e-4)
+            assert_same(together[place, : alone.shape[1]], alone[0], case.within)
 
 
 @FAMILY
 def test_gradients_of_gates_equal_finite_differences(case: Case) -> None:
-    model = tiny(case.name, case.kernels[0]).double()
-    batch = {k: v.double() if v.is_floating_point() else v for k, v in inputs(case).items()}
+    model, batch = exact(case.name, case.kernels[0]), inputs(case)
     gates = {stack: torch.ones(LAYERS, HEADS, dtype=torch.float64, requires_grad=True) for stack in case.stacks}
 
     def loss(values: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -197,14 +197,12 @@ def test_gradients_of_gates_equal_finite_differences(case: Case) -> None:
 @EVERY
 def test_observed_maps_are_the_models_own(case: Case, kernel: str, padding: str) -> None:
     batch = inputs(case, padding)
-    expected = naive.own_maps(tiny(case.name, "eager"), batch)
-    seen = hc.observe(tiny(case.name, kernel), batch)
+    expected = naive.own_maps(exact(case.name, "eager"), batch)
+    seen = hc.observe(exact(case.name, kernel), batch)
     for stack, maps in seen.maps.items():
         real = naive.real_queries(case, stack, batch)
         for layer in range(LAYERS):
-            torch.testing.assert_close(
-                maps[layer].transpose(0, 1)[real], expected[stack][layer][real], atol=1e-5, rtol=1e-4
-            )
+            assert_same(maps[layer].transpose(0, 1)[real], expected[stack][layer][real], case.within)
 
 
 @FAMILY

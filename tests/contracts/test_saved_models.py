@@ -19,19 +19,20 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import MODELLING
 from headcount.models.load import NEW_WEIGHTS, load_model
 from headcount.models.surgery import removed_heads
+from tests.closeness import assert_same
 from tests.contracts import naive
-from tests.contracts.pruned import CLOSE, PRUNABLE, clean_environment, own_outputs, uneven, whole, without
-from tests.contracts.zoo import BY_NAME, Case, inputs, run, tiny
+from tests.contracts.pruned import PRUNABLE, aligned, clean_environment, own_outputs, uneven, whole, without
+from tests.contracts.zoo import BY_NAME, Case, exact, inputs, run
 from tests.measures.tiny import _spread
 from tests.training import toy
 
 KINDS = {
     "bert": "SequenceClassification", "roberta": "TokenClassification", "xlm-roberta": "MultipleChoice",
-    "electra": "PreTraining", "distilbert": "SequenceClassification", "modernbert": "MaskedLM",
+    "camembert": "MaskedLM", "electra": "PreTraining", "distilbert": "SequenceClassification", "modernbert": "MaskedLM",
     "mpnet": "SequenceClassification", "deberta-v2": "TokenClassification", "gpt2": "CausalLM", "opt": "CausalLM",
     "gpt_neox": "CausalLM", "llama": "CausalLM", "qwen2": "SequenceClassification", "qwen3": "CausalLM",
-    "mistral": "CausalLM", "t5": "Seq2SeqLM", "bart": "SequenceClassification", "marian": "Seq2SeqLM",
-    "vit": "ImageClassification",
+    "mistral": "CausalLM", "t5": "Seq2SeqLM", "bart": "SequenceClassification", "mbart": "Seq2SeqLM",
+    "marian": "Seq2SeqLM", "vit": "ImageClassification",
 }  # fmt: skip
 PLAIN = ("llama", "mistral", "qwen2", "qwen3")
 """Their configs name the size of a head beside the number of heads."""
@@ -63,7 +64,6 @@ import transformers as tf
 
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", message="`torch.jit.script` is deprecated")
-torch.set_num_threads(1)
 tf.logging.set_verbosity_error()
 tf.utils.logging.disable_progress_bar()
 place = Path(sys.argv[1])
@@ -77,6 +77,8 @@ for name, (auto, options) in json.loads((place / "cases.json").read_text()).item
             model = headcount.load(place / name, **options)[0]
         else:
             model = getattr(tf, auto).from_pretrained(place / name, **options).eval()
+        for parameter in model.parameters():
+            parameter.data = parameter.data.clone()  # aligned: see tests/contracts/pruned.py
         with torch.no_grad():
             found = model(**known["batch"])[0]
         report[name] = "same" if torch.equal(found, known["output"]) else str((found - known["output"]).abs().max())
@@ -182,7 +184,7 @@ def test_as_many_heads_in_every_layer_is_a_plain_model(name: str, tmp_path: Path
     assert "`transformers.AutoModelForCausalLM.from_pretrained(folder)` loads it" in card
     assert "trust_remote_code" not in card
     assert "L0H0, L0H2, L1H1, L1H3, L2H0, L2H3" in card
-    loaded = load_model(folder)
+    loaded = aligned(load_model(folder))
     assert read_anatomy(loaded).layout.stacks == {"decoder": ((1, 3), (0, 2), (1, 2))}
     assert torch.equal(own_outputs(loaded, batch), own_outputs(model, batch))
     with hc.ablated(loaded, "L1H2"), hc.ablated(model, "L1H2"):
@@ -196,9 +198,9 @@ def test_as_many_heads_in_every_layer_of_an_image_model(tmp_path: Path) -> None:
     folder = hc.save(hc.prune(model, ["L0H0", "L1H2", "L2H3"]), None, tmp_path / "plain")
     assert not list(folder.glob("*.py"))
     tf.utils.logging.disable_progress_bar()
-    plain = tf.AutoModelForImageClassification.from_pretrained(folder).eval()
+    plain = aligned(tf.AutoModelForImageClassification.from_pretrained(folder).eval())
     tf.utils.logging.enable_progress_bar()
-    loaded = load_model(folder)
+    loaded = aligned(load_model(folder))
     assert read_anatomy(loaded).layout == read_anatomy(model).layout
     for one in (plain, loaded):
         assert torch.equal(own_outputs(one, batch), own_outputs(model, batch))
@@ -217,7 +219,7 @@ def test_a_number_of_heads_that_does_not_divide_the_width(name: str, tmp_path: P
     model, batch = without_groups(name), inputs(BY_NAME[name], "left")
     hc.prune(model, ["L0H0", "L1H2", "L2H3"])
     hc.save(model, None, tmp_path / "saved")
-    assert torch.equal(own_outputs(load_model(tmp_path / "saved"), batch), own_outputs(model, batch))
+    assert torch.equal(own_outputs(aligned(load_model(tmp_path / "saved")), batch), own_outputs(model, batch))
 
 
 @pytest.mark.parametrize(
@@ -229,9 +231,9 @@ def test_a_number_of_heads_that_does_not_divide_the_width(name: str, tmp_path: P
 )  # fmt: skip
 def test_a_plain_model_cut_again(heads: list[str], tmp_path: Path) -> None:
     model, batch = as_many_in_every_layer("llama")
-    once = load_model(hc.save(model, None, tmp_path / "once"))
+    once = aligned(load_model(hc.save(model, None, tmp_path / "once")))
     hc.prune(once, heads)
-    twice = load_model(hc.save(once, None, tmp_path / "twice"))
+    twice = aligned(load_model(hc.save(once, None, tmp_path / "twice")))
     assert read_anatomy(twice).layout == read_anatomy(once).layout
     for first, second in zip(read_anatomy(once), read_anatomy(twice), strict=True):
         assert first.groups == second.groups
@@ -244,7 +246,7 @@ def test_a_plain_model_that_transformers_loaded_has_the_original_numbers(tmp_pat
     model, batch = as_many_in_every_layer("llama")
     folder = hc.save(model, None, tmp_path / "plain")
     tf.utils.logging.disable_progress_bar()
-    plain = tf.AutoModelForCausalLM.from_pretrained(folder).eval()
+    plain = aligned(tf.AutoModelForCausalLM.from_pretrained(folder).eval())
     tf.utils.logging.enable_progress_bar()
     assert torch.equal(own_outputs(plain, batch), own_outputs(model, batch))
     assert read_anatomy(plain).layout == read_anatomy(model).layout
@@ -260,27 +262,28 @@ import transformers as tf
 
 import headcount as hc
 from headcount.models.load import load_model
+from tests.closeness import ROUNDED, assert_same
+from tests.contracts.pruned import aligned
 
-torch.set_num_threads(1)
 tf.logging.set_verbosity_error()
 tf.utils.logging.disable_progress_bar()
 place, report = Path(sys.argv[1]), {}
 for name in sys.argv[2:]:
     try:
         known = torch.load(place / f"{name}.pt", weights_only=True)
-        model = tf.AutoModel.from_pretrained(place / name, trust_remote_code=True).eval()
+        model = aligned(tf.AutoModel.from_pretrained(place / name, trust_remote_code=True).eval())
         report[name] = "other heads"
         layout = hc.read_anatomy(model).layout
         assert {stack: [list(one) for one in layers] for stack, layers in layout.stacks.items()} == known["kept"]
         report[name] = "not ablated"
         with torch.no_grad(), hc.ablated(model, known["next"]):
-            torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
+            assert_same(model(**known["batch"])[0], known["output"], ROUNDED)
         report[name] = "not cut again"
         hc.prune(model, known["next"])
         with torch.no_grad():
-            torch.testing.assert_close(model(**known["batch"])[0], known["output"], atol=2e-5, rtol=1e-4)
+            assert_same(model(**known["batch"])[0], known["output"], ROUNDED)
         report[name] = "not saved again"
-        again = load_model(hc.save(model, None, place / f"{name}-again"))
+        again = aligned(load_model(hc.save(model, None, place / f"{name}-again")))
         with torch.no_grad():
             assert torch.equal(again(**known["batch"])[0], model(**known["batch"])[0])
         report[name] = "good"
@@ -296,7 +299,7 @@ def with_the_folders_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     place, names = tmp_path_factory.mktemp("remote"), ("bert", "t5", "llama")
     for name in names:
         case = BY_NAME[name]
-        model, batch = whole(name), inputs(case, "right")
+        model, batch = whole(name).double(), inputs(case, "right")
         hc.save(hc.prune(model, uneven(case)), None, place / name)
         chosen = "encoder.L0H2" if case.kind == "pair" else "L0H2"
         kept = {stack: [list(one) for one in layers] for stack, layers in read_anatomy(model).layout.stacks.items()}
@@ -336,7 +339,7 @@ def test_plain_save_pretrained(name: str, tmp_path: Path) -> None:
     tf.utils.logging.disable_progress_bar()
     model.save_pretrained(tmp_path)
     tf.utils.logging.enable_progress_bar()
-    loaded = load_model(tmp_path, attn_implementation=case.kernels[0])
+    loaded = aligned(load_model(tmp_path, attn_implementation=case.kernels[0]))
     assert read_anatomy(loaded).layout == read_anatomy(model).layout
     assert torch.equal(run(loaded, batch), run(model, batch))
     assert getattr(loaded, NEW_WEIGHTS) == []
@@ -348,7 +351,7 @@ def test_plain_save_pretrained_of_as_many_heads_in_every_layer(name: str, tmp_pa
     tf.utils.logging.disable_progress_bar()
     model.save_pretrained(tmp_path)
     tf.utils.logging.enable_progress_bar()
-    loaded = load_model(tmp_path)
+    loaded = aligned(load_model(tmp_path))
     assert read_anatomy(loaded).layout == read_anatomy(model).layout
     assert torch.equal(own_outputs(loaded, batch), own_outputs(model, batch))
 
@@ -356,14 +359,14 @@ def test_plain_save_pretrained_of_as_many_heads_in_every_layer(name: str, tmp_pa
 def test_saved_loaded_cut_and_saved_again(tmp_path: Path) -> None:
     for name in ("bert", "llama", "t5", "gpt2"):
         case = BY_NAME[name]
-        model, batch, gone = whole(name), inputs(case, "right"), []
+        model, batch, gone = whole(name).double(), inputs(case, "right"), []
         pruned = copy.deepcopy(model)
         for number, word in enumerate(("L0H2", "L1H1", "L2", "L1H3")):
             gone += case.spell(word)
             hc.prune(pruned, case.spell(word))
-            pruned = load_model(hc.save(pruned, None, tmp_path / f"{name}-{number}"))
+            pruned = aligned(load_model(hc.save(pruned, None, tmp_path / f"{name}-{number}")))
             with without(model, gone):
-                torch.testing.assert_close(run(pruned, batch), run(model, batch), **CLOSE)
+                assert_same(run(pruned, batch), run(model, batch), case.within)
         assert set(read_anatomy(pruned).layout.stacks.values()) == {((0, 1, 3), (0, 2), ())}
 
 
@@ -402,7 +405,7 @@ def test_options_of_from_pretrained(tmp_path: Path) -> None:
     assert {parameter.dtype for parameter in loaded.parameters()} == {torch.bfloat16}
     assert loaded.config._attn_implementation == "eager"
     assert (run(loaded, batch) - run(model, batch)).abs().max() < 0.1
-    trusting = load_model(tmp_path / "saved", trust_remote_code=True)
+    trusting = aligned(load_model(tmp_path / "saved", trust_remote_code=True))
     assert type(trusting) is tf.BertModel
     assert torch.equal(run(trusting, batch), run(model, batch))
 
@@ -410,13 +413,15 @@ def test_options_of_from_pretrained(tmp_path: Path) -> None:
 def test_the_bundled_model(tmp_path: Path) -> None:
     """A trained classifier with its tokenizer, there and back."""
     model, tokenizer = hc.load(hc.bundled("qnli"))
+    aligned(model)
     batch = dict(tokenizer(["Who wrote it?"], ["She wrote it in 1901."], return_tensors="pt"))
     heads = ["L0H1-4", "L3", "L7H0-10", "L11H5"]
-    with without(model, heads):
-        expected = own_outputs(model, batch)
+    with without(exactly := copy.deepcopy(model).double(), heads):
+        expected = own_outputs(exactly, batch)
     folder = hc.save(hc.prune(model, heads, batch=batch), tokenizer, tmp_path / "qnli")
-    torch.testing.assert_close(own_outputs(model, batch), expected, **CLOSE)
+    assert_same(own_outputs(copy.deepcopy(model).double(), batch), expected)
     loaded, words = hc.load(folder)
+    aligned(loaded)
     assert torch.equal(own_outputs(loaded, batch), own_outputs(model, batch))
     assert words("a b")["input_ids"] == tokenizer("a b")["input_ids"]
     assert loaded.config.id2label == model.config.id2label
@@ -442,7 +447,7 @@ def test_finetuning_goes_on_without_the_heads(tmp_path: Path) -> None:
 
 def by_hand(name: str) -> tuple[Any, dict[str, torch.Tensor]]:
     """A whole model, and its weights as transformers 4 left them after `prune_heads({0: [1], 2: [0, 3]})`."""
-    model = tiny(name)
+    model = exact(name)
     weights = {key: tensor.clone() for key, tensor in model.state_dict().items()}
     for layer, gone in ((0, [1]), (2, [0, 3])):
         rows = torch.tensor([8 * head + at for head in range(4) if head not in gone for at in range(8)])
@@ -474,15 +479,15 @@ def test_heads_that_transformers_4_pruned(name: str, tmp_path: Path) -> None:
     config |= {"architectures": [type(model).__name__], "pruned_heads": {"0": [1], "2": [0, 3]}}
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    loaded, batch = load_model(tmp_path), inputs(BY_NAME[name], "right")
+    loaded, batch = aligned(load_model(tmp_path)), inputs(BY_NAME[name], "right")
     assert list(read_anatomy(loaded).layout.stacks.values()) == [((0, 2, 3), (0, 1, 2, 3), (1, 2))]
     zeroed = naive.with_zero_columns(model, ["L0H1", "L2H0", "L2H3"])
-    torch.testing.assert_close(run(loaded, batch), run(zeroed, batch), **CLOSE)
+    assert_same(run(loaded, batch), run(zeroed, batch))
     # It goes on from there, by the original numbers, and comes back from Headcount's own folder.
     hc.prune(loaded, "L2H1")
     zeroed = naive.with_zero_columns(zeroed, ["L2H1"])
-    torch.testing.assert_close(run(loaded, batch), run(zeroed, batch), **CLOSE)
-    again = load_model(hc.save(loaded, None, tmp_path / "again"))
+    assert_same(run(loaded, batch), run(zeroed, batch))
+    again = aligned(load_model(hc.save(loaded, None, tmp_path / "again")))
     assert torch.equal(run(again, batch), run(loaded, batch))
     assert list(removed_heads(again.config.headcount).values()) == [{0: [1], 2: [0, 1, 3]}]
 
@@ -494,6 +499,6 @@ def test_two_models_of_one_config(tmp_path: Path) -> None:
     hc.prune(first, "L0H1")
     batch = inputs(BY_NAME["bert"])
     for number, model in enumerate((first, second)):
-        loaded = load_model(hc.save(model, None, tmp_path / str(number)))
+        loaded = aligned(load_model(hc.save(model, None, tmp_path / str(number))))
         assert torch.equal(run(loaded, batch), run(model, batch))
         assert read_anatomy(loaded).layout == read_anatomy(model).layout

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 import transformers as tf
 
+from tests.closeness import EXACT, ROUNDED
+
 LAYERS, HEADS, VOCABULARY, LENGTH = 3, 4, 60, 9
 _SMALL = {
     "vocab_size": VOCABULARY,
@@ -48,6 +50,7 @@ class Case:
     kind: str = "encoder"  # encoder | decoder | pair (encoder-decoder) | vision
     kernels: tuple[str, ...] = ("sdpa", "eager")
     spread: float = 0.35  # of the weights; T5 does not scale its scores, so that large ones make it ill-conditioned
+    float32_inside: bool = False  # RMSNorm, and ModernBERT's rotary embeddings, are float32 in a float64 model, too
 
     def make_config(self) -> Any:
         return getattr(tf, self.config)(**self.options)
@@ -56,28 +59,34 @@ class Case:
     def stacks(self) -> tuple[str, ...]:
         return {"pair": ("encoder", "decoder", "cross"), "decoder": ("decoder",)}.get(self.kind, ("encoder",))
 
+    @property
+    def within(self) -> float:
+        """How near two computations of the model in float64 must come."""
+        return ROUNDED if self.float32_inside else EXACT
+
     def spell(self, word: str) -> list[str]:
         """The word for every stack of the model."""
         return [f"{stack}.{word}" if self.kind == "pair" else word for stack in self.stacks]
 
 
-def _words(name: str, config: str, **options: Any) -> Case:
-    return Case(name, config, _SMALL | options)
+def _words(name: str, config: str, float32_inside: bool = False, **options: Any) -> Case:
+    return Case(name, config, _SMALL | options, float32_inside=float32_inside)
 
 
-def _decoder(name: str, config: str, **options: Any) -> Case:
-    return Case(name, config, _SMALL | options, kind="decoder")
+def _decoder(name: str, config: str, float32_inside: bool = True, **options: Any) -> Case:
+    return Case(name, config, _SMALL | options, kind="decoder", float32_inside=float32_inside)
 
 
 CASES = (
     _words("bert", "BertConfig"),
     _words("roberta", "RobertaConfig"),
     _words("xlm-roberta", "XLMRobertaConfig"),
+    _words("camembert", "CamembertConfig"),
     _words("electra", "ElectraConfig", embedding_size=16),
     _words("albert", "AlbertConfig", embedding_size=16),
     Case("distilbert", "DistilBertConfig",
          {"vocab_size": VOCABULARY, "dim": 32, "n_layers": LAYERS, "n_heads": HEADS, "hidden_dim": 40}),
-    _words("modernbert", "ModernBertConfig", global_attn_every_n_layers=2, local_attention=4,
+    _words("modernbert", "ModernBertConfig", float32_inside=True, global_attn_every_n_layers=2, local_attention=4,
            cls_token_id=1, sep_token_id=2),
     Case("mpnet", "MPNetConfig", _SMALL | {"pad_token_id": 1, "bos_token_id": 0}, kernels=("eager",)),
     Case("deberta-v2", "DebertaV2Config",
@@ -87,7 +96,7 @@ CASES = (
                                 "n_positions": 64, "bos_token_id": 1, "eos_token_id": 2}, kind="decoder"),
     Case("opt", "OPTConfig", {key: value for key, value in _SMALL.items() if key != "intermediate_size"}
          | {"ffn_dim": 40, "word_embed_proj_dim": 32, "activation_function": "gelu"}, kind="decoder"),
-    _decoder("gpt_neox", "GPTNeoXConfig"),
+    _decoder("gpt_neox", "GPTNeoXConfig", float32_inside=False),
     _decoder("llama", "LlamaConfig", num_key_value_heads=2),
     _decoder("qwen2", "Qwen2Config", num_key_value_heads=2),
     _decoder("qwen3", "Qwen3Config", num_key_value_heads=1, head_dim=8),
@@ -95,8 +104,9 @@ CASES = (
     Case("t5", "T5Config", {"vocab_size": VOCABULARY, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": LAYERS,
                             "num_heads": HEADS, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1,
                             "feed_forward_proj": "gated-gelu"},
-         kind="pair", spread=0.2),
+         kind="pair", spread=0.2, float32_inside=True),
     Case("bart", "BartConfig", _SIDES, kind="pair"),
+    Case("mbart", "MBartConfig", _SIDES, kind="pair"),
     Case("marian", "MarianConfig", _SIDES, kind="pair"),
     Case("vit", "ViTConfig", {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
                               "intermediate_size": 40, "image_size": 12, "patch_size": 4}, kind="vision"),
@@ -121,6 +131,11 @@ def _state(name: str, kernel: str, head: str) -> Any:
 def tiny(name: str, kernel: str = "sdpa", head: str = "AutoModel") -> Any:
     """A fresh tiny model of the family, the same weights every time."""
     return copy.deepcopy(_state(name, kernel, head))
+
+
+def exact(name: str, kernel: str = "sdpa", head: str = "AutoModel") -> Any:
+    """The same model in float64, for promises about arithmetic: what is equal there is equal on every CPU."""
+    return tiny(name, kernel, head).double()
 
 
 def inputs(case: Case, padding: str = "none", batch: int = 3, seed: int = 1) -> dict[str, torch.Tensor]:

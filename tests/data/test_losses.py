@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
@@ -13,6 +14,7 @@ from headcount.data.batches import collate
 from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
 from tests import planted
+from tests.closeness import ROUNDED, assert_same
 from tests.pruning import jobs
 
 
@@ -41,7 +43,7 @@ def test_each_example_has_the_loss_that_the_model_itself_gives_it(kind: str, tok
         turned = together(job, rows[::-1]).flip(0)
     assert found.shape == (jobs.COUNT,)
     for other in (found, parts, turned):
-        torch.testing.assert_close(other, expected, rtol=1e-4, atol=1e-5)
+        assert_same(other, expected, ROUNDED)
     assert expected.std() > 0.01
 
 
@@ -60,13 +62,13 @@ def test_the_mean_of_a_batch_of_equal_sizes_is_the_models_own_loss(kind: str, to
     inputs = forward_inputs(job.model, batch)
     with torch.no_grad():
         result = job.model(**inputs, labels=labels)
-    torch.testing.assert_close(example_losses(job.task.kind, result, labels).mean(), result.loss, rtol=1e-5, atol=1e-6)
+    assert_same(example_losses(job.task.kind, result, labels).mean(), result.loss, ROUNDED)
 
 
 def test_a_loop_over_tokens() -> None:
     """Language models: the mean over the labelled tokens of the example, not of the batch."""
     generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(3, 5, 7, generator=generator)
+    logits = torch.randn(3, 5, 7, generator=generator, dtype=torch.float64)
     labels = torch.randint(7, (3, 5), generator=generator)
     labels[0, 2:], labels[1, 0] = IGNORED, IGNORED
     result = tf.modeling_outputs.CausalLMOutput(logits=logits)
@@ -76,7 +78,7 @@ def test_a_loop_over_tokens() -> None:
             lost = [-float(logits[row, place - moved].log_softmax(-1)[labels[row, place]])
                     for place in range(moved, 5) if labels[row, place] != IGNORED]  # fmt: skip
             expected.append(sum(lost) / len(lost))
-        torch.testing.assert_close(example_losses(kind, result, labels), torch.tensor(expected))
+        assert_same(example_losses(kind, result, labels), expected)
 
 
 def test_an_example_without_labelled_tokens_has_no_loss() -> None:
@@ -108,7 +110,14 @@ def test_bert_with_both_its_heads(tokenizer: Any) -> None:
     with torch.no_grad():
         result = model(**batch)
     expected = torch.nn.functional.cross_entropy(result.prediction_logits[:, 2], labels[:, 2], reduction="none")
-    torch.testing.assert_close(example_losses("masked-lm", result, labels), expected)
+    assert_same(example_losses("masked-lm", result, labels), expected)
+
+
+def test_float64_stays() -> None:
+    result = tf.modeling_outputs.SequenceClassifierOutput(logits=torch.tensor([[1.0, 0.0]], dtype=torch.float64))
+    found = example_losses("classification", result, torch.tensor([1]))
+    assert found.dtype == torch.float64
+    assert_same(found, [np.log(1 + np.e)])
 
 
 def test_half_precision_is_computed_in_float32() -> None:

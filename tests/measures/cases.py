@@ -14,6 +14,7 @@ import transformers as tf
 import xarray as xr
 
 from headcount.measures.measure import measure
+from tests.closeness import ROUNDED, assert_same
 from tests.contracts.zoo import BY_NAME
 from tests.measures import naive
 from tests.measures.planted import HEADS, LAYERS, ROLES, WORDS
@@ -72,8 +73,7 @@ class Texts:
 
     def compare(
         self, name: str, formula: Callable[[naive.Text], naive.Values],
-        trusted: Callable[[str, naive.Text], np.ndarray] | None = None, beside: str = "", rtol: float = 1e-5,
-        atol: float = 1e-5,
+        trusted: Callable[[str, naive.Text], np.ndarray] | None = None, beside: str = "", within: float = ROUNDED,
     ) -> xr.Dataset:  # fmt: skip
         """Every value of every text is what the formula says; `trusted` chooses heads [layer, head] of a variable."""
         found = self.measured(name, *beside.split())[name].to_dataset()
@@ -86,12 +86,13 @@ class Texts:
                 given = found[f"values_{variable}"].sel(example=row, stack="encoder").values
                 assert given.shape == values.shape
                 chosen = np.ones(values.shape[:2], dtype=bool) if trusted is None else trusted(variable, text)
-                np.testing.assert_allclose(given[chosen], values[chosen], rtol=rtol, atol=atol, err_msg=variable)
+                largest = max(1.0, np.nanmax(np.abs(values), initial=0))  # shares of 1, and norms of any size
+                assert_same(given[chosen], values[chosen], within, variable, largest=largest)
         return found
 
 
 def small(kind: str, family: str, **options: Any) -> Any:
-    """A tiny random model of the family with the planted vocabulary and weights large enough to attend somewhere."""
+    """A tiny random float64 model of the family with the planted vocabulary and attention far from uniform."""
     case = BY_NAME[family]
     config = getattr(tf, case.config)(**case.options | {"vocab_size": len(WORDS)} | options)
     with torch.random.fork_rng(devices=[]):
@@ -101,7 +102,7 @@ def small(kind: str, family: str, **options: Any) -> Any:
             for parameter in model.parameters():
                 if parameter.ndim > 1:
                     parameter.normal_(0, case.spread)
-    return model
+    return model.double()
 
 
 def at(array: Any, place: str) -> Any:

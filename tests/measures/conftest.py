@@ -21,7 +21,7 @@ LIMIT = 6
 @pytest.fixture(scope="session")
 def bundled() -> Any:
     model, tokenizer = hc.load(hc.bundled("pretrained"))
-    return model.float(), tokenizer
+    return model.double(), tokenizer
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,8 @@ def bundled_pairs(bundled: Any) -> Texts:
 
 @pytest.fixture(scope="session")
 def planted_model() -> Any:
-    return planted_attention()
+    model, tokenizer = planted_attention()
+    return model.double(), tokenizer
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Seen
 from headcount.measures.measure import measure
+from tests.closeness import ROUNDED, assert_same
 from tests.measures.cases import small
 from tests.measures.planted import NOUNS, OTHERS, STOPS, VERBS, planted_attention
 
@@ -58,7 +59,7 @@ def some(kind: str) -> st.SearchStrategy[list[Any]]:
 @functools.cache
 def models() -> dict[str, Any]:
     planted, tokenizer = planted_attention()
-    return {"random": (small("BertForMaskedLM", "bert"), tokenizer), "planted": (planted, tokenizer)}
+    return {"random": (small("BertForMaskedLM", "bert"), tokenizer), "planted": (planted.double(), tokenizer)}
 
 
 def same(one: xr.DataTree, other: xr.DataTree, without: tuple[str, ...] = ()) -> None:
@@ -66,9 +67,7 @@ def same(one: xr.DataTree, other: xr.DataTree, without: tuple[str, ...] = ()) ->
     for name in one:
         for variable, array in one[name].data_vars.items():
             if str(variable).startswith("values_") and variable not in without:
-                np.testing.assert_allclose(
-                    array.values, other[name][variable].values, rtol=1e-5, atol=1e-5, err_msg=f"{name} {variable}"
-                )
+                assert_same(array, other[name][variable], ROUNDED, f"{name} {variable}", largest=1.0)
 
 
 def check(which: str, kind: str, rows: list[Any], order: list[int]) -> None:

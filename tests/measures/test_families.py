@@ -15,7 +15,8 @@ from headcount.data.marks import Facts, mark
 from headcount.measures.catalogue import choose_measures
 from headcount.measures.layers import run_measures
 from headcount.models.anatomy import read_anatomy
-from tests.contracts.zoo import CASES, LAYERS, Case, inputs, tiny
+from tests.closeness import ROUNDED, assert_same
+from tests.contracts.zoo import CASES, LAYERS, Case, exact, inputs
 from tests.measures import naive
 
 CLASSES = ("first", "punctuation", "other", "special")
@@ -46,7 +47,7 @@ class Batch:
     """A batch, and each of its rows alone; without padding it has no mask either."""
 
     def __init__(self, case: Case, kernel: str, padding: str = "right") -> None:
-        self.case, self.model = case, tiny(case.name, kernel)
+        self.case, self.model = case, exact(case.name, kernel)
         self.batch = inputs(case, padding)
         self.lengths = self.batch["attention_mask"].sum(1).tolist()
         self.anatomy = read_anatomy(self.model)
@@ -80,9 +81,7 @@ class Batch:
         for variable, values in expected.items():
             given = np.stack([found[stack, layer][variable][row].numpy() for layer in range(LAYERS)])
             assert given.shape == values.shape
-            np.testing.assert_allclose(
-                given[chosen], values[chosen], rtol=1e-4, atol=1e-4, err_msg=f"{stack} {variable}"
-            )
+            assert_same(given[chosen], values[chosen], ROUNDED, f"{stack} {variable}", largest=1.0)
 
 
 @pytest.mark.parametrize("names", [("entropy",), ("entropy", "spread")], ids=["alone", "with a map"])
@@ -158,8 +157,8 @@ def flatten_values(batch: Batch) -> bool:
         for block in batch.anatomy:
             weight = block.projection("value")[0].weight
             for part in weight.split(block.head_size):
-                line = torch.randn(block.head_size, 1, generator=generator)
-                part.copy_(0.3 * line * torch.randn(1, weight.shape[1], generator=generator))
+                line = torch.randn(block.head_size, 1, generator=generator, dtype=weight.dtype)
+                part.copy_(0.3 * line * torch.randn(1, weight.shape[1], generator=generator, dtype=weight.dtype))
     return True
 
 

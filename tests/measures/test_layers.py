@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from math import log
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,8 @@ from headcount.measures.contract import Measure, Seen, Setting, Values
 from headcount.measures.layers import run_measures, see_layers
 from headcount.measures.measure import measure
 from headcount.models.anatomy import read_anatomy
-from tests.contracts.zoo import BY_NAME, inputs, tiny
+from tests.closeness import assert_same
+from tests.contracts.zoo import BY_NAME, exact, inputs
 from tests.measures.planted import SENTENCES
 from tests.measures.tiny import assert_untouched, first_output, masked
 
@@ -35,7 +37,7 @@ def marks_of(mask: Tensor) -> Marks:
 
 def prepared(name: str, padding: str = "right", **options: Any) -> tuple[Any, dict[str, Tensor], Marks, Marks | None]:
     case = BY_NAME[name]
-    model, batch = tiny(name, case.kernels[0], **options), inputs(case, padding)
+    model, batch = exact(name, case.kernels[0], **options), inputs(case, padding)
     target = marks_of(torch.ones_like(batch["decoder_input_ids"])) if case.kind == "pair" else None
     return model, batch, marks_of(batch["attention_mask"]), target
 
@@ -47,7 +49,7 @@ def look_at(model: Any, batch: dict[str, Tensor], source: Marks, target: Marks |
 @pytest.mark.parametrize("name", ["bert", "albert", "mpnet", "deberta-v2", "modernbert", "gpt2", "llama", "t5", "bart"])
 def test_every_layer_is_seen_once_with_its_map_and_outputs(name: str) -> None:
     model, batch, source, target = prepared(name)
-    expected = hc.observe(model, batch)
+    expected, within = hc.observe(model, batch), BY_NAME[name].within
     places = []
 
     def look(seen: Seen) -> None:
@@ -58,15 +60,15 @@ def test_every_layer_is_seen_once_with_its_map_and_outputs(name: str) -> None:
         real = seen.queries.real.bool()
         maps = expected.maps[stack][layer].transpose(0, 1)
         found = seen.view.map.transpose(1, 2)[real]
-        torch.testing.assert_close(found, maps.transpose(1, 2)[real], atol=1e-5, rtol=1e-4)
+        assert_same(found, maps.transpose(1, 2)[real], within)
         assert seen.view.outputs is not None
         outputs = expected.outputs[stack][layer].permute(1, 2, 0, 3)
-        torch.testing.assert_close(seen.view.outputs[real], outputs[real], atol=1e-5, rtol=1e-4)
+        assert_same(seen.view.outputs[real], outputs[real], within)
         for number, kind in enumerate(CLASSES):
-            torch.testing.assert_close(seen.mass(kind), seen.view.mass[..., number])
+            assert_same(seen.mass(kind), seen.view.mass[..., number])
         even = (maps * seen.keys.classes["even"][:, None, None]).sum(-1)
         mean = (even * real[:, None]).sum(-1) / real.sum(-1)[:, None]
-        torch.testing.assert_close(seen.mean(seen.mass("even")), mean, atol=1e-5, rtol=1e-4)
+        assert_same(seen.mean(seen.mass("even")), mean, within)
 
     look_at(model, batch, source, target, look)
     assert sorted(places) == sorted(
@@ -86,21 +88,20 @@ def test_inside_uniform_the_changed_map_is_seen(name: str) -> None:
         entropies[seen.view.block.layer] = seen.view.entropy()
         seen_maps[seen.view.block.layer] = seen.view.map
 
+    within = BY_NAME[name].within
     with hc.ablated(model, "L1H2", how="uniform"):
         inside = hc.observe(model, batch).maps[stack]
         look_at(model, batch, source, None, look)
     row = seen_maps[1][2, 2, 4]  # example 2 has five real tokens, and its fifth sees them all
-    torch.testing.assert_close(row, torch.tensor([0.2] * 5 + [0.0] * 4))
-    assert float(entropies[1][2, 2, 4]) == pytest.approx(torch.tensor(5.0).log().item(), abs=1e-5)
+    assert_same(row, [0.2] * 5 + [0.0] * 4)
+    assert float(entropies[1][2, 2, 4]) == pytest.approx(log(5))
     real = source.real.bool()
     for layer, found in seen_maps.items():
         expected = inside[layer].transpose(0, 1)
-        torch.testing.assert_close(found.transpose(1, 2)[real], expected.transpose(1, 2)[real], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(seen_maps[0].transpose(1, 2)[real], before[0].permute(1, 2, 0, 3)[real])
+        assert_same(found.transpose(1, 2)[real], expected.transpose(1, 2)[real], within)
+    assert_same(seen_maps[0].transpose(1, 2)[real], before[0].permute(1, 2, 0, 3)[real], within)
     others = [head for head in range(4) if head != 2]
-    torch.testing.assert_close(
-        seen_maps[1][:, others].transpose(1, 2)[real], before[1, others].permute(1, 2, 0, 3)[real], atol=1e-5, rtol=1e-4
-    )
+    assert_same(seen_maps[1][:, others].transpose(1, 2)[real], before[1, others].permute(1, 2, 0, 3)[real], within)
 
 
 @pytest.fixture(scope="module")

@@ -280,6 +280,11 @@ def test_links_cannot_be_measured(planted_model: Any, tagger: Path) -> None:
      "A dog \N{REPLACEMENT CHARACTER} slept"],
 )  # fmt: skip
 def test_marks_that_nobody_sees_do_not_stop_a_measurement(planted_model: Any, tagger: Path, text: str) -> None:
+    """The dog beside them is still a noun, and the head for nouns still looks at it; a word with an accent is none."""
     data = pd.DataFrame({"text": [text]})
-    hc.measure(*planted_model, data, only="features")
-    hc.measure(*planted_model, data, only="features", tagger=tagger)
+    plain = hc.measure(*planted_model, data, only="features")["features"]
+    tagged = hc.measure(*planted_model, data, only="features", tagger=tagger)["features"]
+    for feature in plain["feature"].values:
+        np.testing.assert_array_equal(plain["attention"].sel(feature=feature), tagged["attention"].sel(feature=feature))
+    found = at(tagged["attention"].sel(feature="noun"), ROLES["noun"])
+    assert found > 0.999 if "dog" in text else np.isnan(found)

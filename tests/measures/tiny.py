@@ -16,13 +16,13 @@ _EMBEDDING = {"vocab_size": len(WORDS), "pad_token_id": 0}
 
 
 def _spread(model: Any, size: float = 0.3) -> Any:
-    """The model with weights large enough that attention is far from uniform."""
+    """The model in float64, with weights large enough that attention is far from uniform."""
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
                 parameter.normal_(0, size, generator=generator)
-    return model.eval()
+    return model.eval().double()
 
 
 def masked(layers: int = 2) -> tuple[Any, Any]:

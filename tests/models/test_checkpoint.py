@@ -230,7 +230,6 @@ import transformers as tf
 
 import headcount as hc
 
-torch.set_num_threads(1)
 tf.logging.set_verbosity_error()
 root = Path(sys.argv[1])
 config = tf.BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8)

@@ -13,6 +13,8 @@ from tests.contracts.zoo import BY_NAME, tiny
 
 FAMILIES = [case.name for case in BY_NAME.values() if case.kind == "pair"]
 TARGET = [7, 8, 9, 0, 5, 2]
+LANGUAGE = {6: 5, 1: 4, 37: 39}
+"""By the length of a target: where mBART finds the token of its language, so many places in as it has no padding."""
 
 
 def read_by(model: Any, labels: list[int]) -> list[int]:
@@ -34,7 +36,7 @@ def read_by(model: Any, labels: list[int]) -> list[int]:
 
 
 def test_the_families() -> None:
-    assert set(FAMILIES) == {"bart", "t5", "marian"}
+    assert set(FAMILIES) == {"bart", "mbart", "t5", "marian"}
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -43,9 +45,11 @@ def test_as_the_model_moves_its_labels(name: str, start: int) -> None:
     model = tiny(name, head="AutoModelForSeq2SeqLM")
     model.config.decoder_start_token_id = start
     for target in (TARGET, [4], [0, 0], list(range(3, 40))):
+        if name == "mbart" and not any(target):
+            continue  # it looks for the last token that is no padding
         found = decoder_inputs(model, target)
         assert found == read_by(model, target)
-        assert found == [start, *target[:-1]]
+        assert found == [LANGUAGE[len(target)] if name == "mbart" else start, *target[:-1]]
         assert all(type(one) is int for one in found)
 
 
@@ -54,6 +58,14 @@ def test_a_model_without_a_head_reads_the_same(name: str) -> None:
     bare = tiny(name)
     assert not hasattr(bare, "prepare_decoder_input_ids_from_labels")
     assert decoder_inputs(bare, TARGET) == decoder_inputs(tiny(name, head="AutoModelForSeq2SeqLM"), TARGET)
+
+
+def test_mbart_needs_no_start_token() -> None:
+    """Its start is the token of the language, the last one of the target; real configs have no other."""
+    for head in ("AutoModel", "AutoModelForSeq2SeqLM"):
+        model = tiny("mbart", head=head)
+        model.config.decoder_start_token_id = None
+        assert decoder_inputs(model, [7, 8, 9, 2, 55]) == [55, 7, 8, 9, 2]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

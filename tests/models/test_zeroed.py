@@ -15,7 +15,8 @@ import headcount as hc
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model
 from headcount.models.zeroed import zeroed
-from tests.contracts.pruned import CLOSE, PRUNABLE, Before, own_outputs, uneven, whole
+from tests.closeness import assert_same
+from tests.contracts.pruned import PRUNABLE, Before, aligned, own_outputs, uneven, whole
 from tests.contracts.zoo import BY_NAME, Case, inputs, run
 
 FAMILY = pytest.mark.parametrize("case", PRUNABLE, ids=lambda case: case.name)
@@ -48,7 +49,7 @@ def check_weights(found: Any, first: Any, gone: list[str]) -> None:
 
 @FAMILY
 def test_it_computes_what_the_pruned_model_does(case: Case, tmp_path: Path) -> None:
-    first = whole(case.name, case.kernels[0])
+    first = whole(case.name, case.kernels[0]).double()
     pruned = hc.prune(copy.deepcopy(first), uneven(case))
     before = Before(pruned, inputs(case))
     found = zeroed(pruned)
@@ -61,10 +62,10 @@ def test_it_computes_what_the_pruned_model_does(case: Case, tmp_path: Path) -> N
     check_weights(found, first, uneven(case))
     found.save_pretrained(tmp_path)
     assert not {"headcount", "auto_map"} & json.loads((tmp_path / "config.json").read_text()).keys()
-    loaded = tf.AutoModel.from_pretrained(tmp_path, attn_implementation=case.kernels[0])
+    loaded = aligned(tf.AutoModel.from_pretrained(tmp_path, attn_implementation=case.kernels[0]))
     for padding in ("none",) if case.kind == "vision" else ("none", "right", "left"):
         batch = inputs(case, padding)
-        torch.testing.assert_close(run(found, batch), run(pruned, batch), **CLOSE)
+        assert_same(run(found, batch), run(pruned, batch), case.within)
         assert torch.equal(run(loaded, batch), run(found, batch))
 
 
@@ -78,13 +79,13 @@ def test_it_computes_what_the_pruned_model_does(case: Case, tmp_path: Path) -> N
     ],
 )
 def test_with_the_head_of_a_task(name: str, head: str, tmp_path: Path) -> None:
-    case, first = BY_NAME[name], whole(name, head=head)
+    case, first = BY_NAME[name], whole(name, head=head).double()
     pruned = hc.prune(copy.deepcopy(first), uneven(case))
     found, batch = zeroed(pruned), inputs(case)
-    torch.testing.assert_close(own_outputs(found, batch), own_outputs(pruned, batch), **CLOSE)
+    assert_same(own_outputs(found, batch), own_outputs(pruned, batch), case.within)
     assert found.num_parameters() == first.num_parameters(), "what was tied is tied"
     found.save_pretrained(tmp_path)
-    loaded = getattr(tf, head).from_pretrained(tmp_path)
+    loaded = aligned(getattr(tf, head).from_pretrained(tmp_path))
     assert type(loaded) is type(first)
     assert torch.equal(own_outputs(loaded, batch), own_outputs(found, batch))
 
@@ -93,13 +94,14 @@ def test_further_projections() -> None:
     """DeBERTa with projections of its own for positions."""
     torch.manual_seed(0)
     case = BY_NAME["deberta-v2"]
-    first = tf.AutoModel.from_config(case.make_config().__class__(**(case.options | {"share_att_key": False}))).eval()
+    config = tf.DebertaV2Config(**(case.options | {"share_att_key": False}))
+    first = tf.AutoModel.from_config(config).eval().double()
     pruned = hc.prune(copy.deepcopy(first), uneven(case))
     found = zeroed(pruned)
     assert shapes(found) == shapes(first)
     check_weights(found, first, uneven(case))
     batch = inputs(case, "right")
-    torch.testing.assert_close(run(found, batch), run(pruned, batch), **CLOSE)
+    assert_same(run(found, batch), run(pruned, batch))
 
 
 def test_of_a_model_cut_twice_and_of_a_whole_one() -> None:
@@ -142,14 +144,14 @@ def test_mode_and_random_numbers_are_kept() -> None:
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
 def test_of_a_saved_model(name: str, tmp_path: Path) -> None:
     case = BY_NAME[name]
-    pruned = hc.prune(whole(name), uneven(case))
+    pruned = hc.prune(whole(name).double(), uneven(case))
     hc.save(pruned, None, tmp_path / "pruned")
     hc.save(zeroed(load_model(tmp_path / "pruned")), None, tmp_path / "zeroed")
-    loaded, batch = tf.AutoModel.from_pretrained(tmp_path / "zeroed"), inputs(case)
+    loaded, batch = aligned(tf.AutoModel.from_pretrained(tmp_path / "zeroed")), inputs(case)
     assert shapes(loaded) == shapes(whole(name))
-    torch.testing.assert_close(run(loaded, batch), run(pruned, batch), **CLOSE)
+    assert_same(run(loaded, batch), run(pruned, batch), case.within)
     assert not list((tmp_path / "zeroed").glob("*.py"))
-    again = load_model(tmp_path / "zeroed")
+    again = aligned(load_model(tmp_path / "zeroed"))
     assert torch.equal(run(again, batch), run(loaded, batch))
 
 
@@ -161,15 +163,16 @@ def test_of_a_saved_model_asks_for_no_code(tmp_path: Path) -> None:
 
 
 def test_of_a_saved_model_whose_config_says_the_smaller_numbers(tmp_path: Path) -> None:
-    pruned, batch = hc.prune(whole("llama"), ["L0H0-1", "L1H0-1", "L2H2-3"]), inputs(BY_NAME["llama"])
+    case = BY_NAME["llama"]
+    pruned, batch = hc.prune(whole("llama").double(), ["L0H0-1", "L1H0-1", "L2H2-3"]), inputs(case)
     hc.save(pruned, None, tmp_path)
     found = zeroed(load_model(tmp_path))
     assert shapes(found) == shapes(whole("llama"))
-    torch.testing.assert_close(run(found, batch), run(pruned, batch), **CLOSE)
+    assert_same(run(found, batch), run(pruned, batch), case.within)
 
 
 def test_of_a_model_pruned_by_transformers_4(tmp_path: Path) -> None:
-    pruned, batch = hc.prune(whole("bert"), ["L1H0"]), inputs(BY_NAME["bert"])
+    pruned, batch = hc.prune(whole("bert").double(), ["L1H0"]), inputs(BY_NAME["bert"])
     pruned.save_pretrained(tmp_path / "pruned")
     path = tmp_path / "pruned" / "config.json"
     config = json.loads(path.read_text())
@@ -178,7 +181,7 @@ def test_of_a_model_pruned_by_transformers_4(tmp_path: Path) -> None:
     hc.save(zeroed(load_model(tmp_path / "pruned")), None, tmp_path / "zeroed")
     loaded = load_model(tmp_path / "zeroed")
     assert read_anatomy(loaded).layout.count == 12
-    torch.testing.assert_close(run(loaded, batch), run(pruned, batch), **CLOSE)
+    assert_same(run(loaded, batch), run(pruned, batch))
 
 
 def test_how_texts_are_generated_is_kept() -> None:

@@ -17,7 +17,7 @@ from headcount.core.results import by_head
 from headcount.data.tasks import Task, find_task
 from headcount.models.anatomy import read_anatomy
 from tests import planted
-from tests.contracts.zoo import BY_NAME, tiny
+from tests.contracts.zoo import BY_NAME, exact
 
 COUNT = 10
 TEXTS = planted.texts(COUNT, seed=4)["sentence"]
@@ -25,13 +25,13 @@ KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "t5
 
 
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
-    """A BERT of 3 layers of 4 heads whose attention is far from uniform."""
+    """A float64 BERT of 3 layers of 4 heads whose attention is far from uniform."""
     torch.manual_seed(3)
     named = {"id2label": planted.NAMES, "label2id": {"negative": 0, "positive": 1}}
     config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
                            intermediate_size=40, max_position_embeddings=64, initializer_range=0.3,
                            **named | options)  # fmt: skip
-    return getattr(tf, head)(config).eval()
+    return getattr(tf, head)(config).eval().double()
 
 
 def sentences() -> pd.DataFrame:
@@ -73,9 +73,9 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
     if kind == "masked":
         return random_model("BertForMaskedLM"), texts, find_task("masked-lm")
     if kind == "gpt2":
-        return tiny("gpt2", head="AutoModelForCausalLM"), texts, find_task("causal-lm")
+        return exact("gpt2", head="AutoModelForCausalLM"), texts, find_task("causal-lm")
     assert BY_NAME[kind].kind == "pair"
-    return tiny(kind, head="AutoModelForSeq2SeqLM"), translations(), find_task("translation")
+    return exact(kind, head="AutoModelForSeq2SeqLM"), translations(), find_task("translation")
 
 
 def prepared(kind: str, tokenizer: Any) -> Job:

@@ -18,7 +18,8 @@ from headcount.pruning import importance as module
 from headcount.pruning.importance import ESTIMATORS, NORMED, estimate, importance, prediction, stability
 from headcount.pruning.orders import by_values
 from tests import planted
-from tests.contracts.zoo import BY_NAME, tiny
+from tests.closeness import ROUNDED, assert_same
+from tests.contracts.zoo import BY_NAME, exact
 from tests.measures.tiny import assert_untouched, first_output
 from tests.pruning import jobs
 from tests.pruning import planted as parts
@@ -36,18 +37,17 @@ def of(kind: str, tokenizer: Any, **options: Any) -> xr.Dataset:
     return importance(model, tokenizer, data, task=task, **options)
 
 
-def assert_same(found: xr.Dataset, expected: Any, names: Any = VALUES) -> None:
+def assert_same_values(found: xr.Dataset, expected: Any, names: Any = VALUES) -> None:
     for name in names:
         given = expected[f"values_{name}"].values if isinstance(expected, xr.Dataset) else expected[name]
-        scale = np.nanmax(np.abs(given))
-        np.testing.assert_allclose(found[f"values_{name}"].values, given, rtol=2e-3, atol=1e-5 * scale, err_msg=name)
+        assert_same(found[f"values_{name}"].values, given, ROUNDED, name)
 
 
 @pytest.mark.parametrize("kind", jobs.KINDS)
 def test_equal_to_a_loop_over_examples(kind: str, tokenizer: Any) -> None:
     job = jobs.prepared(kind, tokenizer)
     found = importance(job.model, tokenizer, jobs.make(kind)[1], task=job.task)
-    assert_same(found, jobs.one_by_one(job))
+    assert_same_values(found, jobs.one_by_one(job))
     assert float(found["michel"].max()) > 1e-3
     assert list(found["example"].values) == list(range(jobs.COUNT))
 
@@ -55,16 +55,16 @@ def test_equal_to_a_loop_over_examples(kind: str, tokenizer: Any) -> None:
 @pytest.mark.parametrize("name", ["albert", "deberta-v2", "distilbert", "llama", "modernbert", "mpnet"])
 def test_equal_to_a_loop_in_other_families(name: str, tokenizer: Any) -> None:
     """Shared layers, attention of their own, grouped keys, sliding windows."""
-    model = tiny(name, BY_NAME[name].kernels[0], "AutoModelForSequenceClassification")
+    model = exact(name, BY_NAME[name].kernels[0], "AutoModelForSequenceClassification")
     job = jobs.job_of(model, jobs.sentences().head(5), find_task("classification"), tokenizer)
     found = importance(model, tokenizer, jobs.sentences().head(5), task="classification")
-    assert_same(found, jobs.one_by_one(job))
+    assert_same_values(found, jobs.one_by_one(job))
     assert float(found["michel"].max()) > 1e-4
 
 
 @pytest.mark.parametrize("kind", jobs.KINDS)
 def test_batches_and_padding_do_not_matter(kind: str, tokenizer: Any) -> None:
-    assert_same(of(kind, tokenizer, batch_tokens=1), of(kind, tokenizer, batch_tokens=10**6))
+    assert_same_values(of(kind, tokenizer, batch_tokens=1), of(kind, tokenizer, batch_tokens=10**6))
 
 
 def test_the_order_of_the_examples_does_not_matter(tokenizer: Any) -> None:
@@ -72,14 +72,14 @@ def test_the_order_of_the_examples_does_not_matter(tokenizer: Any) -> None:
     found = importance(model, tokenizer, data, task=task)
     turned = importance(model, tokenizer, data.iloc[::-1].reset_index(drop=True), task=task)
     for name in ("michel", "taylor", "gate", "norm", "michel_normed"):
-        np.testing.assert_allclose(turned[name], found[name], rtol=1e-4, atol=1e-7)
-    np.testing.assert_allclose(turned["values_taylor"].values[::-1], found["values_taylor"], rtol=1e-3, atol=1e-6)
+        assert_same(turned[name], found[name], ROUNDED, name)
+    assert_same(turned["values_taylor"].values[::-1], found["values_taylor"], ROUNDED)
 
 
 def test_the_gradient_is_a_difference_of_losses(tokenizer: Any) -> None:
     """A gate moved by hand, in float64."""
     model, data, task = jobs.make("classification")
-    found = importance(model.double(), tokenizer, data.head(1), task=task)
+    found = importance(model, tokenizer, data.head(1), task=task)
     batch = dict(tokenizer(data["sentence"][0], return_tensors="pt")) | {"labels": torch.tensor([data["label"][0]])}
     for layer, head in ((0, 1), (2, 3)):
         losses = []
@@ -89,7 +89,7 @@ def test_the_gradient_is_a_difference_of_losses(tokenizer: Any) -> None:
             with torch.no_grad(), hc.gated(model, gates):
                 losses.append(float(model(**batch).loss))
         slope = (losses[1] - losses[0]) / 2e-4
-        assert -float(found["taylor"].sel(stack="encoder", layer=layer, head=head)) == pytest.approx(slope, rel=1e-3)
+        assert -float(found["taylor"].sel(stack="encoder", layer=layer, head=head)) == pytest.approx(slope, rel=ROUNDED)
 
 
 def test_what_follows_from_the_values(tokenizer: Any) -> None:
@@ -219,8 +219,7 @@ def test_a_pruned_model(tokenizer: Any) -> None:
     for name in (*VALUES, "gate"):
         given = found[name].values
         assert np.isnan(given[~kept]).all()
-        np.testing.assert_allclose(given[kept], expected[name].values[..., : found.sizes["head"]][kept], rtol=1e-3,
-                                   atol=1e-6)  # fmt: skip
+        assert_same(given[kept], expected[name].values[..., : found.sizes["head"]][kept], ROUNDED, name)
     assert np.isnan(found["michel_normed"].sel(layer=1)).all()
     np.testing.assert_allclose(np.sqrt((found["michel_normed"].sel(layer=[0, 2]) ** 2).sum("head")), 1, rtol=1e-5)
     mean, low, high = stability(found, "michel", splits=5)
@@ -234,8 +233,7 @@ def test_only_some_examples(tokenizer: Any) -> None:
     few = of("classification", tokenizer, limit=4, seed=5)
     assert few.sizes["example"] == 4
     for row in few["example"].values:
-        np.testing.assert_allclose(few["values_michel"].sel(example=row), whole["values_michel"].sel(example=row),
-                                   rtol=1e-3, atol=1e-6)  # fmt: skip
+        assert_same(few["values_michel"].sel(example=row), whole["values_michel"].sel(example=row), ROUNDED)
     same = of("classification", tokenizer, limit=4, seed=5)
     xr.testing.assert_identical(few, same)
 
@@ -246,7 +244,7 @@ def test_estimates_over_some_examples(tokenizer: Any) -> None:
     model, data, task = jobs.make("classification")
     part = importance(model, tokenizer, data.iloc[rows].reset_index(drop=True), task=task)
     for name in (*ESTIMATORS, *[f"{one}_normed" for one in NORMED]):
-        np.testing.assert_allclose(estimate(found, name, rows), part[name], rtol=1e-3, atol=1e-6, err_msg=name)
+        assert_same(estimate(found, name, rows), part[name], ROUNDED, name)
         np.testing.assert_array_equal(estimate(found, name), found[name].values)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import transformers as tf
@@ -17,6 +16,7 @@ import headcount as hc
 from headcount.errors import InvalidOption, PruneMismatch
 from headcount.pruning import onnx as onnx_file
 from headcount.pruning.onnx import export_onnx
+from tests.closeness import FLOAT32, assert_same
 from tests.contracts.pruned import PRUNABLE, Before, uneven, whole
 from tests.contracts.zoo import BY_NAME, VOCABULARY, Case, inputs, tiny
 
@@ -99,7 +99,7 @@ def check_file(model: Any, path: Path, case: Case) -> None:
         if case.kind != "pair" and "attention_mask" in batch and found.shape[:2] == batch["input_ids"].shape:
             real = batch["attention_mask"].bool().numpy()
             found, expected = found[real], expected[real]
-        np.testing.assert_allclose(found, expected, atol=1e-4, rtol=0)
+        assert_same(found, expected, FLOAT32)
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.name)
@@ -143,7 +143,7 @@ def test_every_family(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[s
         if case.kind in ("encoder", "decoder"):
             real = batch["attention_mask"].bool().numpy()
             found, expected = found[real], expected[real]
-        np.testing.assert_allclose(found, expected, atol=1e-4, rtol=0)
+        assert_same(found, expected, FLOAT32)
     assert capfd.readouterr() == ("", "")
 
 

@@ -18,8 +18,9 @@ from headcount.models.anatomy import read_anatomy
 from headcount.pruning import prune as prune_module
 from headcount.pruning.prune import LAST_CHECK, prune
 from headcount.pruning.verify import Check
-from tests.contracts.pruned import CLOSE, Before, uneven, without
-from tests.contracts.zoo import BY_NAME, inputs, run, tiny
+from tests.closeness import assert_same
+from tests.contracts.pruned import Before, uneven, without
+from tests.contracts.zoo import BY_NAME, exact, inputs, run, tiny
 
 BERT = BY_NAME["bert"]
 
@@ -100,20 +101,20 @@ def test_the_last_heads() -> None:
 @pytest.mark.parametrize("name", ["bart", "t5"])
 def test_another_cut_after_a_whole_stack_is_gone(name: str) -> None:
     """A decoder without cross attention, then a head of the encoder."""
-    model, batch = tiny(name), inputs(BY_NAME[name], "right")
+    model, batch = exact(name), inputs(BY_NAME[name], "right")
     first, then = ["cross.L0", "cross.L1", "cross.L2"], ["encoder.L0H1"]
     with without(model, [*first, *then]):
         expected = run(model, batch)
-    torch.testing.assert_close(run(prune(prune(model, first), then), batch), expected, **CLOSE)
+    assert_same(run(prune(prune(model, first), then), batch), expected, BY_NAME[name].within)
 
 
 def test_a_whole_stack() -> None:
     for name in ("bart", "t5"):
-        model, batch = tiny(name), inputs(BY_NAME[name], "right")
+        model, batch = exact(name), inputs(BY_NAME[name], "right")
         heads = ["cross.L0", "cross.L1", "cross.L2"]
         with without(model, heads):
             expected = run(model, batch)
-        torch.testing.assert_close(run(prune(model, heads), batch), expected, **CLOSE)
+        assert_same(run(prune(model, heads), batch), expected, BY_NAME[name].within)
 
 
 def test_what_is_no_model() -> None:
@@ -252,18 +253,27 @@ def test_the_weights_are_gone() -> None:
 
 
 def test_inside_inference_mode_and_without_gradients() -> None:
+    batch, expected = inputs(BERT), run(prune(tiny("bert"), "L0H1"), inputs(BERT))
     for mode in (torch.no_grad(), torch.inference_mode()):
         model = tiny("bert")
         with mode:
             prune(model, "L0H1")
-    prune(tiny("bert"), "L0H1")
+        assert torch.equal(run(model, batch), expected)
+        assert not any(parameter.is_inference() for parameter in model.parameters())
+        assert model.encoder.layer[0].attention.self.query.weight.requires_grad
 
 
 def test_a_model_cut_in_inference_mode_can_be_trained() -> None:
     model, batch = tiny("bert"), inputs(BERT)
     with torch.inference_mode():
         prune(model, "L0H1")
-    model(**batch).last_hidden_state.sum().backward()
+    before = run(model, batch)
+    model(**batch).last_hidden_state.pow(3).sum().backward()
+    gradient = model.encoder.layer[0].attention.self.query.weight.grad
+    assert gradient.shape == (24, 32)
+    assert gradient.abs().max() > 0
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    assert not torch.equal(run(model, batch), before)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +298,11 @@ def test_every_kind_of_model_is_checked(kind: str, name: str, heads: str) -> Non
 
 
 def test_a_model_for_very_short_texts() -> None:
+    """The check after the cut runs texts that fit into 8 positions."""
     options = BERT.options | {"max_position_embeddings": 8}
-    prune(tf.BertModel(tf.BertConfig(**options)), "L0H1")
+    model = prune(tf.BertModel(tf.BertConfig(**options)), "L0H1")
+    assert getattr(model, LAST_CHECK).passed
+    assert read_anatomy(model).layout.stacks["encoder"][0] == (0, 2, 3)
 
 
 def test_the_errors_are_two() -> None:

@@ -15,6 +15,7 @@ from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.pruning.recover import recover
 from headcount.training.scores import score_table
 from tests import planted
+from tests.closeness import FLOAT32, assert_same
 from tests.pruning import jobs
 
 SST2 = find_task("sst2")
@@ -49,9 +50,10 @@ def test_what_was_recovered_is_saved_and_loaded(tokenizer: Any, tmp_path: Path) 
     model = recover(pruned(), tokenizer, TEXTS, SST2, 2, **QUICK)
     hc.save(model, tokenizer, tmp_path / "small")
     loaded, own = hc.load(tmp_path / "small")
-    batch = dict(own("it is good", return_tensors="pt"))
+    batch, saved = dict(own("it is good", return_tensors="pt")), model.state_dict()
+    assert all(torch.equal(tensor, saved[key]) for key, tensor in loaded.state_dict().items()), "bit for bit"
     with torch.no_grad():
-        torch.testing.assert_close(loaded(**batch).logits, model(**batch).logits)
+        assert_same(loaded(**batch).logits, model(**batch).logits, FLOAT32)
 
 
 def test_the_same_seed_gives_the_same_weights(tokenizer: Any) -> None:

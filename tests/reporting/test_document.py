@@ -305,7 +305,12 @@ def test_a_study_made_of_hostile_strings(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_no_utf_8(small: Path, tmp_path: Path) -> None:
     odd = os.fsencode(tmp_path) + b"/st\xffdy"
     shutil.copytree(os.fsencode(small), odd)
-    write_report([os.fsdecode(odd)], tmp_path / "report.html")
+    page = write_report([os.fsdecode(odd)], tmp_path / "report.html").read_text(encoding="utf-8")
+    plain = Page(write_report([small], tmp_path / "plain.html").read_text(encoding="utf-8"))
+    told, expected = Page(page).data["studies"][0], plain.data["studies"][0]
+    assert told["name"].startswith("st")
+    assert told["name"].endswith("dy")
+    assert told["metrics"] == expected["metrics"]
 
 
 def shaken(results: dict[str, xr.Dataset], name: str, variable: str, value: float) -> dict[str, xr.Dataset]:

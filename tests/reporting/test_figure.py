@@ -150,7 +150,12 @@ def test_the_baseline_is_in_sight() -> None:
 
 
 def test_layers_that_change_nothing() -> None:
-    draw_layers(Figure(), rows([0.8, 0.8], 0.8, wide=0.0))
+    """All bars end at the baseline, and there is room around it."""
+    ax = draw_layers(Figure(), rows([0.8, 0.8], 0.8, wide=0.0)).axes[0]
+    assert [bar.get_height() for bar in ax.patches] == [0.8, 0.8]
+    low, high = ax.get_ylim()
+    assert low < 0.8 < high
+    assert high - low > 0.05
 
 
 def test_many_layers_fit() -> None:
@@ -310,15 +315,23 @@ def test_all_heads_alike() -> None:
     layout = Layout.even({"encoder": (2, 2)})
     values = by_head(dict.fromkeys(layout, 0.5), layout)
     view = view_of({"measures/special": xr.Dataset({"sep": (HEAD_DIMS, values)}, coords=head_coords(layout))})
-    drawn(view, "special.sep")
+    figure = drawn(view, "special.sep")
+    (square,) = squares(figure)
+    assert square.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    low, high = figure.axes[0].images[0].get_clim()
+    assert low <= 0.5 <= high
+    assert low < high, "a colour bar of no length has no numbers"
 
 
 def test_one_head() -> None:
     layout = Layout.even({"encoder": (1, 1)})
     values = by_head(dict.fromkeys(layout, 0.5), layout)
     view = view_of({"measures/special": xr.Dataset({"sep": (HEAD_DIMS, values)}, coords=head_coords(layout))})
-    drawn(view, "special.sep")
-    draw_histogram(Figure(), {"values": [0.1, None], "baseline": 0.5, "unit": "accuracy"})
+    assert squares(drawn(view, "special.sep"))[0].tolist() == [[0.5]]
+    ax = draw_histogram(Figure(), {"values": [0.1, None], "baseline": 0.5, "unit": "accuracy"}).axes[0]
+    (bar,) = [one for one in ax.patches if one.get_height()]
+    assert bar.get_height() == 1
+    assert bar.get_x() <= 0.6 <= bar.get_x() + bar.get_width(), "the change lies on top of the baseline"
 
 
 def test_a_figure_that_there_is_not(study: Path, view: View, tmp_path: Path) -> None:

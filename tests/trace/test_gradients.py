@@ -14,7 +14,8 @@ from transformers.models.bert import modeling_bert
 import headcount as hc
 from headcount.trace.attention import AttentionCall
 from headcount.trace.gradients import each_map_gradient
-from tests.contracts.zoo import BY_NAME, inputs, tiny
+from tests.closeness import assert_same
+from tests.contracts.zoo import BY_NAME, exact, inputs, tiny
 from tests.measures.tiny import assert_untouched, first_output
 
 FAMILIES = ("bert", "albert", "modernbert", "mpnet", "deberta-v2", "gpt2", "llama", "t5", "bart")
@@ -40,23 +41,22 @@ def found_by_layer(model: Any, batch: dict[str, Tensor], aim: Any = objective) -
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_same_as_observe(name: str) -> None:
     case = BY_NAME[name]
-    model, batch = tiny(name, case.kernels[0]), inputs(case, "right")
+    model, batch = exact(name, case.kernels[0]), inputs(case, "right")
     seen = hc.observe(model, batch, gradients=True, objective=objective).map_gradients
     found = found_by_layer(model, batch)
     assert len(found) == sum(len(gradients) for gradients in seen.values())
     for (stack, layer), gradient in found.items():
         expected = seen[stack][layer].transpose(0, 1)
-        torch.testing.assert_close(gradient, expected, atol=1e-5, rtol=1e-4)
+        assert_same(gradient, expected, case.within)
         assert not gradient.requires_grad
     assert max(float(gradient.abs().max()) for gradient in found.values()) > 1e-3
 
 
-@pytest.mark.parametrize(("name", "atol"), [("bert", 1e-9), ("bart", 1e-9), ("llama", 1e-4)])
-def test_the_same_as_autograd_through_the_weights_of_an_eager_model(name: str, atol: float) -> None:
-    """Llama's softmax is one of float32 whatever the model is."""
+@pytest.mark.parametrize("name", ["bert", "bart", "llama"])
+def test_the_same_as_autograd_through_the_weights_of_an_eager_model(name: str) -> None:
     case = BY_NAME[name]
     batch = inputs(case, "right")
-    eager = tiny(name, "eager").double()
+    eager = exact(name, "eager")
     result = eager(**batch, output_attentions=True)
     if case.kind == "pair":
         weights = {(stack, layer): one for stack in case.stacks
@@ -65,16 +65,16 @@ def test_the_same_as_autograd_through_the_weights_of_an_eager_model(name: str, a
         weights = {(case.stacks[0], layer): one for layer, one in enumerate(result.attentions)}
     expected = dict(zip(weights, torch.autograd.grad(objective(result), list(weights.values())), strict=True))
     for kernel in ("sdpa", "eager"):
-        found = found_by_layer(tiny(name, kernel).double(), batch)
+        found = found_by_layer(exact(name, kernel), batch)
         assert found.keys() == expected.keys()
         for place, gradient in found.items():
             assert gradient.dtype == torch.float64
-            torch.testing.assert_close(gradient, expected[place], atol=atol, rtol=1e-4)
+            assert_same(gradient, expected[place], case.within)
 
 
 def test_the_same_as_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     """One weight of a map is moved inside the attention function of an eager BERT in float64."""
-    model, batch = tiny("bert", "eager").double(), inputs(BY_NAME["bert"], "right")
+    model, batch = exact("bert", "eager"), inputs(BY_NAME["bert"], "right")
     found = found_by_layer(model, batch)
     plain = modeling_bert.eager_attention_forward
     moved: dict[str, Any] = {}
@@ -106,16 +106,16 @@ def test_the_same_as_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_frozen_model_and_inference_mode() -> None:
     batch = inputs(BY_NAME["bert"])
-    free = found_by_layer(tiny("bert"), batch)
-    frozen = found_by_layer(tiny("bert").requires_grad_(False), batch)
+    free = found_by_layer(exact("bert"), batch)
+    frozen = found_by_layer(exact("bert").requires_grad_(False), batch)
     with torch.no_grad():
-        without = found_by_layer(tiny("bert"), batch)
-    model = tiny("bert")
+        without = found_by_layer(exact("bert"), batch)
+    model = exact("bert")
     with torch.inference_mode():
         inference = found_by_layer(model, batch)
     for place, gradient in free.items():
         for other in (frozen, without, inference):
-            torch.testing.assert_close(other[place], gradient)
+            assert_same(other[place], gradient)
 
 
 def test_what_the_loss_does_not_see_has_no_gradient() -> None:

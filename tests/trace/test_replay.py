@@ -12,7 +12,8 @@ from headcount.ablation.replacements import REPLACEMENTS, make_edit
 from headcount.models.anatomy import read_anatomy
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant
-from tests.contracts.zoo import BY_NAME, CASES, LAYERS, Case, inputs, tiny
+from tests.closeness import assert_same
+from tests.contracts.zoo import BY_NAME, CASES, LAYERS, Case, exact, inputs, tiny
 
 
 def variant(model: Any, heads: list[str], how: str, means: Any = None) -> Variant:
@@ -27,11 +28,13 @@ def hidden(result: Any) -> torch.Tensor:
     return result.logits if "logits" in result else result.last_hidden_state
 
 
-def assert_replay_is_plain(model: Any, batch: dict[str, torch.Tensor], sets: list[list[str]], how: str) -> None:
+def assert_replay_is_plain(
+    case: Case, model: Any, batch: dict[str, torch.Tensor], sets: list[list[str]], how: str
+) -> None:
     means = hc.mean_outputs(model, batch) if how == "mean" else None
     with torch.no_grad(), Replay(model, read_anatomy(model)) as replay:
         plain = hidden(model(**batch))
-        torch.testing.assert_close(hidden(replay.record(batch))[:, :1], plain[:, :1], atol=1e-5, rtol=1e-4)
+        assert_same(hidden(replay.record(batch))[:, :1], plain[:, :1], case.within)
         found = hidden(replay.run([variant(model, heads, how, means) for heads in sets])).chunk(len(sets))
     real = batch["attention_mask"].bool() if "attention_mask" in batch and "decoder_input_ids" not in batch else None
     for heads, got in zip(sets, found, strict=True):
@@ -39,45 +42,49 @@ def assert_replay_is_plain(model: Any, batch: dict[str, torch.Tensor], sets: lis
             expected = hidden(model(**batch))
         if real is not None and got.ndim == 3:
             got, expected = got[real], expected[real]
-        torch.testing.assert_close(got, expected, atol=2e-5, rtol=1e-4)
+        assert_same(got, expected, case.within)
 
 
-@pytest.mark.parametrize("padding", ["none", "right", "left"])
 @pytest.mark.parametrize("how", REPLACEMENTS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    ("case", "padding"),
+    [
+        pytest.param(case, padding, id=f"{case.name}-{padding}")
+        for case in CASES
+        for padding in (("none",) if case.kind == "vision" else ("none", "right", "left"))
+    ],
+)
 def test_every_layer_of_every_family(case: Case, how: str, padding: str) -> None:
-    if case.kind == "vision" and padding != "none":
-        return
-    model, batch = tiny(case.name, case.kernels[0]), inputs(case, padding)
+    model, batch = exact(case.name, case.kernels[0]), inputs(case, padding)
     for stack in case.stacks:
         front = f"{stack}." if case.kind == "pair" else ""
         for layer in range(LAYERS):
             sets = [[f"{front}L{layer}H{head}"] for head in range(4)] + [[f"{front}L{layer}"]]
-            assert_replay_is_plain(model, batch, sets, how)
+            assert_replay_is_plain(case, model, batch, sets, how)
 
 
 @pytest.mark.parametrize("how", ["zero", "uniform"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_sets_that_touch_several_layers(case: Case, how: str) -> None:
-    model, batch = tiny(case.name, case.kernels[0]), inputs(case)
+    model, batch = exact(case.name, case.kernels[0]), inputs(case)
     sets = [case.spell("L1H2") + case.spell("L2H0"), case.spell("L0H3"), case.spell("L2")]
-    assert_replay_is_plain(model, batch, sets, how)
+    assert_replay_is_plain(case, model, batch, sets, how)
 
 
-FIRST = [(name, head) for name in ("bert", "roberta", "xlm-roberta", "electra", "distilbert")
+FIRST = [(name, head) for name in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")
          for head in ("AutoModelForSequenceClassification", "AutoModelForMultipleChoice")]  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel", ["sdpa", "eager"])
 @pytest.mark.parametrize(("name", "head"), FIRST)
 def test_the_last_layer_at_the_first_position(name: str, head: str, kernel: str) -> None:
-    model, batch = tiny(name, kernel, head), inputs(BY_NAME[name], "right")
+    model, batch = exact(name, kernel, head), inputs(BY_NAME[name], "right")
     assert Replay(model, read_anatomy(model)).first_position is not None
     if head == "AutoModelForMultipleChoice":
         batch = {key: torch.stack([value, value.flip(0)], 1) for key, value in batch.items()}
     for layer in range(LAYERS):
         for how in ("zero", "uniform"):
-            assert_replay_is_plain(model, batch, [[f"L{layer}H{head}"] for head in range(4)], how)
+            assert_replay_is_plain(BY_NAME[name], model, batch, [[f"L{layer}H{head}"] for head in range(4)], how)
 
 
 def test_models_that_read_other_positions_are_left_alone() -> None:

@@ -8,7 +8,8 @@ import transformers as tf
 
 import headcount as hc
 from headcount.errors import InvalidOption, NotReached
-from tests.contracts.zoo import BY_NAME, inputs, run, tiny
+from tests.closeness import assert_same
+from tests.contracts.zoo import BY_NAME, exact, inputs, run, tiny
 
 
 def test_head_mask_is_refused_inside_a_context() -> None:
@@ -44,8 +45,13 @@ def test_every_pass_is_checked_not_the_first_alone() -> None:
 
 
 def test_a_context_without_a_pass_is_no_error() -> None:
-    with hc.ablated(tiny("bert"), "L0H0"):
+    """Nothing ran, so nothing was missed; and nothing of it is left in the passes that follow."""
+    model, batch = tiny("bert"), inputs(BY_NAME["bert"])
+    plain = run(model, batch)
+    with hc.ablated(model, "L0H0"):
         pass
+    assert torch.equal(run(model, batch), plain)
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
 def test_attention_past_the_interface_raises_for_uniform() -> None:
@@ -81,17 +87,17 @@ def test_albert_touches_one_use_only() -> None:
 
 
 def test_nested_edits_apply_in_the_order_of_entry() -> None:
-    model, batch = tiny("bert"), inputs(BY_NAME["bert"])
+    model, batch = exact("bert"), inputs(BY_NAME["bert"])
     gates = torch.ones(3, 4)
     gates[1, 2] = 2.0
     whole = hc.observe(model, batch).outputs["encoder"][1, 2]
     with hc.gated(model, gates), hc.gated(model, gates):
-        assert torch.allclose(hc.observe(model, batch).outputs["encoder"][1, 2], 4 * whole)
+        assert_same(hc.observe(model, batch).outputs["encoder"][1, 2], 4 * whole)
     with hc.gated(model, gates), hc.ablated(model, "L1H2", how="uniform"):
         inner_uniform = hc.observe(model, batch).outputs["encoder"][1, 2]
     with hc.ablated(model, "L1H2", how="uniform"), hc.gated(model, gates):
         inner_gate = hc.observe(model, batch).outputs["encoder"][1, 2]
-    assert torch.allclose(2 * inner_uniform, inner_gate)
+    assert_same(2 * inner_uniform, inner_gate)
 
 
 def test_the_attention_interface_is_left_as_it_was() -> None:

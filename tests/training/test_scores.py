@@ -19,6 +19,7 @@ from headcount.data.tasks import Task, find_task
 from headcount.training.models import build_model
 from headcount.training.scores import predict, score, score_table
 from headcount.training.splits import Splits, read_splits
+from tests.closeness import FLOAT32, assert_same
 from tests.training import toy
 
 
@@ -71,8 +72,8 @@ def test_regression(checkpoint: str, tmp_path: Path) -> None:
     true = toy.numbers(40)["label"]
     scores = score(model, tokenizer, examples, encodings)
     assert list(scores) == ["pearson", "spearman"]
-    assert scores["pearson"] == pytest.approx(pearsonr(found, true)[0], abs=1e-5)
-    assert scores["spearman"] == pytest.approx(spearmanr(found, true)[0], abs=1e-5)
+    assert scores["pearson"] == pytest.approx(pearsonr(found, true)[0], abs=FLOAT32)
+    assert scores["spearman"] == pytest.approx(spearmanr(found, true)[0], abs=FLOAT32)
 
 
 def test_tags_stand_at_the_first_piece_of_a_word(checkpoint: str, tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_outputs_are_in_the_order_of_the_examples_whatever_the_batches(checkpoin
     assert len(set(encodings.lengths)) > 3
     for tokens in (1, 40, 8192):
         found = predict(model, tokenizer, "classification", encodings, tokens)["logits"]
-        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(tokens))
+        assert_same(found, expected, FLOAT32, tokens)
 
 
 def test_the_mode_of_the_model_is_given_back_and_dropout_is_off(checkpoint: str, tmp_path: Path) -> None:

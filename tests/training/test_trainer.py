@@ -19,6 +19,7 @@ from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.training.models import build_model
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings, checkpoint_steps, make_trainer, save_whole
+from tests.closeness import FLOAT32
 from tests.measures.planted import SENTENCES
 from tests.measures.tiny import translator
 from tests.training import toy
@@ -186,7 +187,7 @@ def test_the_smoothed_loss_is_the_formula(translation: Path, tmp_path: Path, sha
         inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
         scores = model(**inputs, decoder_input_ids=fed).logits.log_softmax(-1)
     one = -scores.gather(-1, right.clamp(min=0)[..., None])[..., 0][known].mean()
-    assert given == pytest.approx(float((1 - share) * one - share * scores.mean(-1)[known].mean()), rel=1e-5)
+    assert given == pytest.approx(float((1 - share) * one - share * scores.mean(-1)[known].mean()), rel=FLOAT32)
 
 
 def test_smoothed_labels_train_a_classifier(place: Path, tmp_path: Path) -> None:

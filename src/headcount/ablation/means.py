@@ -13,6 +13,7 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
+from headcount.trace.precision import wide
 from headcount.trace.wiring import OutputEdit, Place, edited
 
 Batch = Mapping[str, Any]
@@ -56,11 +57,11 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
     means = {}
     for stack, layers in anatomy.stacks.items():
         size = max(block.head_size for block in layers)
-        tensor = torch.full((len(layers), anatomy.layout.width(stack), size), float("nan"))
+        tensor = torch.full((len(layers), anatomy.layout.width(stack), size), float("nan"), dtype=wide(model.dtype))
         for block in (one for one in layers if one.heads):
             one = sums[stack, block.layer]
             assert one.total is not None  # the session has checked that every layer was reached
-            tensor[block.layer, list(block.heads)] = (one.total / max(one.count, 1)).float().cpu()
+            tensor[block.layer, list(block.heads)] = (one.total / max(one.count, 1)).to(tensor)
         means[stack] = tensor
     return means
 

@@ -35,7 +35,7 @@ app = App(
     name="headcount",
     help="""What every attention head of a transformer does, what happens without it, and the model without it.
 
-    Example: headcount heads path/to/model
+    Example: headcount heads bundled:qnli
     """,
     version=headcount.__version__,
     result_action="return_value",

@@ -49,8 +49,8 @@ def _mean_rows(weights: Tensor, queries: Tensor) -> Tensor:
 def see_pictures(seen: Seen) -> tuple[Tensor, Tensor, Tensor]:
     """Pictures of a layer's maps, those of uniform attention [B, 1, SIDE, SIDE], and the texts' lengths [B]."""
     view, real = seen.view, seen.queries.real
-    parts = stretches(real)
-    uniform = uniform_weights(view.call).to(real.dtype).expand(len(real), -1, -1, -1)[:, :1]
+    parts = stretches(real).to(view.unnormalised.dtype)
+    uniform = uniform_weights(view.call).to(parts.dtype).expand(len(real), -1, -1, -1)[:, :1]
     pictures = _mean_rows((view.unnormalised @ parts[:, None]) / view.total[..., None], parts)
     return pictures, take_picture(uniform, parts, parts), real.sum(-1)
 

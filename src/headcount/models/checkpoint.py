@@ -26,9 +26,10 @@ MODELLING = "modeling_pruned.py"
 CARD = "README.md"
 AUTO_CLASSES = (
     "AutoModel", "AutoModelForSequenceClassification", "AutoModelForTokenClassification", "AutoModelForMultipleChoice",
-    "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForQuestionAnswering",
+    "AutoModelForSeq2SeqLM", "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForQuestionAnswering",
     "AutoModelForImageClassification", "AutoModelForPreTraining", "AutoModelForNextSentencePrediction",
 )  # fmt: skip
+"""The first that fits is the one that the card names: BART is also entered as a masked language model."""
 
 
 def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrite: bool = False) -> Path:

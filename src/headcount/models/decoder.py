@@ -10,6 +10,9 @@ from headcount.errors import ModelUnavailable
 
 def decoder_inputs(model: PreTrainedModel, target: list[int]) -> list[int]:
     """The target moved on by the start token, as the model itself moves its labels."""
+    if model.config.model_type == "mbart":  # it starts with the last token of the target, which names the language
+        length = sum(token != model.config.pad_token_id for token in target)
+        return [target[length - 1], *target[:-1]]
     start = getattr(model.config, "decoder_start_token_id", None)
     if start is None:
         raise ModelUnavailable(f"the config of {type(model).__name__} has no decoder_start_token_id; set it")

@@ -35,6 +35,7 @@ from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
+from headcount.trace.precision import wide, widened
 from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
 
 ESTIMATORS = ("michel", "gate", "taylor", "norm")
@@ -151,7 +152,7 @@ class _Probe(OutputEdit):
         self.lengths: Tensor | None = None
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        self.lengths = outputs.detach().float().norm(dim=-1)
+        self.lengths = widened(outputs.detach()).norm(dim=-1)
         return outputs * self.gates[:, None, :, None].to(outputs)
 
 
@@ -176,7 +177,8 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     width = batch["input_ids"].shape[1] if batch["input_ids"].ndim == 3 else 1
     probes: dict[Place, _Probe] = {}
     for block in job.anatomy:
-        gates = torch.ones(len(rows) * width, len(block.heads), device=job.model.device, requires_grad=True)
+        shape = (len(rows) * width, len(block.heads))
+        gates = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
         probes[block.stack, block.layer] = _Probe(gates)
     with torch.enable_grad(), edited(job.model, probes, "importance"):
         lost = example_losses(job.task.kind, job.model(**inputs), labels)
@@ -188,8 +190,8 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     for place, gradient in zip(places, gradients, strict=True):
         probe, stack = probes[place], place[0]
         given = torch.zeros_like(probe.gates) if gradient is None else gradient
-        slope = given.view(len(rows), width, -1).sum(1).float().cpu().numpy()
-        mask = (source if stack == "encoder" or job.task.kind != "translation" else target)[..., None].float()
+        slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
+        mask = (source if stack == "encoder" or job.task.kind != "translation" else target)[..., None]
         assert probe.lengths is not None  # the session has checked that every layer was reached
         mean = (probe.lengths * mask).sum(1) / mask.sum(1)
         length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()

@@ -10,6 +10,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from headcount.errors import UnknownFamily
 from headcount.trace.attention import AttentionCall
+from headcount.trace.precision import wide, widened
 
 # All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
 _prepared: Any = WeakTensorKeyDictionary()
@@ -71,7 +72,7 @@ def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Ten
         # A static cache is longer than what has been read: the running mean stops at the queries.
         values = values[:, :, : call.queries]
         steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
-        means = values.float().cumsum(2).div(steps).to(values.dtype)
+        means = widened(values).cumsum(2).div(steps).to(values.dtype)
     elif call.mask is None and "flash" not in call.implementation:
         means = values.mean(2, keepdim=True)
     else:
@@ -95,7 +96,7 @@ def uniform_weights(call: AttentionCall) -> Tensor:
     if allowed is None:
         keys = call.value.shape[2]
         return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
-    return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+    return allowed.to(wide(call.value.dtype)) / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
 def allowed_counts(call: AttentionCall) -> Tensor:
@@ -127,7 +128,7 @@ def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
 
 
 def attention_weights(call: AttentionCall) -> Tensor:
-    """The attention map [B, H, Q, K], recomputed as the kernel defines it, in float32 inside the softmax."""
+    """The attention map [B, H, Q, K], recomputed as the kernel defines it, in float32 or better inside the softmax."""
     if call.weights is not None:
         return call.weights
     check_understood(call)
@@ -146,7 +147,7 @@ def attention_weights(call: AttentionCall) -> Tensor:
     allowed = allowed_keys(call)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
-    weights: Tensor = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)
+    weights: Tensor = scores.softmax(-1, dtype=wide(scores.dtype)).to(scores.dtype)
     return weights if allowed is None else weights * allowed
 
 

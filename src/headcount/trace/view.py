@@ -15,6 +15,7 @@ from torch import Tensor
 from headcount.models.anatomy import Attention
 from headcount.trace.allowed import allowed_keys, check_understood, hides_only, is_causal
 from headcount.trace.attention import AttentionCall
+from headcount.trace.precision import widened
 
 CLOSED = torch.finfo(torch.float32).min / 4
 """The score of a key that a query may not attend to."""
@@ -48,7 +49,7 @@ class AttentionView:
     def _rows(self) -> tuple[Tensor, Tensor, Tensor]:
         """The unnormalised map, the places of the largest entries, and the values of these."""
         if self._weights is not None:
-            weights = self._weights.float()
+            weights = widened(self._weights)
             largest, places = weights.max(-1)
             return weights, places, largest
         scores = _scores(self.call)
@@ -76,7 +77,7 @@ class AttentionView:
         batch, heads, _, keys = weights.shape
         columns = [weights.new_ones(batch, 1, keys, 1).expand(-1, heads, -1, -1)]
         if self._linear:
-            columns.insert(0, _keys(self.call).float())
+            columns.insert(0, widened(_keys(self.call)))
         if self.classes is not None:
             columns.insert(0, self.classes.to(weights.dtype)[:, None].expand(batch, heads, -1, -1))
         return weights @ torch.cat(columns, -1)
@@ -152,7 +153,7 @@ class AttentionView:
         query = self.call.query
         assert query is not None
         keys = self._products[..., -1 - query.shape[-1] : -1]
-        mean: Tensor = (query.float() * keys).sum(-1) * _scale(self.call) / self.total
+        mean: Tensor = (widened(query) * keys).sum(-1) * _scale(self.call) / self.total
         # Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean.
         entropy: Tensor = self.total.log() + self._largest_score() - mean
         return entropy.clamp(min=0)
@@ -161,7 +162,7 @@ class AttentionView:
         query, key = self.call.query, _keys(self.call)
         assert query is not None
         index = self.places[..., None].expand(-1, -1, -1, key.shape[-1])
-        chosen: Tensor = (query.float() * key.float().gather(2, index)).sum(-1) * _scale(self.call)
+        chosen: Tensor = (widened(query) * widened(key).gather(2, index)).sum(-1) * _scale(self.call)
         return chosen
 
 
@@ -202,17 +203,17 @@ def _keys(call: AttentionCall) -> Tensor:
 
 
 def _scores(call: AttentionCall) -> Tensor:
-    """Scores before the softmax, float32, minus infinity's stand-in where a query may not look."""
+    """Scores before the softmax, float32 or better, minus infinity's stand-in where a query may not look."""
     check_understood(call)
     query = call.query
     assert query is not None
-    scores = ((query * _scale(call)) @ _keys(call).transpose(2, 3)).float()
+    scores = widened((query * _scale(call)) @ _keys(call).transpose(2, 3))
     if call.options.get("softcap") is not None:
         scores.div_(call.options["softcap"]).tanh_().mul_(call.options["softcap"])
     bias = call.options.get("position_bias")
     if bias is not None:
         scores = scores + bias[..., : scores.shape[-1]]
     if isinstance(call.mask, Tensor) and call.mask.dtype.is_floating_point and call.mask.ndim == 4:
-        return scores.add_(call.mask.float().clamp(min=CLOSED))
+        return scores.add_(call.mask.to(scores.dtype).clamp(min=CLOSED))
     allowed = allowed_keys(call)
     return scores if allowed is None else scores.masked_fill_(~allowed, CLOSED)

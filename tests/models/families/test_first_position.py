@@ -7,17 +7,18 @@ import torch
 
 from headcount.models.anatomy import read_anatomy
 from headcount.models.families.first_position import first_position_forward
-from tests.contracts.zoo import BY_NAME, inputs, tiny
+from tests.closeness import assert_same
+from tests.contracts.zoo import BY_NAME, exact, inputs, tiny
 
 
-@pytest.mark.parametrize("name", ["bert", "distilbert"])
+@pytest.mark.parametrize("name", ["bert", "camembert", "distilbert"])
 def test_it_gives_the_first_position_of_the_layer(name: str) -> None:
-    model = tiny(name, head="AutoModelForSequenceClassification")
+    model = exact(name, head="AutoModelForSequenceClassification")
     layer = read_anatomy(model).stacks["encoder"][-1].layer_module
     forward = first_position_forward(model, read_anatomy(model))
-    hidden = torch.randn(2, 5, 32)
+    hidden = torch.randn(2, 5, 32, dtype=torch.float64)
     assert forward is not None
-    torch.testing.assert_close(forward(hidden), layer(hidden)[:, :1])
+    assert_same(forward(hidden), layer(hidden)[:, :1])
 
 
 def test_bare_models_keep_all_positions() -> None:

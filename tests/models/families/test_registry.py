@@ -9,13 +9,9 @@ from headcount.models.families.registry import FAMILIES, family_of
 from tests.contracts.zoo import CASES
 
 
-def test_every_tested_family_is_registered() -> None:
-    assert {case.make_config().model_type for case in CASES} <= set(FAMILIES)
-
-
-def test_every_registered_family_is_tested() -> None:
-    tested = {id(family_of(case.make_config().model_type)) for case in CASES}
-    assert {id(family) for family in FAMILIES.values()} == tested
+def test_every_registered_model_type_is_tested() -> None:
+    """Each by itself: types that share a record do not share all of their code."""
+    assert {case.make_config().model_type for case in CASES} == set(FAMILIES)
 
 
 def test_an_unknown_type_lists_the_known_ones() -> None:

@@ -1,0 +1,70 @@
+"""The example in the help of every verb runs as it is printed; one after the other they tell one story."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import headcount as hc
+from headcount.cli.main import app, main
+from tests import planted
+
+STORY = {
+    "heads": None, "maps": "study", "sweep": "study", "measure": "study", "compare": "study", "patterns": "study",
+    "importance": "study", "agreement": None, "prune": "small/config.json", "cost": None,
+    "export": "small-onnx/model.onnx", "finetune": "runs/runs.csv", "dynamics": None, "report": "report.html",
+    "figure": "heads.pdf", "table": "heads.csv",
+}  # fmt: skip
+"""The verbs in the order in which their examples need each other, and what each leaves behind."""
+ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
+STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "export small": "export tiny"}
+"""What no example before it has made; a tiny model, as ONNX takes half a minute for 12 layers."""
+SMALLER = {
+    "--limit 40": "--limit 3",
+    "--limit 64": "--limit 4",
+    "--batches 1,16 --lengths 64": "--batches 1 --lengths 8",
+    "--tolerance 1": "--drop 10%",  # a tolerance needs more examples than there is time for
+}
+MORE = {
+    "measure": "--distance-examples 2",
+    "prune": "--limit 40 --steps 2 --randoms 1",
+    "finetune": "--limit 8 --epochs 1 --max-length 16 --checkpoints 1",
+    "dynamics": "--limit 40 --steps 1",
+}
+"""Words that only save time."""
+
+
+def example_of(verb: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main([*([verb] if verb else []), "--help"]) == 0
+    (found,) = re.findall(r"^Example: (headcount .*?) *$", capsys.readouterr().out, flags=re.MULTILINE)
+    return str(found)
+
+
+def run(command: str) -> None:
+    for word, other in (STAND_INS | SMALLER).items():
+        command = command.replace(word, other)
+    words = shlex.split(command)[1:]
+    assert main([*words, *MORE.get(words[0], "").split()]) == 0, command
+
+
+def test_every_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")  # no line is broken
+    assert STORY.keys() | ELSEWHERE == {name for name in app if not name.startswith("-")}
+    run(example_of("", capsys))
+    hc.save(hc.prune(planted.classifier(), "L0H1"), planted.tokenizer(tmp_path / "words"), "tiny")
+    for verb, left in STORY.items():
+        example = example_of(verb, capsys)
+        if verb == "agreement":
+            run(example_of("sweep", capsys).replace("--out study", "--out other-study --how zero"))
+            capsys.readouterr()
+        assert left in (None, "study") or not Path(left).exists()
+        run(example)
+        shown = capsys.readouterr()
+        assert shown.out.strip(), f"{example} says nothing"
+        assert left is None or Path(left).exists(), example
