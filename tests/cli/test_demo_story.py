@@ -59,10 +59,7 @@ def test_it_fits_a_terminal() -> None:
     assert len(lines) < HEIGHT
     assert max(map(len, lines)) <= WIDTH
     text = " ".join(" ".join(lines).split())
-    assert (
-        "Ablated alone, none of the 144 heads has a significant effect on accuracy (0.78), 1 of the 144 heads has one on the"
-        in text
-    )
+    assert "Ablated alone, none of the 144 heads has a significant effect on accuracy (0.78), 1 of the" in text
     assert "The loss rises most without L3H7: +0.050 [+0.030, +0.070]." in text
     assert "accuracy changes by -0.023 [-0.069, +0.022] on 219 held-out pairs; a random order: -0.0868" in text
     assert "15.5 -> 13.7 MB; 16 texts of 64 tokens are read 1.25 times as fast." in text

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from headcount.core.claims import LEVEL
+
 PAGE = Path(str(files("headcount.reporting"))) / "page"
 
 
@@ -64,3 +66,10 @@ def test_the_script_can_stand_in_a_page() -> None:
         assert part not in script, part
     assert "</style" not in (PAGE / "page.css").read_text(encoding="utf-8").lower()
     assert "url(" not in (PAGE / "page.css").read_text(encoding="utf-8").lower()
+
+
+def test_significant_means_the_same_on_the_page() -> None:
+    source = (PAGE / "format.js").read_text(encoding="utf-8")
+    assert f"export const LEVEL = {LEVEL};" in source
+    built = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("*.js"))
+    assert "< 0.05" not in built, "one home for the level"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -120,3 +121,22 @@ def test_the_accuracy_is_that_of_the_card(accuracy: float) -> None:
     card = (zoo.DATA.parent / "CARD.md").read_text(encoding="utf-8")
     assert f"{accuracy:.1%}".replace("%", " %") in card
     assert accuracy >= 0.7
+
+
+def test_bundled_names_work_from_python_as_on_the_command_line() -> None:
+    model, tokenizer = hc.load("bundled:qnli")
+    assert type(model).__name__ == "BertForSequenceClassification"
+    assert tokenizer("Who?", "She.")["token_type_ids"][-1] == 1
+    found = hc.sweep(model.float(), tokenizer, "bundled:pairs", task="qnli", by="layer", limit=4, how="mean",
+                     reference="bundled:pairs")  # fmt: skip
+    assert found.sizes["example"] == 4
+
+
+@pytest.mark.parametrize(("find", "name", "expected"), [
+    (zoo.find_model, "bundled:mrpc", "expected one of pretrained, qnli"),
+    (zoo.find_data, "bundled:words", "expected bundled:pairs, bundled:sentences or a file"),
+])  # fmt: skip
+def test_unknown_bundled_names(find: Callable[[str], object], name: str, expected: str) -> None:
+    with pytest.raises(InvalidOption, match=expected):
+        find(name)
+    assert find("runs/mrpc") == "runs/mrpc"
