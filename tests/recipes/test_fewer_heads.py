@@ -36,9 +36,9 @@ def test_classifiers(place: Path, tmp_path: Path) -> None:
     assert len(tables["roles"]) == heads == len(tables["orders"])
     for order in tables["orders"].columns.drop("task"):
         assert tables["orders"][order].nunique() == heads
-    assert set(tables["curve"]["removed"]) == {2, 4}
+    assert set(tables["curve"]["removed"]) == {3, 6}
     kept = tables["recovery"].groupby("what")["kept"].first()
-    assert dict(kept) == {"half of all heads": 2, "all but one in every layer": seven.LAYERS}
+    assert dict(kept) == {"half of all heads": 3, "all but one in every layer": seven.LAYERS}
     assert {"rare.gain", "position.positional", "links.gain[verb to subject]"} <= set(tables["roles"])
 
 
