@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
@@ -18,10 +17,6 @@ from transformers import PreTrainedModel
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import as_table
-from headcount.core.statistics import Sums, bootstrap
-from headcount.data.encode import encode
-from headcount.data.examples import read_examples
-from headcount.data.metrics import find_metric
 from headcount.core.statistics import Sums, bootstrap
 from headcount.data.encode import encode
 from headcount.data.examples import read_examples
@@ -36,7 +31,6 @@ from headcount.pruning.orders import Order, at_random, by_values, spare
 from headcount.pruning.recover import recover
 from headcount.training.scores import predict
 from headcount.training.splits import Splits, read_splits
-from recipes.evidence import ends
 from recipes.evidence import ends
 from recipes.fewer_heads.compared import curves_compared
 from recipes.seven_tasks.study import median_run
