@@ -38,7 +38,7 @@ class Model:
         self.tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
 
     def put(self, kind: str, table: pd.DataFrame) -> None:
-        self.tables[kind].append(table.assign(model=self.name))
+        self.tables[kind].append(table.copy().assign(model=self.name))  # the copy joins loose columns
 
     def find(self, what: str, found: Estimate, **more: Any) -> None:
         self.put("findings", pd.DataFrame([claim(what, found, **more)]))

@@ -73,7 +73,7 @@ class Study:
         self.tables: Tables = defaultdict(list)
 
     def put(self, kind: str, table: pd.DataFrame, **names: str) -> None:
-        self.tables[kind].append(table.assign(task=self.name, **names))
+        self.tables[kind].append(table.copy().assign(task=self.name, **names))  # the copy joins loose columns
 
     def find(self, what: str, found: Estimate, verdict: str | None = None, **more: Any) -> None:
         """A finding by the rule, or with a verdict of its own where many tests decide together."""
