@@ -57,7 +57,7 @@ class Translator:
             self.speaker, self.tokenizer, table, task=self.task, by=by, how="zero", texts=False, **self.generate
         )
         self.write(f"{by}-{half}-whole", plain(found))
-        self.write(f"{by}-{half}", as_table(found))
+        self.write(f"{by}-{half}", as_table(found.drop_vars("texts")))
         return found
 
     def one_by_one(self) -> None:
