@@ -4,7 +4,9 @@
     python benchmarks/measures.py --device cuda      # GPU: BERT-base, 1,000 texts of 128 tokens, all measures
 
 The texts are random words of the bundled vocabulary with random annotations, so that every measure has work to do.
-All numbers come from one run, each the best of `--repeats`.
+Annotated sentences are single texts, and two measures (`sentences`, `repeated`) ask about pairs: the GPU run times
+these two apart, on pairs of the same length. What is printed names the measures behind each number. CPU numbers are the
+best of `--repeats`, GPU numbers are of one run after a warm-up.
 """
 
 from __future__ import annotations
@@ -46,6 +48,18 @@ def random_sentences(tokenizer: Any, count: int, words: int, seed: int = 0) -> p
     return pd.DataFrame(rows)
 
 
+def random_pairs(tokenizer: Any, count: int, words: int, seed: int = 1) -> pd.DataFrame:
+    """Pairs of texts that share some of their words, `words` in both together."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [word for word in tokenizer.get_vocab() if word.isalpha() and len(word) > 2]
+    rows = []
+    for _ in range(count):
+        first = rng.choice(vocabulary, words // 2)
+        second = [*rng.choice(first, words // 4), *rng.choice(vocabulary, words - words // 2 - words // 4)]
+        rows.append({"sentence1": " ".join(first), "sentence2": " ".join(second)})
+    return pd.DataFrame(rows)
+
+
 def best(work: Callable[[], Any], repeats: int) -> float:
     work()
     times = []
@@ -58,7 +72,7 @@ def best(work: Callable[[], Any], repeats: int) -> float:
     return min(times)
 
 
-def on_cpu(task: Task, options: argparse.Namespace) -> dict[str, float]:
+def on_cpu(task: Task, options: argparse.Namespace) -> dict[str, Any]:
     """Seconds of the passes over all texts, in batches of `--batch`."""
     numbers = np.arange(len(task.inputs.ids))
     parts = [numbers[start : start + options.batch] for start in range(0, len(numbers), options.batch)]
@@ -84,22 +98,27 @@ def on_cpu(task: Task, options: argparse.Namespace) -> dict[str, float]:
         best(lambda: measured(every), options.repeats),
         best(lambda: measured(["entropy"]), options.repeats),
     )
-    found = {"eager_s": eager, "sdpa_s": sdpa, "all_s": whole, "entropy_s": entropy}
+    found: dict[str, Any] = {"eager_s": eager, "sdpa_s": sdpa, "all_s": whole, "all_names": every, "entropy_s": entropy}
     return found | {"all_to_eager": whole / eager, "entropy_to_sdpa": entropy / sdpa}
 
 
-def on_gpu(model: Any, tokenizer: Any, texts: pd.DataFrame, options: argparse.Namespace) -> dict[str, float]:
-    """Seconds of the whole call with everything in it, and of the kinds of passes apart."""
-    found: dict[str, float] = {}
-    layers = [
-        one.name for one in MEASURES.values() if one.kind == "layers" and one.name not in ("sentences", "repeated")
-    ]
-    measure(model, tokenizer, texts.head(128), distance_examples=2)
-    for name, only in {"all": None, "layers": layers, "gradients": ["gradients"], "distances": ["distances"]}.items():
+def on_gpu(model: Any, tokenizer: Any, texts: pd.DataFrame, options: argparse.Namespace) -> dict[str, Any]:
+    """Seconds of the whole call with everything that single texts allow in it, of pairs, and of the kinds of passes."""
+    pairs = random_pairs(tokenizer, len(texts), 125)
+    on_pairs = ["sentences", "repeated"]
+    layers = [one.name for one in MEASURES.values() if one.kind == "layers" and one.name not in on_pairs]
+    calls: dict[str, tuple[pd.DataFrame, list[str]]] = {
+        "all": (texts, [name for name in MEASURES if name not in on_pairs]), "pairs": (pairs, on_pairs),
+        "layers": (texts, layers), "gradients": (texts, ["gradients"]), "distances": (texts, ["distances"]),
+    }  # fmt: skip
+    found: dict[str, Any] = {"measures": len(MEASURES)}
+    for table, names in calls.values():
+        measure(model, tokenizer, table.head(128), only=names, distance_examples=2)  # warm up
+    for name, (table, names) in calls.items():
         torch.cuda.synchronize()
         start = time.perf_counter()
-        measure(model, tokenizer, texts, only=only)
-        found[f"{name}_s"] = time.perf_counter() - start
+        measure(model, tokenizer, table, only=names)
+        found |= {f"{name}_s": time.perf_counter() - start, f"{name}_names": names}
     start = time.perf_counter()
     prepare(model, tokenizer, texts)
     found["reading_s"] = time.perf_counter() - start

@@ -4,11 +4,12 @@
     python benchmarks/sweep.py --device cuda           # GPU: BERT-base, bfloat16, 2,048 texts of mean length 42
     python benchmarks/sweep.py --device cuda --compile
 
-The careful loop: the same number type and kernel, texts sorted by length, the best of several batch sizes, one
-forward pass for each head inside `ablated`. The original way: float32, every text padded to 128, batch 1 (CPU)
-or 32 (GPU). The loops are timed over some of the heads and taken times the rest (`--heads`); all in one run.
-With `--model FOLDER --task NAME --data FILE` it also counts how many predictions of a trained model differ
-between number types.
+The careful loop: the same dtype and kernel, texts sorted by length, one forward pass for each head inside `ablated`, at
+the batch size (a power of two) whose half and whose double are both slower; only one text, and all texts, are ends of
+that search. The original way: float32, every text padded to 128, batch 1 (CPU) or 32 (GPU). Both loops are timed over
+the same heads (`--heads`), spread over the layers, and all texts, and scaled to 144 heads; all in one run.
+With `--model FOLDER --task NAME --data FILE` it also counts how many predictions of a trained model differ between
+dtypes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,13 +44,14 @@ class Setting:
     hidden: int
     texts: int
     batch_tokens: int
-    loop_batches: tuple[int, ...]
+    loop_batch: int
+    """Where the search for the best batch size of the careful loop begins."""
     padded_batch: int
 
 
 SETTINGS = {
-    "cpu": Setting("cpu", torch.float32, 384, 64, 128, (1, 4, 16), 1),
-    "cuda": Setting("cuda", torch.bfloat16, 768, 2048, 8192, (128, 512, 2048), 32),
+    "cpu": Setting("cpu", torch.float32, 384, 64, 128, 8, 1),
+    "cuda": Setting("cuda", torch.bfloat16, 768, 2048, 8192, 512, 32),
 }
 
 
@@ -96,20 +99,27 @@ def measure(setting: Setting, heads: int, tokens: list[int], compiled: bool) -> 
     best = min(times, key=times.__getitem__)
     numbers |= {"replay_s": times[best], "replay_tokens": best, "compiled": compiled}
     names = [f"L{n * 144 // heads // 12}H{n * 144 // heads % 12}" for n in range(heads)]
-    loops = {}
-    for batch in setting.loop_batches:
-        loops[batch], found = careful_loop(model, rows, batch, names, setting)
-        print(f"careful loop, batch {batch}: {loops[batch]:.2f} s for 144 heads", flush=True)
+    kept: dict[int, np.ndarray] = {}
+
+    def loop(batch: int) -> float:
+        seconds, kept[batch] = careful_loop(model, rows, batch, names, setting)
+        print(f"careful loop, batch {batch}: {seconds:.2f} s for 144 heads", flush=True)
+        return seconds
+
+    loops = search_batch(loop, setting.loop_batch, len(rows))
     chosen = min(loops, key=loops.__getitem__)
+    found = kept[chosen]
     places = [(int(name[1:].split("H")[0]), int(name.split("H")[1])) for name in names]
     gap = max(float(np.abs(logits[layer * 12 + head] - found[n]).max()) for n, (layer, head) in enumerate(places))
     numbers |= {
         "loop_s": loops[chosen],
         "loop_batch": chosen,
+        "loop_batches_s": {str(batch): loops[batch] for batch in sorted(loops)},
+        "loop_heads": names,
         "faster_than_loop": loops[chosen] / times[best],
         "largest_gap": gap,
     }
-    padded = padded_loop(model, rows, setting)
+    padded = padded_loop(model, rows, names, setting)
     numbers |= {"padded_s": padded, "padded_batch": setting.padded_batch, "faster_than_padded": padded / times[best]}
     return numbers
 
@@ -159,21 +169,39 @@ def careful_loop(
     return seconds * 144 / len(names), np.stack(found)
 
 
-def padded_loop(model: Any, rows: list[dict[str, Any]], setting: Setting) -> float:
-    """Seconds for 144 heads in the original programs' way, from one head and some of the texts."""
-    some = rows[:: max(1, len(rows) // (32 if setting.device == "cpu" else len(rows)))]
+def search_batch(seconds: Callable[[int], float], start: int, most: int) -> dict[int, float]:
+    """Seconds by batch size, doubled and halved from `start` until the best has a slower neighbour on either side.
+
+    Batches of one text and of all texts have no neighbour beyond.
+
+    >>> sorted(search_batch(lambda batch: abs(batch - 16), 2, 1000))
+    [1, 2, 4, 8, 16, 32]
+    """
+    start = min(start, most)
+    times = {start: seconds(start)}
+    while True:
+        best = min(times, key=times.__getitem__)
+        beside = [one for one in (max(1, best // 2), min(most, best * 2)) if one not in times]
+        if not beside:
+            return times
+        for one in beside:
+            times[one] = seconds(one)
+
+
+def padded_loop(model: Any, rows: list[dict[str, Any]], names: list[str], setting: Setting) -> float:
+    """Seconds for 144 heads in the original programs' way, from the same heads as the careful loop and all texts."""
     plain = model.float()
-    with torch.inference_mode(), hc.ablated(plain, "L6H0", how="uniform"):
-        batches = [
-            pad(some[at : at + setting.padded_batch], setting) for at in range(0, len(some), setting.padded_batch)
-        ]
+    batches = [pad(rows[at : at + setting.padded_batch], setting) for at in range(0, len(rows), setting.padded_batch)]
+    with torch.inference_mode():
         plain(**batches[0])
         start = clock(setting)
-        for one in batches:
-            plain(**one)
+        for name in names:
+            with hc.ablated(plain, name, how="uniform"):
+                for one in batches:
+                    plain(**one)
         seconds = clock(setting) - start
     model.to(setting.dtype)
-    return seconds * 144 * len(rows) / len(some)
+    return seconds * 144 / len(names)
 
 
 def pad(rows: list[dict[str, Any]], setting: Setting) -> dict[str, torch.Tensor]:
@@ -182,7 +210,7 @@ def pad(rows: list[dict[str, Any]], setting: Setting) -> dict[str, torch.Tensor]
 
 
 def agreement(model: str, task: str, data: str, device: str) -> dict[str, float]:
-    """The share of a sweep's predictions that are those of float32, for each smaller number type."""
+    """The share of a sweep's predictions that are those of float32, for each smaller dtype."""
     found = {}
     for name in ("float32", "bfloat16", "float16"):
         loaded, tokenizer = hc.load(model, dtype=getattr(torch, name))

@@ -8,6 +8,7 @@ import copy
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
@@ -16,20 +17,26 @@ from transformers import PreTrainedModel
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import as_table
+from headcount.core.statistics import Sums, bootstrap
+from headcount.data.encode import encode
+from headcount.data.examples import read_examples
+from headcount.data.metrics import find_metric
 from headcount.data.tasks import find_task
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model, load_tokenizer
-from headcount.pruning.curves import curve
 from headcount.pruning.gates import learn_gates
 from headcount.pruning.importance import CHOICES, estimate, importance, prediction, stability
 from headcount.pruning.ordering import Source, find_orders, order_anew
 from headcount.pruning.orders import Order, at_random, by_values, spare
 from headcount.pruning.recover import recover
-from headcount.training.scores import score_table
+from headcount.training.scores import predict
 from headcount.training.splits import Splits, read_splits
+from recipes.evidence import ends
+from recipes.fewer_heads.compared import curves_compared
 from recipes.seven_tasks.study import median_run
 
 LENGTH = 128
+PAIRS = (("importance", "ablation"), ("importance", "random"), ("gates", "importance"))
 ROLES = ("position", "special", "rare", "links", "entropy")
 
 
@@ -63,6 +70,14 @@ def recovery(
     """Half of the heads gone, and all but one in every layer: the score at once, and after some steps of training."""
     tokenizer = load_tokenizer(model.config._name_or_path)
     train, validation = some(splits.train, options.train_rows, 1), splits.validation[: options.limit]
+    metric = find_metric(splits.task.metric, splits.task.kind)
+    examples = read_examples(validation, splits.task, model.config.id2label)
+    encodings = encode(examples, tokenizer, LENGTH, 0)
+
+    def sums(one: PreTrainedModel) -> np.ndarray:
+        return metric.features(predict(one, tokenizer, splits.task.kind, encodings), examples.labels)
+
+    whole = sums(model)
     rows = []
     tried = {"importance": orders["importance"], "ablation": orders["ablation"]}
     tried |= {f"random {number}": at_random(layout, 100 + number) for number in range(3)}
@@ -70,12 +85,15 @@ def recovery(
         for name, order in tried.items():
             gone = order[: layout.count // 2] if what.startswith("half") else spare(order, layout, 1)
             cut = hc.prune(copy.deepcopy(model), gone)
-            before = score_table(cut, tokenizer, validation, splits.task, LENGTH)
+            before = sums(cut)
             recover(cut, tokenizer, train, splits.task, options.recover, rate=options.rate, max_length=LENGTH)
-            after = score_table(cut, tokenizer, validation, splits.task, LENGTH)
-            metric = next(iter(before))
-            rows.append({"what": what, "order": name, "kept": layout.count - len(gone), "metric": metric,
-                         "before": before[metric], "after": after[metric]})  # fmt: skip
+            table = Sums(np.stack([whole, before, sums(cut)]), metric.combine)
+            scores, drawn = table.scores(np.ones((1, table.examples)))[0], bootstrap(table)
+            low, high = ends(drawn[:, 2] - drawn[:, 0])
+            rows.append({"what": what, "order": name, "kept": layout.count - len(gone), "metric": metric.name,
+                         "whole": scores[0], "before": scores[1], "after": scores[2],
+                         "after_to_whole": scores[2] - scores[0], "low": low, "high": high})  # fmt: skip
+            print(splits.task.name, what, name, flush=True)
     return pd.DataFrame(rows)
 
 
@@ -105,6 +123,9 @@ def study(options: argparse.Namespace, name: str) -> None:
         table.assign(task=name).to_csv(options.out / f"{name}-{what}.csv", index=False)
         print(name, what, f"{time.monotonic() - start:.0f} s", flush=True)
 
+    if (options.out / f"{name}-roles.csv").exists():  # written last
+        return
+
     splits = read_splits(find_task(name), options.data)
     chosen = some(splits.train, options.choosing, 0)
     write("seeds", seeds_agree(options, name, splits, chosen))
@@ -115,12 +136,12 @@ def study(options: argparse.Namespace, name: str) -> None:
     source = Source(model, tokenizer, chosen, layout, None, shared, name, lambda *_: None)
     orders, estimates = orders_of(source, options)
     write("orders", pd.DataFrame({key: [*map(layout.spell, order)] for key, order in orders.items()}))
-    found = curve(
-        model, tokenizer, splits.validation, orders, task=splits.task, steps=options.steps, limit=options.limit,
+    curves, differences = curves_compared(
+        model, tokenizer, splits.validation, orders, PAIRS, task=splits.task, steps=options.steps, limit=options.limit,
         max_length=LENGTH,
     )  # fmt: skip
-    table = found[["score", "delta", "low", "high", "p"]].to_dataframe().reset_index()
-    write("curve", table.assign(baseline=float(found["baseline"]), metric=found.attrs["metric"]))
+    write("curve", curves)
+    write("differences", differences)
     swept = hc.sweep(model, tokenizer, splits.validation, task=splits.task, limit=options.limit, max_length=LENGTH)
     quality = [{"estimator": one, "halves": stability(estimates, one), "ablation": prediction(estimates, swept, one)}
                for one in CHOICES]  # fmt: skip
@@ -139,8 +160,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", default=["mrpc", "sst2", "mnli"])
     parser.add_argument("--choosing", type=int, default=2000, help="training examples that order the heads")
-    parser.add_argument("--limit", type=int, default=4000, help="validation examples of a curve at most")
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--limit", type=int, help="validation examples of a curve at most; all by default")
+    parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--randoms", type=int, default=5)
     parser.add_argument("--train-rows", type=int, default=20000, help="examples to recover on")
     parser.add_argument("--recover", type=int, default=500, help="steps to recover")

@@ -4,6 +4,7 @@ Also trains the tagger whose parts of speech and roles the measures need (silver
 """
 
 import argparse
+import json
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,6 +37,19 @@ def silver_tags(treebank: Path, out: Path) -> Path:
     return out
 
 
+def gather(out: Path) -> pd.DataFrame:
+    """One row for each run that is done, whichever call did it: `runs.csv`, the material of Table 1."""
+    rows = []
+    for file in sorted(out.glob("runs/*/*/seed-*/result.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        rows.append({"task": file.parents[2].name, "init": file.parents[1].name, "seed": file.parent.name[5:],
+                     **found["scores"], "failed": found["failed"], "steps": found["steps"],
+                     "seconds": found["seconds"]})  # fmt: skip
+    table = pd.DataFrame(rows)
+    table.to_csv(out / "runs.csv", index=False)
+    return table
+
+
 def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jobs: int) -> None:
     """The runs of some tasks."""
     settings = Settings(epochs=epochs, rate=options.rate, precision=options.precision, save_every=2000)
@@ -43,7 +57,6 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
         options.model, tasks, options.data, options.out / "runs", inits=options.inits, seeds=options.seeds,
         settings=settings, limit=options.limit, jobs=jobs, device=options.device,
     )  # fmt: skip
-    table.to_csv(options.out / f"{'-'.join(tasks)}.csv", index=False)
     print(summarise(table).to_string(), flush=True)
 
 
@@ -87,6 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
         part.start()
     for part in parts:
         part.join()
+    gather(options.out)
     if any(part.exitcode for part in parts):
         raise SystemExit("some runs failed; what they said is above; the same command goes on")
 

@@ -23,7 +23,7 @@ NEGATIONS = (
     "neither", "nor", "not", "never", "none", "don't", "won't", "didn't", "hadn't", "haven't", "can't", "isn't",
     "wasn't", "shouldn't", "couldn't", "nothing", "nowhere", "n't",
 )  # fmt: skip
-FEATURES = ("noun", "verb", "pronoun", "subject", "object", "negation", "cls", "sep")
+FEATURES = ("noun", "verb", "pronoun", "subject", "object", "negation", "cls", "sep", "punctuation")
 LINKS = ("verb to subject", "subject to verb", "noun to pronoun", "pronoun to noun")
 
 
@@ -179,7 +179,7 @@ def spread(maps: np.ndarray) -> Values:
 
 def kinds(text: Text) -> dict[str, list[int]]:
     """The tokens of each feature that can be known of the text."""
-    found = {"cls": text.at("[CLS]"), "sep": text.at("[SEP]")}
+    found = {"cls": text.at("[CLS]"), "sep": text.at("[SEP]"), "punctuation": text.at(".", ",")}
     sentence = text.sentence
     if sentence is None:
         return found

@@ -16,7 +16,7 @@ from tests.measures.planted import NOUNS, ROLES
 
 def test_is_the_formula(texts: Texts) -> None:
     found = texts.compare("features", naive.features)
-    known = naive.FEATURES if texts.seen(int(found.example[0])).sentence else ("cls", "sep")
+    known = naive.FEATURES if texts.seen(int(found.example[0])).sentence else ("cls", "sep", "punctuation")
     assert tuple(found.feature.values) == known
 
 
@@ -47,6 +47,7 @@ def test_texts_without_the_feature_are_left_out(found: xr.Dataset) -> None:
     known = found.values_attention.sel(stack="encoder", layer=0, head=0).notnull().sum("example")
     assert known.to_series().to_dict() == {
         "noun": 4, "verb": 5, "pronoun": 4, "subject": 6, "object": 4, "negation": 2, "cls": 6, "sep": 6,
+        "punctuation": 5,
     }  # fmt: skip
 
 
@@ -55,6 +56,16 @@ def test_finds_the_heads_for_special_tokens(found: xr.Dataset, role: str, featur
     for name in ("attention", "from_first"):
         assert at(found[name].sel(feature=feature), ROLES[role]) > 0.999
     assert others(found.attention.sel(feature=feature), ROLES[role]).max() < 0.35
+
+
+def test_finds_the_head_for_full_stops(found: xr.Dataset, planted_sentences: Texts) -> None:
+    """Full stops and commas share all of its weight, whichever token looks; a text without any is left out."""
+    for row in range(len(TREES)):
+        marks = sum(token in (".", ",") for token in planted_sentences.seen(row).tokens)
+        for name in ("attention", "from_first"):
+            given = at(found[f"values_{name}"].sel(example=row, feature="punctuation"), ROLES["full stop"])
+            assert given == pytest.approx(1 / marks, abs=1e-3) if marks else np.isnan(given)
+    assert others(found.attention.sel(feature="punctuation"), ROLES["full stop"]).max() < 0.35
 
 
 def test_two_separators_divide_the_attention(planted_pairs: Texts) -> None:

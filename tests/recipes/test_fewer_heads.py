@@ -30,15 +30,15 @@ def test_classifiers(place: Path, tmp_path: Path) -> None:
         "sst2", "--steps", 2, "--randoms", 1, "--recover", 1, "--gate-steps", 1, "--device", "cpu",
     )  # fmt: skip
     tables = {path.stem.removeprefix("sst2-"): pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
-    assert set(tables) == {"seeds", "orders", "curve", "quality", "recovery", "gates", "roles"}
+    assert set(tables) == {"seeds", "orders", "curve", "differences", "quality", "recovery", "gates", "roles"}
     heads = seven.HEADS * seven.LAYERS
     assert len(tables["seeds"]) == 2 * heads
     assert len(tables["roles"]) == heads == len(tables["orders"])
     for order in tables["orders"].columns.drop("task"):
         assert tables["orders"][order].nunique() == heads
-    assert set(tables["curve"]["removed"]) == {2, 4}
+    assert set(tables["curve"]["removed"]) == {3, 6}
     kept = tables["recovery"].groupby("what")["kept"].first()
-    assert dict(kept) == {"half of all heads": 2, "all but one in every layer": seven.LAYERS}
+    assert dict(kept) == {"half of all heads": 3, "all but one in every layer": seven.LAYERS}
     assert {"rare.gain", "position.positional", "links.gain[verb to subject]"} <= set(tables["roles"])
 
 
@@ -51,11 +51,16 @@ def test_translators(data: Path, tmp_path: Path) -> None:
         "--checkpoints", run, "--steps", 2, "--randoms", 1, "--new-tokens", 4, "--gate-steps", 1, "--device", "cpu",
     )  # fmt: skip
     out = tmp_path / "out"
-    for stack, heads in {"all": 48, "encoder": 16, "decoder": 16, "cross": 16}.items():
-        table = pd.read_csv(out / f"curve-{stack}.csv")
-        assert set(table["removed"]) == {heads // 2, heads}
-        assert table["score"].notna().all()
-        assert ("ablation" in set(table["order"])) == (stack == "all")
+    curve = pd.read_csv(out / "curve.csv").set_index(["order", "share"])
+    for order, heads in {"importance": 48, "ablation": 48, "encoder": 16, "decoder": 16, "cross": 16}.items():
+        assert list(curve.loc[order, "removed"]) == [heads // 2, heads]
+        assert curve.loc[order, "score"].notna().all()
+    found = pd.read_csv(out / "differences.csv").set_index(["first", "second", "share"])
+    for first, second in (("importance", "ablation"), ("encoder", "cross")):
+        row = found.loc[(first, second, 0.5)]
+        assert row["difference"] == pytest.approx(curve.loc[(first, 0.5), "score"] - curve.loc[(second, 0.5), "score"])
+        assert row["low"] <= row["difference"] <= row["high"]
+    assert len(pd.read_csv(out / "head-choosing.csv")) == 48 == len(pd.read_csv(out / "all-but-one-scoring.csv"))
     found = pd.read_csv(out / "dynamics.csv")
     assert found["agreement"].iloc[-1] == pytest.approx(1)
     assert (out / "gates.csv").is_file()

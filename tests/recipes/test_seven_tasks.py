@@ -29,8 +29,8 @@ TASKS = {
     "stsb": ("sentence1", "sentence2"), "mrpc": ("sentence1", "sentence2"), "rte": ("sentence1", "sentence2"),
     "sst2": ("sentence",),
 }  # fmt: skip
-HEADS, LAYERS = 2, 2
-STUDIED = ["stsb", "sst2"]
+HEADS, LAYERS = 2, 3
+STUDIED = ["mnli", "sst2"]
 """Pairs and single sentences."""
 
 
@@ -71,6 +71,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table(task, 0, 20).to_parquet(path / "data" / task / "train.parquet")
         other = "validation_matched" if task == "mnli" else "validation"
         table(task, 20, 10).to_parquet(path / "data" / task / f"{other}.parquet")
+    (path / "data" / "mnli").rename(path / "data" / "MNLI")
+    table("mnli", 40, 9).to_parquet(path / "data" / "MNLI" / "validation_mismatched.parquet")
     (path / "treebank").mkdir()
     treebank(0, 40).to_parquet(path / "treebank" / "train.parquet")
     treebank(40, 8).to_parquet(path / "treebank" / "validation.parquet")
@@ -125,14 +127,19 @@ def test_from_sentences_to_tables(place: Path, tmp_path: Path) -> None:
         study, *shared, "--trained", tmp_path / "trained", "--out", tmp_path / "study", "--tasks", *STUDIED,
         "--limit", 6, "--texts", 5,
     )  # fmt: skip
-    for task, line in zip(STUDIED, printed.splitlines(), strict=True):
-        assert line.startswith(f"{task} {tmp_path / 'trained' / 'runs' / task / 'pretrained' / 'seed-0' / 'model'} ")
+    asked = [f"{task} {question}" for task in STUDIED for question in study.QUESTIONS]
+    for what, line in zip(asked, printed.splitlines(), strict=True):
+        task = what.split()[0]
+        assert line.startswith(f"{what} {tmp_path / 'trained' / 'runs' / task / 'pretrained' / 'seed-0' / 'model'} ")
+    again = run(study, *shared, "--trained", tmp_path / "trained", "--out", tmp_path / "study", "--tasks", *STUDIED)
+    assert again == ""
     check_study(tmp_path / "study")
 
 
 def check_runs(trained: Path) -> None:
     """Every task is trained from every start."""
-    runs = pd.concat([pd.read_csv(trained / "qqp-qnli-mnli-stsb-mrpc-rte.csv"), pd.read_csv(trained / "sst2.csv")])
+    runs = pd.read_csv(trained / "runs.csv")
+    assert runs.query("task == 'mrpc'")[["f1", "accuracy"]].notna().all(axis=None)
     assert sorted(zip(runs["task"], runs["init"], strict=True)) == sorted(product(TASKS, train.INITS))
     for row in runs.itertuples():
         assert (trained / "runs" / row.task / row.init / "seed-0" / "result.json").is_file()
@@ -153,23 +160,47 @@ def check_study(studied: Path) -> None:
     """A table for each question; in each, every task has every head."""
     tables = {path.stem: pd.read_csv(path) for path in studied.glob("*.csv")}
     measured = [f"{kind}-{name}" for kind in ("change", "measure") for name in study.KEPT]
-    assert set(tables) == {"sweep-head", "sweep-layer", "change-cosine", "patterns", "patterns-shares", *measured}
-    shares = tables.pop("patterns-shares")
+    by_layer = [f"{name}-layers" for name in (*measured, "change-cosine")]
+    once = {"patterns-shares", "findings", "sweep-head-whole", "sweep-layer-whole", "mismatched-whole"}
+    assert set(tables) == {
+        "sweep-head", "sweep-layer", "mismatched", "change-cosine", "patterns", *measured, *by_layer, *once
+    }  # fmt: skip
+    shares = tables["patterns-shares"]
     assert shares.groupby(["task", "model"])["whole_share"].sum().round(5).eq(1).all()
     assert len(shares) == 2 * 5 * len(STUDIED)
     for name, rows in tables.items():
-        tasks = ["stsb"] if name.endswith("repeated") else STUDIED
-        models = 2 if name.startswith(("measure", "patterns")) else 1
+        if name in (*once, *by_layer):
+            continue
+        tasks = ["mnli"] if name.startswith("mismatched") or name.endswith("repeated") else STUDIED
+        twice = name.startswith(("measure", "patterns", "mismatched"))
         assert list(dict.fromkeys(rows["task"])) == tasks, name
-        assert len(rows) == len(tasks) * models * LAYERS * (1 if name == "sweep-layer" else HEADS), name
-        if models == 2:
+        assert len(rows) == len(tasks) * (1 + twice) * LAYERS * (1 if name == "sweep-layer" else HEADS), name
+        if name.startswith(("measure", "patterns")):
             assert set(rows["model"]) == {"before", "after"}
     features = tables["measure-features"]
-    assert {f"attention[{name}]" for name in ("noun", "verb", "subject", "object", "cls", "sep")} <= set(features)
+    kinds = ("noun", "verb", "subject", "object", "cls", "sep", "punctuation")
+    assert {f"attention[{name}]" for name in kinds} <= set(features)
     assert features["attention[sep]"].between(0, 1).all()
     assert tables["change-cosine"]["maps"].between(-1, 1.0001).all()
-    stories = json.loads((studied / "stories.json").read_text(encoding="utf-8"))
-    assert list(stories) == [f"{task} {by}" for task in STUDIED for by in ("head", "layer")]
+    layers = tables["change-cosine-layers"].query("variable == 'maps' and task == 'sst2'").set_index("layer")["mean"]
+    heads = tables["change-cosine"].query("task == 'sst2'").groupby("layer")["maps"].mean()
+    assert layers.drop(-1).to_numpy() == pytest.approx(heads.to_numpy(), abs=1e-5)
+    check_findings(tables)
+
+
+def check_findings(tables: dict[str, pd.DataFrame]) -> None:
+    found = tables["findings"].set_index(["finding", "task"])
+    assert set(found["verdict"]) <= {"holds", "does not hold", "not decidable"}
+    for task in STUDIED:
+        first = tables["sweep-layer"].query(f"task == '{task}' and layer == 0").iloc[0]
+        row = found.loc[("the first layer helps when disabled", task)]
+        assert tuple(row[["value", "low", "high"]]) == pytest.approx(tuple(first[["delta", "low", "high"]]))
+        whole = tables["sweep-head-whole"].set_index("task").loc[task]
+        assert found.loc[("a random head helps when disabled", task), "value"] == pytest.approx(whole["mean_delta"])
+    assert ("the last two layers change most", "sst2") in found.index
+    effects = tables["mismatched"].pivot(index=["layer", "head"], columns="set", values="delta")
+    same = found.loc[("effects of heads agree on matched and mismatched MNLI (Pearson)", "mnli"), "value"]
+    assert same == pytest.approx(effects.corr().iloc[0, 1], nan_ok=True)
 
 
 def test_a_run_that_fails_is_told_at_the_end(place: Path, tmp_path: Path) -> None:

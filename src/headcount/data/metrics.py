@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -121,19 +122,25 @@ def _loss(outputs: Outputs, labels: Any) -> np.ndarray:
     return np.stack([lost, np.ones_like(lost)], -1)
 
 
+@cache
 def _corpus_metric(name: str) -> Any:
     from sacrebleu.metrics import BLEU, CHRF
 
     return {"bleu": BLEU, "chrf": CHRF}[name]()
 
 
+@lru_cache(maxsize=100_000)
+def _sentence_counts(name: str, found: str, true: str) -> tuple[float, ...]:
+    """What sacrebleu counts in a sentence; kept, since most variants of a sweep say the same as the whole model."""
+    return tuple(_corpus_metric(name)._extract_corpus_statistics([found], [[true]])[0])
+
+
 def _corpus_features(name: str) -> Callable[[Outputs, Any], np.ndarray]:
     """BLEU and chrF are made of sums over sentences too: of matches and lengths, which sacrebleu counts."""
 
     def features(outputs: Outputs, labels: Any) -> np.ndarray:
-        metric = _corpus_metric(name)
         pairs = zip(outputs["predictions"], labels, strict=True)
-        return np.array([metric._extract_corpus_statistics([found], [[true]])[0] for found, true in pairs], dtype=float)
+        return np.array([_sentence_counts(name, found, true) for found, true in pairs], dtype=float)
 
     return features
 

@@ -1,4 +1,4 @@
-"""Do heads attend to nouns, verbs, pronouns, subjects, objects, negation, [CLS] or [SEP]?"""
+"""Do heads attend to nouns, verbs, pronouns, subjects, objects, negation, [CLS], [SEP] or punctuation?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from torch import Tensor
 from headcount.data.annotations import WORD_CLASSES
 from headcount.measures.contract import Measure, Seen, Setting, Values
 
-MARKS = ("cls", "sep")
+MARKS = ("cls", "sep", "punctuation")
+"""Full stop and comma are a kind where [CLS] and [SEP] are: the paper compares these three."""
 
 
 class Features(Measure):
@@ -19,7 +20,7 @@ class Features(Measure):
     """
 
     name = "features"
-    summary = "largest share of attention on a noun, verb, pronoun, subject, object, negation, [CLS], [SEP]"
+    summary = "largest share of attention on a noun, verb, pronoun, subject, object, negation, [CLS], [SEP], mark"
     paper = "Kovaleva 2019, sections 4.4 and 4.5, Figs 6 and 7"
 
     def lacking(self, setting: Setting) -> str | None:
@@ -29,7 +30,8 @@ class Features(Measure):
 
     @staticmethod
     def _kinds(classes: tuple[str, ...]) -> list[str]:
-        return [name for name in (*WORD_CLASSES, *MARKS) if name in classes]
+        marks = MARKS if "cls" in classes else ()
+        return [name for name in (*WORD_CLASSES, *marks) if name in classes]
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"attention": ("feature",), "from_first": ("feature",)}
