@@ -88,7 +88,8 @@ def _resample(
     columns = np.concatenate([residuals, residuals**2, residuals * share[:, None]], axis=1)
     sides = np.stack([share, share**2], axis=1)
     for start in range(0, draws, chunk):
-        counts = generator.multinomial(n, np.full(n, 1 / n), min(chunk, draws - start)).astype(float)
+        rows = generator.integers(0, n, (min(chunk, draws - start), n))
+        counts = np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
         sums, squares, crossed = np.split(counts @ columns, 3, axis=1)
         weight, weight_squares = np.split(counts @ sides, 2, axis=1)
         moved = sums / weight
