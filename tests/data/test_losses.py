@@ -43,7 +43,7 @@ def test_each_example_has_the_loss_that_the_model_itself_gives_it(kind: str, tok
         turned = together(job, rows[::-1]).flip(0)
     assert found.shape == (jobs.COUNT,)
     for other in (found, parts, turned):
-        assert_same(other, expected, ROUNDED)
+        assert_same(other.double(), expected.double(), ROUNDED)  # a causal model upcasts its loss to float32
     assert expected.std() > 0.01
 
 
@@ -62,7 +62,7 @@ def test_the_mean_of_a_batch_of_equal_sizes_is_the_models_own_loss(kind: str, to
     inputs = forward_inputs(job.model, batch)
     with torch.no_grad():
         result = job.model(**inputs, labels=labels)
-    assert_same(example_losses(job.task.kind, result, labels).mean(), result.loss, ROUNDED)
+    assert_same(example_losses(job.task.kind, result, labels).mean(), result.loss.double(), ROUNDED)
 
 
 def test_a_loop_over_tokens() -> None:

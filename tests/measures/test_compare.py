@@ -109,7 +109,7 @@ def test_batches_and_padding_change_nothing(models: Any, tokens: int) -> None:
 
 
 def test_cosines_of_the_bundled_models(bundled: Any, bundled_pairs: Texts) -> None:
-    tuned = hc.load(hc.bundled("qnli"))[0].float()
+    tuned = hc.load(hc.bundled("qnli"))[0].double()
     found = compare(bundled[0], tuned, bundled[1], hc.bundled_pairs(), limit=3)
     assert_cosines(found, bundled[0], tuned, bundled[1], bundled_pairs.rows)
     means = found["cosine"]["maps"].mean(["stack", "head"]).values
