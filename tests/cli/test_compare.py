@@ -68,12 +68,13 @@ def test_what_has_changed(bundled: tuple[Path, str]) -> None:
             *[f"L{layer}H{head} {value:+.3f}" for (layer, head), value in ends],
         ]
     cosines = found["cosine"]["maps"].values[0]
-    order = np.argsort(cosines.mean(1))[:3]
-    layers = ", ".join(f"L{layer} {cosines[layer].mean():.3f}" for layer in order)
-    assert f"The maps changed most in the layers {layers} (mean cosine, encoder; 1 is unchanged)." in lines
+    means = cosines.mean(1)
+    told = " ".join(shown.split())
+    assert f"The maps of L{means.argmin()} differ most: mean cosine {means.min():.3f} [" in told
+    assert f"against {np.median(means):.3f} for the median layer." in told
     layer, head = np.unravel_index(cosines.argmin(), cosines.shape)
-    assert f"The head whose maps changed most is L{layer}H{head}: {cosines.min():.3f} [" in shown
-    assert f"the median head: {np.median(cosines):.3f}." in shown
+    assert f"The maps of L{layer}H{head} differ most: {cosines.min():.3f} [" in told
+    assert f"against {np.median(cosines):.3f} for the median head." in told
     assert "Up and down: heads whose 95 % interval leaves no change out." in lines
     assert lines[-1] == f"Saved in {study}. Next: headcount report {study}, or headcount table {study} --to csv"
 
@@ -111,8 +112,8 @@ def test_the_changed_head_is_named(
     cosine = compare(model, hc.load(place / "other")[0], tokenizer, place / "texts.csv")["cosine"].to_dataset()
     value = float(cosine["maps"].sel(stack="encoder", layer=1, head=0))
     assert value < 0.9
-    assert f"The head whose maps changed most is L1H0: {value:.3f} [" in shown
-    assert "the median head: 1.000." in shown
+    assert f"The maps of L1H0 differ most: {value:.3f} [" in shown
+    assert "against 1.000 for the median head." in shown
     assert "Saved" not in shown
     line = next(line for line in shown.splitlines() if line.startswith("│ entropy: entropy "))
     assert [cell.strip() for cell in line.split("│")[2:4]] == ["0", "1"]
@@ -138,12 +139,12 @@ def test_what_no_text_answers_is_left_out(place: Path, tmp_path: Path, capsys: p
 
 
 def test_options_reach_the_comparison(place: Path, tmp_path: Path) -> None:
-    more = ["--limit", "3", "--seed", "1", "--max-length", "7", "--batch-tokens", "9", "--name", "few"]
+    more = ["--limit", "3", "--seed", "1", "--max-length", "8", "--batch-tokens", "9", "--name", "few"]
     assert main(words(place, "other", *more, "--text", "sentence", "--out", str(tmp_path / "study"))) == 0
     found = hc.open_study(tmp_path / "study")["compare/cosine@few"].to_dataset().sortby("example")
     model, tokenizer = hc.load(place / "model")
     other = hc.load(place / "other")[0]
-    expected = compare(model, other, tokenizer, place / "texts.csv", limit=3, seed=1, max_length=7)["cosine"]
+    expected = compare(model, other, tokenizer, place / "texts.csv", limit=3, seed=1, max_length=8)["cosine"]
     xr.testing.assert_allclose(found["values_maps"], expected["values_maps"], atol=1e-6)
     assert len(found["example"]) == 3
 

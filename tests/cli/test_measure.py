@@ -169,13 +169,15 @@ def test_the_same_command_again(place: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_options_reach_the_measurement(place: Path, tmp_path: Path) -> None:
-    pd.DataFrame({"one": ["so good", "so bad"], "two": ["it is", "is it so"]}).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"one": ["so good", "so bad"], "two": ["it is", "is it so good"]}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
     model = str(place / "model")
     base = ["measure", model, "--data", str(tmp_path / "t.csv"), "--only", "sentences", "--out", str(tmp_path / "s")]
-    assert main([*base, "--text", "one", "two", "--batch-tokens", "1", "--max-length", "7"]) == 0
+    assert main([*base, "--text", "one", "two", "--batch-tokens", "1", "--max-length", "8"]) == 0
     found = hc.open_study(tmp_path / "s")["measures/sentences"]
     assert len(found["example"]) == 2
-    assert found.attrs["identity"]["max_length"] == 7
+    assert found.attrs["identity"]["max_length"] == 8
     assert found.attrs["cut"] == 1
 
 
@@ -191,7 +193,7 @@ def test_options_reach_the_measurement(place: Path, tmp_path: Path) -> None:
         (["--limit", "0"], "limit=0"),
         (["--limit", "few"], "few"),
         (["--batch-tokens", "-1"], "batch_tokens=-1"),
-        (["--max-length", "2"], "leaves none for the text"),
+        (["--max-length", "2"], "got max_length=2; expected at least 8"),
         (["--distance-examples", "0"], "distance_examples=0"),
         (["--device", "cuda:77"], "not here"),
         (["--dtype", "int3"], "int3"),

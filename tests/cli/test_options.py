@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import torch
 
 import headcount as hc
-from headcount.cli.options import find_data, find_model, load_for_task, load_model_and_tokenizer
+from headcount.cli.options import load_for_task, load_model_and_tokenizer
 from headcount.errors import InvalidOption
 from tests import planted
 
@@ -36,28 +35,3 @@ def test_half_precision_is_for_storing_on_a_cpu(tmp_path: Path, stored: torch.dt
             assert model(**tokenizer("so good", return_tensors="pt")).logits.dtype == torch.float32
     asked, _ = load_model_and_tokenizer(str(tmp_path), "cpu", "float16")
     assert {parameter.dtype for parameter in asked.parameters()} == {torch.float16}
-
-
-def test_models_by_name(tmp_path: Path) -> None:
-    for name in ("qnli", "pretrained"):
-        folder = find_model(f"bundled:{name}")
-        assert folder == hc.bundled(name)
-        assert (Path(folder) / "model.safetensors").is_file()
-    for name in ("bert-base-uncased", str(tmp_path), "qnli", "my/bundled:qnli"):
-        assert find_model(name) == name
-    for name in ("bundled:", "bundled:nonsense", "bundled:../qnli", "bundled:pairs"):
-        with pytest.raises(InvalidOption, match="got the bundled model .*; expected one of pretrained, qnli"):
-            find_model(name)
-
-
-def test_data_by_name(tmp_path: Path) -> None:
-    pairs = find_data("bundled:pairs")
-    assert pairs == str(hc.bundled_pairs())
-    assert {"question", "sentence"} <= set(json.loads(Path(pairs).read_text(encoding="utf-8").splitlines()[0]))
-    assert find_data("bundled:sentences") == str(hc.bundled_sentences())
-    assert find_data("bundled:sentences").endswith(".conllu")
-    for name in ("texts.csv", str(tmp_path), "pairs", "my/bundled:pairs"):
-        assert find_data(name) == name
-    for name in ("bundled:", "bundled:nonsense", "bundled:qnli", "bundled:Pairs"):
-        with pytest.raises(InvalidOption, match=f"got the data '{name}'; expected bundled:pairs, bundled:sentences"):
-            find_data(name)

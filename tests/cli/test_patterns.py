@@ -203,7 +203,7 @@ def test_targets_too_short_for_a_pattern(
         (["--limit", "0"], "limit=0"),
         (["--limit", "few"], "few"),
         (["--batch-tokens", "-1"], "batch_tokens=-1"),
-        (["--max-length", "2"], "leaves none for the text"),
+        (["--max-length", "2"], "got max_length=2; expected at least 8"),
         (["--device", "cuda:77"], "not here"),
         (["--name", "a/../b"], "a/../b"),
     ],

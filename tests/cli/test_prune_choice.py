@@ -63,12 +63,13 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr().out
     lines = rows(shown)
     assert [line[0] for line in lines] == ["144", "108 *", "72", "0"]
-    assert all(re.fullmatch(r"\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]", line[1]) for line in lines[1:])
-    assert all(re.fullmatch(r"\d\.\d{3} \(\d\.\d{3}-\d\.\d{3}\)", line[2]) for line in lines[1:])
+    change = r"\d\.\d{3} [+-]\d\.\d{3} \[[+-]\d\.\d{3}, [+-]\d\.\d{3}\]"
+    assert all(re.fullmatch(change, line[1]) for line in lines[1:])
+    assert all(re.fullmatch(r"\d\.\d{3} \(\d\.\d{3} to \d\.\d{3}\)", line[2]) for line in lines[1:])
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith(("Saved", "Next")))
-    assert "* 36 of 144 heads go, ordered by importance." in shown
-    assert "On the 20 examples that chose them accuracy changes by" in shown
-    assert re.search(r"on the 20 others by [+-]0\.\d{4} \[[+-]0\.\d{4}, [+-]0\.\d{4}\], p = ", shown)
+    told = " ".join(shown.split())
+    assert "Without 36 of 144 heads (ordered by importance) accuracy changes by" in told
+    assert re.search(r"[+-]0\.\d{4} \[[+-]0\.\d{4}, [+-]0\.\d{4}\] on 20 held-out examples; random orders: ", told)
     assert "108 of 144 heads are left" in shown
     model, tokenizer = hc.load(out)
     assert hc.read_anatomy(model).layout.count == 108
@@ -90,9 +91,10 @@ def test_sizes(place: Path, tmp_path: Path, size: list[str], left: int, capsys: 
 
 
 def test_a_tolerance_keeps_the_needed_head(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(place, "needed", "--tolerance", "1", "--steps", "8", "--out", str(tmp_path / "small"))) == 0
-    shown = capsys.readouterr().out
-    assert "* 7 of 8 heads go" in shown
+    assert main(words(place, "needed", "--tolerance", "7", "--steps", "8", "--out", str(tmp_path / "small"))) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "7 heads is the largest cut shown to stay within 7 points of accuracy" in shown
+    assert "That it stays within 7 points is confirmed by the held-out examples" in shown
     assert gone(tmp_path / "small") == {"L0H0", "L0H2", "L0H3", "L1H0", "L1H1", "L1H2", "L1H3"}
 
 
@@ -100,7 +102,7 @@ def test_computed_anew(place: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     more = ["--keep", "1", "--steps", "8", "--anew", "--out", str(tmp_path / "small")]
     assert main(words(place, "backed", *more)) == 0
     assert len(gone(tmp_path / "small")) == 7
-    assert "chose them accuracy changes by +0.0000" in capsys.readouterr().out
+    assert "accuracy changes by +0.0000 [" in " ".join(capsys.readouterr().out.split())
 
 
 def test_where_nothing_can_go_nothing_is_written(
@@ -109,8 +111,25 @@ def test_where_nothing_can_go_nothing_is_written(
     (tmp_path / "order.txt").write_text("L0H1 L0H0 L0H2-3 L1")
     more = ["--tolerance", "0", "--steps", "8", "--order", f"file:{tmp_path / 'order.txt'}"]
     assert main(words(place, "needed", *more, "--out", str(tmp_path / "small"))) == 0
-    assert "Nothing was written" in capsys.readouterr().out
+    assert "No model was written. Give a larger --tolerance" in capsys.readouterr().out
     assert not (tmp_path / "small").exists()
+
+
+def test_what_cannot_be_shown_is_not_cut_but_by_estimate(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = words(place, "needed", "--tolerance", "1", "--steps", "8", "--out", str(tmp_path / "small"))
+    assert main(command) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"with 40 examples; about [\d,]+ would be needed. By point estimate alone 7 heads could go.", shown
+    )
+    assert "No model was written. Give more examples, a larger --tolerance, --drop 25%, or --by-estimate." in shown
+    assert not (tmp_path / "small").exists()
+    assert main([*command, "--by-estimate"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Too few held-out examples to tell whether it stays within 1 point: about" in shown
+    assert len(gone(tmp_path / "small")) == 7
 
 
 def test_an_order_of_ones_own(place: Path, tmp_path: Path) -> None:
@@ -133,7 +152,7 @@ def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.Ca
     assert main(words(place, "graded", *more, "--out", str(tmp_path / "small"))) == 0
     shown = capsys.readouterr().out
     assert gone(tmp_path / "small") == {"L0H1", "L0H0"}
-    said = re.search(r"Fine-tuned for 60 steps on the part that chose: accuracy (\d\.\d+) -> (\d\.\d+)", shown)
+    said = re.search(r"Fine-tuned for 60 steps on the selection half: accuracy (\d\.\d+) -> (\d\.\d+)", shown)
     assert said is not None
     assert float(said[2]) > 0.9
     whole, small = hc.load(place / "graded")[0], hc.load(tmp_path / "small")[0]
@@ -179,6 +198,7 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
         (["--keep", "80", "--task", "nonsense"], "expected one of"),
         (["--keep", "80", "--device", "cuda:77"], "not here"),
         (["--heads", "L0H0"], "give --heads alone"),
+        (["--keep", "80", "--by-estimate"], "--by-estimate says how --tolerance is judged"),
         ([], "say which heads go"),
         pytest.param(["--keep", "80", "--order", "importance,clever"], "got the order 'clever'"),
         pytest.param(["--keep", "80", "--stack", "cross"], "the model has encoder"),

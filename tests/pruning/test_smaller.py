@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.core.heads import Head, Layout
+from headcount.core.heads import Head
 from headcount.data.tasks import GLUE, find_task
 from headcount.errors import DataProblem, HeadcountError, InvalidOption, ModelUnavailable
 from headcount.pruning import ordering
@@ -125,43 +125,31 @@ def test_what_the_data_are() -> None:
             find_known_task(data, None)
 
 
-def hand_made(deltas: list[float], metric: str = "accuracy", higher: bool = True) -> xr.Dataset:
-    return xr.Dataset(
-        {"delta": (("order", "removed"), np.array([deltas]))},
-        coords={"order": ["importance"], "removed": [2, 4, 6, 8, 10]},
-        attrs={"metric": metric, "higher_is_better": higher},
-    )
-
-
-@pytest.mark.parametrize(
-    ("deltas", "tolerance", "metric", "higher", "expected"),
-    [
-        ([0.01, 0.0, -0.004, -0.02, -0.4], 0.0, "accuracy", True, 4),
-        ([0.01, 0.0, -0.004, -0.02, -0.4], 0.5, "accuracy", True, 6),
-        ([0.01, 0.0, -0.004, -0.02, -0.4], 2.0, "accuracy", True, 8),  # just at the tolerance
-        ([0.01, 0.0, -0.004, -0.02, -0.4], 100.0, "accuracy", True, 8),  # all ten heads never go
-        ([-0.1, -0.2, -0.3, -0.4, -0.5], 1.0, "accuracy", True, 0),
-        ([-0.1, 0.0, -0.3, -0.4, -0.5], 1.0, "accuracy", True, 4),  # the first steps may cost more
-        ([0.0, 0.004, 0.02, 0.4, 0.5], 0.5, "loss", False, 4),
-        ([-0.3, -0.6, -2.0, -3.0, -9.0], 1.0, "bleu", True, 4),  # BLEU counts in points already
-    ],
-)
-def test_the_choice_on_a_curve(deltas: list[float], tolerance: float, metric: str, higher: bool, expected: int) -> None:
-    layout = Layout.even({"encoder": (2, 5)})
-    curve = hand_made(deltas, metric, higher)
-    assert module._choose(curve, "importance", Target(tolerance=tolerance), layout) == expected
-    assert module._choose(curve, "importance", Target(keep=3), layout) == 7
-
-
 def test_a_tolerance_takes_all_heads_but_the_needed_one(tokenizer: Any) -> None:
-    found = find(parts.classifier(parts.NEEDED, parts.STEEP), tokenizer, target=Target(tolerance=1))
+    """Nothing changes in 40 examples without the seven: that shows a cost of at most 6.3 points."""
+    found = find(parts.classifier(parts.NEEDED, parts.STEEP), tokenizer, target=Target(tolerance=7))
     assert found.order == "importance"
+    assert found.verdict == "confirmed"
     assert sorted(names(found)) == ["L0H0", "L0H2", "L0H3", "L1H0", "L1H1", "L1H2", "L1H3"]
     for part in (found.chosen, found.confirmed):
         assert float(found.step(part)["score"]) == 1
         assert list(part["order"].values) == ["importance", "random 0", "random 1", "random 2"]
         assert float(part["score"].sel(order="importance", removed=8)) < 0.7
     assert found.chosen.attrs["examples"] == found.confirmed.attrs["examples"] == 40
+
+
+def test_a_tolerance_that_cannot_be_shown_takes_nothing_unless_the_estimate_is_asked_for(tokenizer: Any) -> None:
+    model, target = parts.classifier(parts.NEEDED, parts.STEEP), Target(tolerance=1)
+    found = find(model, tokenizer, target=target, randoms=1)
+    assert found.removed == ()
+    assert found.verdict is None
+    assert found.cut is not None
+    assert (found.cut.count, found.cut.by_estimate) == (0, 7)
+    assert found.cut.needed is not None
+    assert found.cut.needed > 40
+    estimated = find(model, tokenizer, target=target, randoms=1, by_estimate=True)
+    assert len(estimated.removed) == 7
+    assert estimated.verdict == "too few examples to tell"
 
 
 @pytest.mark.parametrize("keep", [8, 5, 1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -132,11 +131,26 @@ def test_bundled_names_work_from_python_as_on_the_command_line() -> None:
     assert found.sizes["example"] == 4
 
 
-@pytest.mark.parametrize(("find", "name", "expected"), [
-    (zoo.find_model, "bundled:mrpc", "expected one of pretrained, qnli"),
-    (zoo.find_data, "bundled:words", "expected bundled:pairs, bundled:sentences or a file"),
-])  # fmt: skip
-def test_unknown_bundled_names(find: Callable[[str], object], name: str, expected: str) -> None:
-    with pytest.raises(InvalidOption, match=expected):
-        find(name)
-    assert find("runs/mrpc") == "runs/mrpc"
+def test_models_by_name(tmp_path: Path) -> None:
+    for name in ("qnli", "pretrained"):
+        folder = zoo.find_model(f"bundled:{name}")
+        assert folder == hc.bundled(name)
+        assert (Path(folder) / "model.safetensors").is_file()
+    for name in ("bert-base-uncased", str(tmp_path), "qnli", "my/bundled:qnli"):
+        assert zoo.find_model(name) == name
+    for name in ("bundled:", "bundled:nonsense", "bundled:../qnli", "bundled:pairs"):
+        with pytest.raises(InvalidOption, match="got the bundled model .*; expected one of pretrained, qnli"):
+            zoo.find_model(name)
+
+
+def test_data_by_name(tmp_path: Path) -> None:
+    pairs = zoo.find_data("bundled:pairs")
+    assert pairs == str(hc.bundled_pairs())
+    assert {"question", "sentence"} <= set(json.loads(Path(pairs).read_text(encoding="utf-8").splitlines()[0]))
+    assert zoo.find_data("bundled:sentences") == str(hc.bundled_sentences())
+    assert zoo.find_data("bundled:sentences").endswith(".conllu")
+    for name in ("texts.csv", str(tmp_path), "pairs", "my/bundled:pairs"):
+        assert zoo.find_data(name) == name
+    for name in ("bundled:", "bundled:nonsense", "bundled:qnli", "bundled:Pairs"):
+        with pytest.raises(InvalidOption, match=f"got the data '{name}'; expected bundled:pairs, bundled:sentences"):
+            zoo.find_data(name)

@@ -169,8 +169,9 @@ def curve_table(found: Smaller) -> Any:
     randoms = [name for name in names if name.startswith("random ")]
     shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
     metric = curves.attrs["metric"]
-    title = f"{metric} of the held-out half, and its change from the whole model [95 % interval]"
-    table = Table("heads left", *shown, title=title, title_justify="left", title_style="")
+    whole_change = [name for name in shown if name == found.order or (len(shown) < 3 and name != "random")]
+    heads = [f"{name}: {metric}{', change [95 %]' if name in whole_change else ''}" for name in shown]
+    table = Table("heads left", *heads)
     for column in table.columns:
         column.justify = "right"
     whole = f"{float(curves['baseline']):.3f}"
@@ -186,7 +187,7 @@ def curve_table(found: Smaller) -> Any:
             row = curves.sel(order=name, removed=count)
             change = f" {float(row['delta']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}]"
             # Three intervals side by side would not fit into 80 columns: the order that decides has its own.
-            cells.append(f"{float(row['score']):.3f}" + (change if name == found.order or len(shown) < 3 else ""))
+            cells.append(f"{float(row['score']):.3f}" + (change if name in whole_change else ""))
         chosen = " *" if int(count) == len(found.removed) else ""
         table.add_row(f"{curves.attrs['heads'] - int(count)}{chosen}", *cells)
     return table
