@@ -22,8 +22,8 @@ import torch
 from sklearn.metrics import f1_score
 
 from headcount.measures.naming import PATTERNS
-from recipes.patterns.kinds import MEANS, candidates
-from recipes.patterns.labelled import HERE, VARIED, Maps, read_maps, read_table
+from recipes.patterns.kinds import MEANS, candidates, chances_without, join
+from recipes.patterns.labelled import HERE, Maps, read_maps, read_table
 from recipes.patterns.score import find_temperature, soften
 
 MARGIN = 0.01
@@ -40,10 +40,7 @@ class Chances:
 
     def of(self, kind: str, left: Left) -> np.ndarray:
         if kind in MEANS:
-            logs = [np.log(self.of(one, left).clip(1e-4)) for one in MEANS[kind]]
-            mean = np.exp(np.mean(logs, 0))
-            whole: np.ndarray = mean / mean.sum(-1, keepdims=True)
-            return whole
+            return join([self.of(one, left) for one in MEANS[kind]])
         path = self.cache / f"{kind} without {' and '.join(sorted(left))}.npy"
         if not path.exists():
             np.save(path, self._fit(kind, left))
@@ -51,12 +48,9 @@ class Chances:
         return kept
 
     def _fit(self, kind: str, left: Left) -> np.ndarray:
-        make, varied = self.kinds[kind]
-        out = [*left] if varied else [*left, VARIED]
-        rows = np.flatnonzero(~np.isin(self.maps.family, out))
         part = np.flatnonzero(np.isin(self.maps.family, list(left)))
         found = np.full((int(self.maps.labelled().sum()), len(PATTERNS)), np.nan)
-        found[part] = make().fit(self.maps, rows).chances(self.maps, part)
+        found[part] = chances_without(kind, self.maps, left, self.maps, part)
         return found
 
     def inner(self, kind: str, families: list[str], outer: str | None) -> np.ndarray:

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from headcount.measures.naming import PATTERNS
 from headcount.measures.shapes import SHAPES
-from recipes.patterns.kinds import Linear, candidates
+from recipes.patterns.kinds import Linear, candidates, chances_without
 from recipes.patterns.labelled import HERE, PLANTED, VARIED, Maps, read_fresh, read_maps, read_table
 from recipes.patterns.score import (
     FLOOR,
@@ -89,10 +89,8 @@ def see_fresh(maps: Maps, fresh: Maps, chosen: dict[str, Any]) -> np.ndarray:
     """The chances of fresh maps by rules that have not seen their families, each of the kind chosen without it."""
     found = np.full((len(fresh.labels), len(PATTERNS)), np.nan)
     for family, taken in chosen["without"].items():
-        make, varied = candidates()[taken["kind"]]
-        rows = np.flatnonzero((maps.family != family) & ((maps.family != VARIED) | varied))
         part = np.flatnonzero(fresh.family == family)
-        found[part] = soften(make().fit(maps, rows).chances(fresh, part), taken["temperature"])
+        found[part] = soften(chances_without(taken["kind"], maps, [family], fresh, part), taken["temperature"])
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -258,3 +258,19 @@ MEANS = {
     ),
 }  # fmt: skip
 """Kinds that are the geometric mean of others."""
+
+
+def join(each: list[np.ndarray]) -> np.ndarray:
+    """The geometric mean of chances, which sum to 1 again."""
+    mean = np.exp(np.mean([np.log(one.clip(1e-4)) for one in each], 0))
+    whole: np.ndarray = mean / mean.sum(-1, keepdims=True)
+    return whole
+
+
+def chances_without(kind: str, maps: Maps, left: Collection[str], asked: Maps, part: np.ndarray) -> np.ndarray:
+    """What a kind that was fitted to maps of all families but those `left` out says of some of other maps."""
+    if kind in MEANS:
+        return join([chances_without(one, maps, left, asked, part) for one in MEANS[kind]])
+    make, varied = candidates()[kind]
+    out = [*left] if varied else [*left, VARIED]
+    return make().fit(maps, np.flatnonzero(~np.isin(maps.family, out))).chances(asked, part)

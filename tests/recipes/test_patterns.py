@@ -147,10 +147,8 @@ def test_what_was_held_out_can_be_made_again() -> None:
     kept = fit.read_held_out()
     np.testing.assert_allclose(kept.sum(-1), 1, atol=1e-4)
     taken = chosen["without"]["rubert"]
-    make, varied = kinds.candidates()[taken["kind"]]
-    out = ["rubert"] if varied else ["rubert", labelled.VARIED]
     part = np.flatnonzero(table["family"] == "rubert")
-    again = make().fit(maps, np.flatnonzero(~np.isin(maps.family, out))).chances(maps, part)
+    again = kinds.chances_without(taken["kind"], maps, ["rubert"], maps, part)
     np.testing.assert_allclose(score.soften(again, taken["temperature"]), kept[part], atol=0.02)
 
 
@@ -210,7 +208,8 @@ def test_folds_never_see_what_they_are_scored_on(tmp_path: Path, monkeypatch: py
             seen.append(set(maps.family[rows]))
             return super().fit(maps, rows)
 
-    monkeypatch.setattr(compare, "candidates", lambda: {"linear": (lambda: Spy(len(SHAPES), 0.3, True), True)})
+    for module in (compare, kinds):
+        monkeypatch.setattr(module, "candidates", lambda: {"linear": (lambda: Spy(len(SHAPES), 0.3, True), True)})
     monkeypatch.setattr(compare, "MEANS", {})
     maps = small_maps()
     families = sorted(set(maps.family))
@@ -229,6 +228,12 @@ def test_folds_never_see_what_they_are_scored_on(tmp_path: Path, monkeypatch: py
 def test_a_simple_kind_is_kept_unless_another_is_better_by_a_point() -> None:
     order = compare._by_score({"linear a": 0.7, "linear b": 0.72, "trees": 0.725, "network": 0.74})
     assert order == ["linear b", "linear a", "trees", "network"]
+
+
+def test_the_mean_of_chances() -> None:
+    found = kinds.join([np.array([[0.9, 0.1]]), np.array([[0.1, 0.9]])])
+    np.testing.assert_allclose(found, [[0.5, 0.5]])
+    np.testing.assert_allclose(kinds.join([np.array([[0.8, 0.2]])]), [[0.8, 0.2]])
 
 
 def test_the_temperature_of_chances() -> None:

@@ -29,7 +29,7 @@ OUTLINES = (
 BRIGHT, SOFT = 16, 64
 """Cells that are as bright as can be: of weights, and of their square roots."""
 STRONGEST = 3
-"""Columns that are taken away."""
+"""Columns that are dimmed to the strength of the next."""
 FAINT = 0.05
 """The light of a row below which it is dark."""
 ACROSS = 8
@@ -40,11 +40,11 @@ def outline_numbers(pictures: Tensor, light: Tensor, open_: Tensor, near: Tensor
     """[B, H, outline] of pictures and their light [B, H, SIDE, SIDE]; `near` and `far` of the diagonal, open cells.
 
     `..._rows`: in how many rows the best line, and the two best columns, are plainly stronger than the cells beside
-    them. `..._mass`: attention to a line two cells wide, to the strongest column, the five strongest, the
-    first one, to two blocks (above their share of the area), to all that is far from the diagonal. `..._bare`: as in
-    `shapes`, without the three strongest columns. `follow`, `slide`: how alike neighbouring rows are, and when moved
-    along by a cell. `block_soft`, `block_left`, `block_line`: what two blocks explain of the square roots, of what
-    columns and lines leave of the light, of what lines leave. `edge`: how much darker it is across the clearest
+    them. `..._mass`: attention to a line two cells wide, to the strongest column, the five strongest, the first one,
+    to two blocks (above their share of the area), to all that is far from the diagonal. `..._bare`: as in `shapes`,
+    with the three strongest columns dimmed to the next. `follow`, `slide`: how alike neighbouring rows are, and when
+    moved along by a cell. `block_soft`, `block_left`, `block_line`: what two blocks explain of the square roots, of
+    what columns and lines leave of the light, of what lines leave. `edge`: how much darker it is across the clearest
     border than along the diagonal, `edge_fill`: times how much brighter the better square is. `reach`: the light's
     distance to the diagonal, 1 for uniform attention.
     """
@@ -110,9 +110,10 @@ def _masses(pictures: Tensor, open_: Tensor, far: Tensor) -> dict[str, Tensor]:
 
 
 def _bare(pictures: Tensor, open_: Tensor, near: Tensor, far: Tensor) -> dict[str, Tensor]:
-    """The numbers of `shapes` for the weights without the strongest columns, which count near the diagonal alone."""
+    """The numbers of `shapes` for weights whose strongest columns are dimmed to the next, away from the diagonal."""
     columns = _share(pictures, far)
-    kept = torch.ones_like(columns).scatter(-1, columns.topk(STRONGEST, -1).indices, 0)[..., None, :]
+    limit = columns.topk(STRONGEST + 1, -1).values[..., -1:]  # a limit, not a choice: columns may be equally strong
+    kept = (limit / columns.clamp(min=1e-9)).clamp(max=1)[..., None, :]
     bare = pictures * torch.maximum(kept.expand_as(pictures), near.expand_as(pictures))
     bright = bare.flatten(2).topk(BRIGHT, -1).values[..., -1].clamp(min=1 / SIDE)
     light = (bare / bright[..., None, None]).clamp(max=1) * open_
