@@ -133,7 +133,7 @@ def _bare(pictures: Tensor, open_: Tensor, near: Tensor, far: Tensor) -> dict[st
         "near_bare": (light * near).sum((-1, -2)) / light.sum((-1, -2)).clamp(min=1e-6) - near.sum((-1, -2)) / count,
         "line_fit_bare": fit(spread_diagonals(lines)), "column_fit_bare": fit(mean.expand_as(light)),
         "fill_bare": fill, "rest_bare": (rest**2).sum((-1, -2)) / spread,
-        "line_rows_bare": _lines(*_stand_out(bare, open_.expand_as(bare))).amax(-1),
+        "line_rows_bare": _lines(*_stand_out(bare, open_)).amax(-1),
     }  # fmt: skip
 
 
