@@ -127,7 +127,10 @@ def main(arguments: list[str] | None = None) -> None:
     said = tell(table, labels, chances, within_models(maps, table, chosen))
     fresh = read_fresh()
     seen = see_fresh(maps, fresh, chosen)
-    said |= {"fresh_maps": len(fresh.labels), "fresh_accuracy": (seen.argmax(-1) == fresh.labels).mean()}
+    said |= {
+        "fresh_maps": len(fresh.labels), "fresh_f1": macro_f1(fresh.labels, seen.argmax(-1)),
+        "fresh_accuracy": (seen.argmax(-1) == fresh.labels).mean(),
+    }  # fmt: skip
     said = {key: value if isinstance(value, int) else round(float(value), 4) for key, value in said.items()}
     confusion = confusion_matrix(labels, chances.argmax(-1), labels=range(len(PATTERNS)))
     each = dict(zip(PATTERNS, f1_of(confusion).round(4).tolist(), strict=True))
