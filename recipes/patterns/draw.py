@@ -124,7 +124,8 @@ def sheet(maps: list[np.ndarray], names: list[str], borders: list[int], place: P
     """One picture of twelve maps: dark is 0, bright the largest weights; ticks where a pair's first text ends."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(SHEET[1], SHEET[0], figsize=(4 * 3.2, 3 * 3.4), dpi=100)
+    # On white, a bright first column of many tokens looks like the edge of the picture.
+    figure, axes = plt.subplots(SHEET[1], SHEET[0], figsize=(4 * 3.2, 3 * 3.4), dpi=100, facecolor="slategray")
     for axis in axes.flat:
         axis.axis("off")
     for axis, weights, name, border in zip(axes.flat, maps, names, borders, strict=False):

@@ -141,9 +141,20 @@ def test_intervals_of_the_whole_are_over_texts(planted_model: Any) -> None:
     """The mean over the heads of each text, then over texts: a text is one draw, not each of its maps."""
     found = found_in(planted_model, LONG + SENTENCES, seed=3)
     by_text = found["values_share"].mean(("layer", "head"))
-    for end, expected in zip(("", "_low", "_high"), mean_interval(by_text.values, seed=3), strict=True):
+    for end, expected in zip(("", "_texts_low", "_texts_high"), mean_interval(by_text.values, seed=3), strict=True):
         np.testing.assert_allclose(found[f"whole_share{end}"], expected, atol=1e-6)
-    assert (found["whole_share_high"] > found["whole_share_low"]).any()
+    assert (found["whole_share_texts_high"] > found["whole_share_texts_low"]).any()
+
+
+def test_intervals_of_the_whole_include_the_mistakes_of_the_rule(texts: xr.Dataset) -> None:
+    """Both ends lie as far out as the texts and the rule's errors take them together, and within 0 and 1."""
+    share = texts["whole_share"].values
+    margin = read_rule().share_margin(share)
+    for end, sign in (("low", -1), ("high", 1)):
+        alone = texts[f"whole_share_texts_{end}"].values
+        expected = np.clip(share + sign * np.sqrt((alone - share) ** 2 + margin**2), 0, 1)
+        np.testing.assert_allclose(texts[f"whole_share_{end}"], expected, atol=1e-6)
+    assert (texts["whole_share_high"] > texts["whole_share_low"] + 0.02).all()
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 10**6])
@@ -256,13 +267,15 @@ def test_what_is_said_beside_the_numbers(texts: xr.Dataset) -> None:
     assert texts.attrs["confusion"] == rule.confusion.tolist()
     assert all(isinstance(number, int) for row in texts.attrs["confusion"] for number in row)
     assert texts.attrs["rule"] == rule.said
+    assert texts.attrs["f1"] == rule.f1
+    assert texts.attrs["reliability"] == rule.reliability
     assert texts.attrs["measure"] == "patterns"
 
 
 def test_a_study_holds_the_same_as_the_memory(planted_model: Any, texts: xr.Dataset, tmp_path: Any) -> None:
     stored = found_in(planted_model, LONG, out=tmp_path / "study")
     same(*(xr.DataTree.from_dict({"patterns": one}) for one in (stored, texts)))
-    for key in ("confusion", "rule"):
+    for key in ("confusion", "f1", "reliability", "rule"):
         assert stored.attrs[key] == texts.attrs[key]
 
 

@@ -12,11 +12,11 @@ import xarray as xr
 
 import headcount as hc
 from headcount.measures import typical
+from headcount.measures.cells import SIDE
 from headcount.measures.maps import unpack
 from headcount.measures.measure import measure
 from headcount.measures.naming import PATTERNS
 from headcount.measures.passes import prepare
-from headcount.measures.shapes import SIDE
 from headcount.measures.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
 from tests.measures.planted import SENTENCES
 from tests.measures.test_patterns import LONG, SHORT

@@ -243,8 +243,8 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     right = f"{100 * found.attrs['rule']['accuracy']:.0f} %"
     assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule that is right in {right} of "
                     "labelled maps of other models.")  # fmt: skip
-    assert parts[0].startswith("heterogeneous 45 % [44, 46]")
-    assert "vertical+diagonal 0 % [0, 0]" in said
+    assert parts[0].startswith("heterogeneous 45 % [")
+    assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
 
 

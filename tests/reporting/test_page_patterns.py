@@ -37,7 +37,7 @@ from tests.reporting.test_patterns import patterns, view_of
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
 SHARES, LAYERS, CONFUSION = "What the maps look like", "Patterns by layer", "How good the names are"
-BESIDE = "Patterns of the studies"
+BESIDE, RELIABILITY = "Patterns of the studies", "How far to trust a name"
 HEAD, TYPICAL = "What its maps look like", "Typical maps"
 
 
@@ -101,10 +101,8 @@ def test_shares_and_intervals_are_the_studys(visit: Visit, shelf: Shelf, name: s
     ends = [own[f"whole_share{end}"].values[0] for end in ("", "_low", "_high")]
     assert texts[::2] == list(PATTERNS)
     assert texts[1::2] == [spread(*one) for one in np.transpose(ends)]
-    rule = own.attrs["rule"]
     caption = part(page, SHARES).locator(".caption").inner_text()
-    assert f"fitted to {rule['maps']} labelled maps" in caption
-    assert f"off by {whole(rule['shares_off'])} points" in caption
+    assert "interval that includes the mistakes of the rule" in caption
 
 
 def test_bars_and_whiskers_go_with_the_shares(visit: Visit, shelf: Shelf) -> None:
@@ -185,14 +183,26 @@ def test_the_confusion_of_the_rule(visit: Visit, shelf: Shelf) -> None:
     counts = np.array(own["confusion"])
     assert [row[0] for row in rows] == list(PATTERNS)
     assert [[int(one) for one in row[1:-1]] for row in rows] == counts.tolist()
-    assert [row[-1] for row in rows] == [f"{whole(counts[one, one] / counts[one].sum())} %" for one in range(5)]
+    assert [row[-1] for row in rows] == [f"{own['f1'][name]:.2f}" for name in PATTERNS]
     heads = [one.replace("\u200b", "") for one in table.locator("thead th").all_inner_texts()]
-    assert heads == ["labelled", *PATTERNS, "right"]
+    assert heads == ["labelled", *PATTERNS, "F1"]
     assert [int(one) for one in table.locator(".hit").all_inner_texts()] == np.diag(counts).tolist()
     caption, rule = part(page, CONFUSION).locator(".caption").inner_text(), own["rule"]
-    assert f"{whole(rule['accuracy'])} % right (F1 {rule['f1']:.2f})" in caption
-    assert f"{whole(rule['agreement'])} % of {rule['maps']} maps" in caption
+    headline = f"macro F1 {rule['f1']:.2f} [{rule['f1_low']:.2f}, {rule['f1_high']:.2f}]"
+    assert f"{headline}, accuracy {whole(rule['accuracy'])} %" in caption
+    assert f"{whole(rule['agreement'])} % of the {rule['maps']} maps" in caption
     assert whole(rule["accuracy"]) == whole(np.trace(counts) / counts.sum()), "the table and the sentence agree"
+
+
+def test_how_far_to_trust_a_name(visit: Visit, shelf: Shelf) -> None:
+    page = visit("patterns")
+    told = shelf.result("patterns", "measures/patterns").attrs["reliability"]
+    table = part(page, RELIABILITY).locator("table")
+    rows = [row.split("\t") for row in table.locator("tbody").inner_text().splitlines()]
+    assert len(rows) == len(told)
+    for row, one in zip(rows, told, strict=True):
+        ends = f"{whole(one['from'])} % to {whole(one['to'])} %"
+        assert row == [ends, str(round(one["maps"])), f"{whole(one['sure'])} %", f"{whole(one['right'])} %"]
 
 
 def test_the_sentence_on_top(visit: Visit, shelf: Shelf) -> None:

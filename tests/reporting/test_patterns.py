@@ -24,7 +24,8 @@ from headcount.reporting.view import View, find_layout, number, read_view
 from tests.reporting import studies
 
 STUDIES = ("patterns", "translation", "grouped", "pruned")
-RULE = {"maps": 10, "accuracy": 0.8, "f1": 0.7, "f1_same_models": 0.9, "agreement": 0.9, "shares_off": 0.1}
+RULE = {"maps": 10, "accuracy": 0.8, "f1": 0.7, "f1_low": 0.6, "f1_high": 0.8, "f1_same_models": 0.9, "f1_agreed": 0.75,
+        "agreement": 0.9}  # fmt: skip
 UNEVEN = Layout({"encoder": ((0, 2), (), (1,)), "decoder": ((0, 1, 3),)})
 
 
@@ -50,7 +51,8 @@ def patterns(layout: Layout = UNEVEN, seed: int = 0) -> xr.Dataset:
     arrays |= {f"whole_share{end}": (("stack", "pattern"), whole + by) for end, by in ends.items()}
     arrays |= {"mostly": (HEAD_DIMS, mostly), "sure": (HEAD_DIMS, share.max(-1))}
     return xr.Dataset(arrays, coords=head_coords(layout) | {"pattern": list(PATTERNS)},
-                      attrs={"rule": RULE, "confusion": np.eye(5, dtype=int).tolist()})  # fmt: skip
+                      attrs={"rule": RULE, "confusion": np.eye(5, dtype=int).tolist(),
+                             "f1": dict.fromkeys(PATTERNS, 1.0), "reliability": []})  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +145,18 @@ def test_how_good_the_names_are_is_told(place: Path) -> None:
     assert told["rule"] == own.attrs["rule"]
     assert told["confusion"] == own.attrs["confusion"]
     assert np.array(told["confusion"]).shape == (5, 5)
+    assert told["f1"] == own.attrs["f1"]
+    assert told["reliability"] == own.attrs["reliability"]
+
+
+def test_results_of_before_the_names_were_scored_by_family() -> None:
+    """They have neither F1 of each pattern nor reliability, and are told without."""
+    old = patterns()
+    del old.attrs["f1"], old.attrs["reliability"]
+    told = find_patterns(view_of({"measures/patterns": old}))
+    assert told is not None
+    assert told["f1"] is told["reliability"] is None
+    assert told["stacks"]
 
 
 @pytest.mark.parametrize(("task", "first"), [("mrpc", 0.42), ("sst2", 0.36), ("cola", None), (None, None)])

@@ -47,7 +47,7 @@ def patterns(
 
     Example: headcount patterns bundled:pretrained --data bundled:sentences --limit 40 --out study
 
-    A rule that was fitted to labelled maps names every map of every text; the table says how often it is right. The
+    A rule that was fitted to labelled maps names every map of every text; the table says how good the names are. The
     study also gets three maps of each head, which the page shows. Killed at any moment, the same command goes on.
 
     Parameters
@@ -99,11 +99,13 @@ def tell(found: xr.DataTree) -> list[Any]:
         said.append(table)
     rule = dataset.attrs["rule"]
     texts = int(dataset["values_sure"].notnull().any(HEAD_DIMS).sum())
+    weak = sorted(dataset.attrs["f1"], key=dataset.attrs["f1"].__getitem__)[:2]
     said.append(
-        f"95 % intervals over {texts} texts. Named by a rule that agrees with the labels of "
-        f"{rule['maps']:.0f} maps in {rule['accuracy']:.0%} on models it was not fitted to (shares like "
-        f"these were off by {100 * rule['shares_off']:.0f} points altogether there); two labellers agree in "
-        f"{rule['agreement']:.0%}."
+        f"95 % intervals: over {texts} texts, and the mistakes of the rule that names the maps. On {rule['maps']:.0f} "
+        f"labelled maps, each of a family of models that the rule had not seen, its macro F1 is {rule['f1']:.2f} "
+        f"[{rule['f1_low']:.2f}, {rule['f1_high']:.2f}] (accuracy {rule['accuracy']:.0%}; weakest: {weak[0]} "
+        f"{dataset.attrs['f1'][weak[0]]:.2f}, {weak[1]} {dataset.attrs['f1'][weak[1]]:.2f}); two labellings agree on "
+        f"{rule['agreement']:.0%} of them."
     )
     short = found.attrs["texts"] - texts
     return [*said, *([f"{short} texts are too short to have a pattern."] if short else []), *left_out(found)]

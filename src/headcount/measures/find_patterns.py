@@ -34,9 +34,10 @@ def find_patterns(
     """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).
 
     `patterns`: `share` (stack, layer, head, pattern) of the texts, with intervals; `mostly`, the number of the
-    pattern that most texts have; `whole_share`, of all maps of a stack. How often the rule that names them is right
-    stands in the attributes `rule` and `confusion`. `typical`: for each head three small maps, the clearest, one in
-    the middle, and an exception if there is one (`headcount.measures.maps.unpack` turns their bytes into weights).
+    pattern that most texts have; `whole_share`, of all maps of a stack, with an interval that includes the mistakes
+    of the rule that names them. How good the names are stands in the attributes `rule`, `f1`, `confusion` and
+    `reliability`. `typical`: for each head three small maps, the clearest, one in the middle, and an exception if
+    there is one (`headcount.measures.maps.unpack` turns their bytes into weights).
     `out`: a study folder; the same call again goes on.
     """
     options: dict[str, Any] = {

@@ -17,12 +17,13 @@ SHORTEST = 8
 
 
 class Patterns(Measure):
-    """`share`: the share of texts in which the head's map has the pattern. `sure`: how sure the rule is of its name.
+    """`share`: the share of texts in which the head's map has the pattern. `sure`: the chance that its name is right.
 
     `shapes`: what the name rests on (`headcount.measures.shapes`). `mostly`: the number of the pattern that most
-    texts have. `whole_share`: the share of all maps of a stack. Intervals know the texts, not the mistakes of the
-    rule: for those see `confusion` and `rule` among the attributes. Cross attention has no diagonal, and so no
-    pattern: NaN, as for texts of fewer than 8 tokens.
+    texts have. `whole_share`: the share of all maps of a stack; its interval includes the mistakes of the rule, as
+    they were on families of models that it had not seen, `whole_share_texts_low` and `..._high` do not. Intervals of
+    a head's `share` know the texts alone: for the mistakes see `confusion`, `f1`, `reliability` and `rule` among the
+    attributes. Cross attention has no diagonal, and so no pattern: NaN, as for texts of fewer than 8 tokens.
     """
 
     name = "patterns"
@@ -37,7 +38,10 @@ class Patterns(Measure):
 
     def notes(self) -> dict[str, Any]:
         rule = read_rule()
-        return {"confusion": rule.confusion.astype(int).tolist(), "rule": rule.said}
+        return {
+            "confusion": rule.confusion.astype(int).tolist(), "f1": rule.f1, "reliability": rule.reliability,
+            "rule": rule.said,
+        }  # fmt: skip
 
     def see(self, seen: Seen) -> Values:
         long = (seen.queries.real.sum(-1) >= SHORTEST)[:, None, None]
@@ -58,6 +62,11 @@ class Patterns(Measure):
         with np.errstate(invalid="ignore"):
             known = np.isfinite(values["share"])
             by_text = np.where(known, values["share"], 0).sum((2, 3)) / known.sum((2, 3))
-        names = ("whole_share", "whole_share_low", "whole_share_high")
-        found = dict(zip(names, mean_interval(by_text, seed=seed), strict=True))
+        share, low, high = mean_interval(by_text, seed=seed)
+        margin = read_rule().share_margin(share)
+        found = {
+            "whole_share": share, "whole_share_low": np.maximum(share - np.hypot(share - low, margin), 0),
+            "whole_share_high": np.minimum(share + np.hypot(high - share, margin), 1),
+            "whole_share_texts_low": low, "whole_share_texts_high": high,
+        }  # fmt: skip
         return {name: (("stack", "pattern"), array) for name, array in found.items()}

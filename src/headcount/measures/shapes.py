@@ -9,21 +9,26 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from headcount.measures.cells import (
+    EVEN,
+    SIDE,
+    along_diagonals,
+    best_block,
+    near_lines,
+    offsets,
+    spread_diagonals,
+)  # fmt: skip
 from headcount.measures.contract import Seen
+from headcount.measures.outlines import OUTLINES, outline_numbers
 from headcount.trace.allowed import uniform_weights
 
-SIDE = 32
-"""Stretches of a text, and so cells along a side of a picture."""
-SHAPES = (
+LIGHTS = (
     "line", "near", "line_fit", "line_rest", "column", "columns", "column_fit", "row_fit", "block", "block_fit", "fill",
     "far_fill", "rest", "even", "alike", "peak",
 )  # fmt: skip
+SHAPES = (*LIGHTS, *OUTLINES)
 BRIGHT = 16
 """The cells of a picture that are as bright as can be: one in 64."""
-EVEN = 0.01
-"""A deviation of the light that is too small to be a shape: nothing explains it."""
-STEPS = range(-4, 5)
-"""Where a line along the diagonal may lie, in cells."""
 
 
 def stretches(real: Tensor) -> Tensor:
@@ -65,13 +70,13 @@ def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
     variance that lines along the diagonal, columns, rows, two blocks explain; `line_rest`: the brightest line in what
     columns leave; `rest`: the share that neither columns nor lines explain. `fill`, `far_fill`: the mean light, and
     away from the diagonal. `even`: the entropy of the rows, 1 for uniform attention (0.93 or more where the future is
-    hidden); `alike`: the cosine between a row and the mean row; `peak`: the largest weight of a row.
+    hidden); `alike`: the cosine between a row and the mean row; `peak`: the largest weight of a row. All others are
+    told by `outlines.outline_numbers`.
     """
     open_ = (uniform > 0).to(pictures.dtype)
     bright = pictures.flatten(2).topk(BRIGHT, -1).values[..., -1].clamp(min=1.5 / SIDE)
     light = (pictures / bright[..., None, None]).clamp(max=1) * open_
-    place = torch.arange(SIDE, device=pictures.device)
-    offset = place[None, :] - place[:, None]
+    offset = offsets(pictures.device)
     width = torch.clamp(1.5 * SIDE / lengths, min=2.0)[:, None, None, None]
     near = (offset.abs() <= width) * open_
     far = (offset.abs() > width) * open_
@@ -85,21 +90,20 @@ def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
 
     columns = light.sum(-2, keepdim=True) / open_.sum(-2, keepdim=True).clamp(min=1)
     rows = light.sum(-1, keepdim=True) / open_.sum(-1, keepdim=True).clamp(min=1)
-    lines = _along_diagonals(light, open_, offset)
+    lines = along_diagonals(light, open_)
     left = (light - columns) * open_
-    left_lines = _along_diagonals(left, open_, offset)
-    steps = [step + SIDE - 1 for step in STEPS]
+    left_lines = along_diagonals(left, open_)
     far_columns = (light * far).sum(-2) / far.sum(-2).clamp(min=1)
     far_columns = far_columns * (far.sum(-2) >= SIDE / 4)
     top = far_columns.topk(5, -1).values
-    block, block_fit = _best_block(light * far, far)
+    block, block_fit = best_block(light, far)
     mean_row = pictures.mean(-2, keepdim=True)
     cosine = torch.nn.functional.cosine_similarity(pictures, mean_row, dim=-1)
     found = {
-        "line": lines[..., steps].amax(-1),
+        "line": near_lines(lines).amax(-1),
         "near": (light * near).sum((-1, -2)) / light.sum((-1, -2)).clamp(min=1e-6) - near.sum((-1, -2)) / count,
-        "line_fit": fit(lines[..., offset + SIDE - 1]),
-        "line_rest": left_lines[..., steps].amax(-1),
+        "line_fit": fit(spread_diagonals(lines)),
+        "line_rest": near_lines(left_lines).amax(-1),
         "column": top[..., 0],
         "columns": top.mean(-1),
         "column_fit": fit(columns.expand_as(light)),
@@ -108,41 +112,10 @@ def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
         "block_fit": block_fit,
         "fill": fill,
         "far_fill": (light * far).sum((-1, -2)) / far.sum((-1, -2)).clamp(min=1),
-        "rest": (((left - left_lines[..., offset + SIDE - 1]) * open_) ** 2).sum((-1, -2)) / spread,
+        "rest": (((left - spread_diagonals(left_lines)) * open_) ** 2).sum((-1, -2)) / spread,
         "even": (torch.special.entr(pictures).sum(-1) / open_.sum(-1).clamp(min=2).log()).mean(-1),
         "alike": cosine.mean(-1),
         "peak": pictures.amax(-1).mean(-1),
     }
-    return torch.stack([found[name] for name in SHAPES], -1)
-
-
-def _along_diagonals(values: Tensor, open_: Tensor, offset: Tensor) -> Tensor:
-    """The mean of values [B, H, SIDE, SIDE] along each diagonal [B, H, 2 SIDE - 1], over the open cells."""
-    index = (offset + SIDE - 1).flatten()
-    sums = values.new_zeros(*values.shape[:2], 2 * SIDE - 1).index_add(2, index, values.flatten(2))
-    counts = values.new_zeros(*open_.shape[:2], 2 * SIDE - 1).index_add(2, index, open_.flatten(2))
-    return sums / counts.clamp(min=1)
-
-
-def _best_block(light: Tensor, far: Tensor) -> tuple[Tensor, Tensor]:
-    """How much brighter two squares are than the rest, and what this explains, at the border that explains most."""
-    edge = SIDE // 8
-    inside, total = _inside(light, edge)
-    cells, all_cells = _inside(far, edge)
-    outside, other = total - inside, all_cells - cells
-    gain = inside / cells.clamp(min=1) - outside / other.clamp(min=1)
-    mean = total / all_cells.clamp(min=1)
-    explained = cells * (inside / cells.clamp(min=1) - mean) ** 2 + other * (outside / other.clamp(min=1) - mean) ** 2
-    spread = ((light - mean[..., None] * far) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)[..., None]
-    share = torch.where((gain > 0) & (cells >= 4) & (other >= 4), explained / spread, torch.zeros_like(gain))
-    best, place = share.max(-1)
-    return torch.where(best > 0, gain.gather(-1, place[..., None])[..., 0], torch.zeros_like(best)), best
-
-
-def _inside(values: Tensor, edge: int) -> tuple[Tensor, Tensor]:
-    """For every border, the sum within the two squares along the diagonal that it makes; and the sum of all."""
-    sums = values.cumsum(-1).cumsum(-2)
-    border = torch.arange(edge - 1, SIDE - edge, device=values.device)
-    corner = sums[..., border, border]
-    total = sums[..., -1, -1][..., None]
-    return 2 * corner + total - sums[..., border, -1] - sums[..., -1, border], total
+    own = torch.stack([found[name] for name in LIGHTS], -1)
+    return torch.cat([own, outline_numbers(pictures, light, open_, near, far)], -1)

@@ -7,11 +7,12 @@ import torch
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
+from headcount.measures.cells import SIDE
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.maps import pack
 from headcount.measures.passes import Task
-from headcount.measures.shapes import SIDE, see_pictures
+from headcount.measures.shapes import see_pictures
 from headcount.trace.modes import evaluating
 
 KINDS = ("clearest", "in the middle", "exception")

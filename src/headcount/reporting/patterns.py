@@ -27,6 +27,8 @@ def find_patterns(view: View) -> dict[str, Any] | None:
     return {
         "names": names, "stacks": _stacks(dataset), **heads, "confusion": dataset.attrs["confusion"],
         "rule": dataset.attrs["rule"], "published": find_published_patterns(task),
+        # Results of before these were measured have neither.
+        "f1": dataset.attrs.get("f1"), "reliability": dataset.attrs.get("reliability"),
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ const names = (told) => h("ul", { class: "kinds" }, told.names.map((name, kind) 
 export function patterns(study) {
   const told = study.patterns;
   if (!told?.stacks.length) return null;
-  return h("div", { class: "pair" }, told.stacks.map((stack) => [shares(told, stack), byLayer(told, stack)]), confusion(told));
+  return h("div", { class: "pair" }, told.stacks.map((stack) => [shares(told, stack), byLayer(told, stack)]), told.f1 ? [confusion(told), reliability(told)] : null);
 }
 
 const whose = (told, stack) => (told.stacks.length > 1 ? `: ${stack.stack}` : "");
@@ -35,7 +35,7 @@ function shares(told, stack) {
     ];
   }));
   const paper = told.published ? ` Dashed: ${told.published.source}.` : "";
-  return figure(`What the maps look like${whose(told, stack)}`, `The share of all maps, over all heads and texts, with its 95 % interval over the texts.${paper} Named by a rule that was fitted to ${told.rule.maps} labelled maps: on models that it had not seen, shares were off by ${Math.round(100 * told.rule.shares_off)} points altogether.`, node,
+  return figure(`What the maps look like${whose(told, stack)}`, `The share of all maps, over all heads and texts, with a 95 % interval that includes the mistakes of the rule that names them, as they were on families of models that it had not seen.${paper}`, node,
     { rows: () => told.names.map((name, kind) => ({ pattern: name, share: stack.share[kind], low: stack.low[kind], high: stack.high[kind], published: told.published?.share[kind] ?? null })) });
 }
 
@@ -82,14 +82,19 @@ export function patternsBeside(studies) {
 
 function confusion(told) {
   const rule = told.rule;
-  const head = h("tr", {}, h("th", {}, "labelled"), told.names.map((name) => h("th", { class: "right" }, name.replace("+", "+\u200b"))), h("th", { class: "right" }, "right"));
-  const body = told.confusion.map((row, kind) => {
-    const all = row.reduce((sum, one) => sum + one, 0);
-    return h("tr", {}, h("td", {}, told.names[kind]), row.map((count, named) => h("td", { class: `right${named === kind ? " hit" : ""}` }, count)), h("td", { class: "right" }, all ? percent(row[kind] / all) : "–"));
-  });
-  const said = `Maps by their label (rows) and the name that the rule gave them (columns), each by a rule that was fitted to other models: ${percent(rule.accuracy)} right (F1 ${rule.f1.toFixed(2)}); on other maps of the same models F1 ${rule.f1_same_models.toFixed(2)} (the paper's: 0.86). Two labellers agreed on ${percent(rule.agreement)} of ${rule.maps} maps; only those count here.`;
+  const head = h("tr", {}, h("th", {}, "labelled"), told.names.map((name) => h("th", { class: "right" }, name.replace("+", "+\u200b"))), h("th", { class: "right" }, "F1"));
+  const body = told.confusion.map((row, kind) =>
+    h("tr", {}, h("td", {}, told.names[kind]), row.map((count, named) => h("td", { class: `right${named === kind ? " hit" : ""}` }, count)), h("td", { class: "right" }, told.f1[told.names[kind]].toFixed(2))));
+  const said = `Labelled maps (rows) and the names that rules fitted to other families of models gave them (columns): macro F1 ${rule.f1.toFixed(2)} [${rule.f1_low.toFixed(2)}, ${rule.f1_high.toFixed(2)}], accuracy ${percent(rule.accuracy)}. On other heads of the same models F1 is ${rule.f1_same_models.toFixed(2)} (the paper's: 0.86); on the ${percent(rule.agreement)} of the ${rule.maps} maps on which two labellings agree, ${rule.f1_agreed.toFixed(2)}.`;
   return figure("How good the names are", said, h("div", { class: "scroll" }, h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, body))),
     { rows: () => told.confusion.map((row, kind) => ({ label: told.names[kind], ...Object.fromEntries(told.names.map((name, named) => [name, row[named]])) })) });
+}
+
+function reliability(told) {
+  const head = h("tr", {}, ["the rule is sure", "maps", "mean", "right"].map((name, place) => h("th", { class: place ? "right" : "" }, name)));
+  const body = told.reliability.map((row) => h("tr", {}, h("td", {}, `${percent(row.from)} to ${percent(row.to)}`), h("td", { class: "right" }, row.maps), h("td", { class: "right" }, percent(row.sure)), h("td", { class: "right" }, percent(row.right))));
+  return figure("How far to trust a name", "The same maps by how sure the rule is of their names: a calibrated rule is right as often as it is sure.", h("div", { class: "scroll" }, h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, body))),
+    { rows: () => told.reliability });
 }
 
 export function headPatterns(study, place) {
