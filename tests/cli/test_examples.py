@@ -55,6 +55,7 @@ def test_every_example_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")  # no line is broken
+    monkeypatch.setattr(app, "_fallback_console", None)  # the program keeps the width of its first help
     assert STORY.keys() | ELSEWHERE == {name for name in app if not name.startswith("-")}
     run(example_of("", capsys))
     hc.save(hc.prune(planted.classifier(), "L0H1"), planted.tokenizer(tmp_path / "words"), "tiny")

@@ -269,7 +269,7 @@ def test_a_further_measure_stands_beside_the_first(counted: Any, tmp_path: Path)
     [
         ({"seed": 1}, "seed: 0 -> 1"),
         ({"limit": 4}, "examples: 10 -> 4"),
-        ({"max_length": 6}, "max_length: 64 -> 6"),
+        ({"max_length": 8}, "max_length: 64 -> 8"),
         ({"data": TEXTS[::-1]}, "data:"),
     ],
 )
@@ -404,8 +404,8 @@ def test_distances_take_some_of_the_texts(bert: Any, whole: xr.DataTree) -> None
 
 
 def test_cut_texts_are_counted(bert: Any) -> None:
-    found = measure(*bert, TEXTS, only="spread", max_length=6)
-    assert found.attrs["cut"] == sum(len(bert[1](text)["input_ids"]) > 6 for text in SENTENCES) > 0
+    found = measure(*bert, TEXTS, only="spread", max_length=8)
+    assert found.attrs["cut"] == sum(len(bert[1](text)["input_ids"]) > 8 for text in SENTENCES) > 0
     assert found["spread"].attrs["cut"] == found.attrs["cut"]
 
 

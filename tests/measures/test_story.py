@@ -116,40 +116,48 @@ def test_left_out() -> None:
     assert left_out(tree({"cut": 0, "left_out": {}})) == []
 
 
+def compared(maps: Any, stacks: str = "encoder") -> xr.DataTree:
+    """A comparison of two texts, 0.05 below and above the cosines."""
+    one = dataset(stacks, maps=maps)
+    return tree(cosine=one.assign(values_maps=xr.concat([one["maps"] - 0.05, one["maps"] + 0.05], "example")))
+
+
 def test_changes() -> None:
-    maps = [[[0.9, 0.8], [0.3, 0.7], [1.0, 1.0], [0.6, 0.2]]]
-    assert changes(tree(cosine=dataset(maps=maps))) == [
-        "The maps changed most in the layers L3 0.400, L1 0.500, L0 0.850 (mean cosine, encoder; 1 is unchanged).",
-        "The head whose maps changed most is L3H1: 0.200 [0.100, 0.400]; the median head: 0.750.",
+    """A layer and a head with their intervals, each beside the median one."""
+    assert changes(compared([[[0.9, 0.8], [0.3, 0.7], [1.0, 1.0], [0.6, 0.2]]])) == [
+        "The maps of L3 differ most: mean cosine 0.400 [0.350, 0.450] (1 is identical), "
+        "against 0.675 for the median layer.",
+        "The maps of L3H1 differ most: 0.200 [0.100, 0.400], against 0.750 for the median head.",
     ]
 
 
 def test_changes_where_heads_are_absent() -> None:
     """A head that is not there has not changed, and does not count in the mean of its layer."""
-    lines = changes(tree(cosine=dataset(maps=[[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]])))
-    assert "layers L1 0.400, L2 0.700, L0 0.900 (" in lines[0]
-    assert "is L1H1: 0.100 [0.000, 0.300]; the median head: 0.700." in lines[1]
+    lines = changes(compared([[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]]))
+    assert lines[0].startswith("The maps of L1 differ most: mean cosine 0.400 [")
+    assert lines[0].endswith("against 0.700 for the median layer.")
+    assert lines[1].endswith("L1H1 differ most: 0.100 [0.000, 0.300], against 0.700 for the median head.")
 
 
 def test_changes_of_several_stacks() -> None:
-    maps = [[[0.9, 0.8], [0.5, 0.7]], [[0.2, 0.4], [1.0, 1.0]]]
-    lines = changes(tree(cosine=dataset("encoder cross", maps=maps)))
+    lines = changes(compared([[[0.9, 0.8], [0.5, 0.7]], [[0.2, 0.4], [1.0, 1.0]]], "encoder cross"))
     assert len(lines) == 4
-    assert "layers L1 0.600, L0 0.850 (mean cosine, encoder;" in lines[0]
-    assert "L1H0: 0.500 [0.400, 0.700]; the median head: 0.750." in lines[1]
-    assert "layers L0 0.300, L1 1.000 (mean cosine, cross;" in lines[2]
-    assert "L0H0: 0.200 [0.100, 0.400]; the median head: 0.700." in lines[3]
+    assert lines[0].startswith("The maps of encoder.L1 differ most: mean cosine 0.600 [")
+    assert "encoder.L1H0 differ most: 0.500 [0.400, 0.700]" in lines[1]
+    assert lines[2].startswith("The maps of cross.L0 differ most: mean cosine 0.300 [")
+    assert "cross.L0H0 differ most: 0.200 [0.100, 0.400]" in lines[3]
 
 
 def test_layers_that_a_stack_does_not_have_have_not_changed() -> None:
     maps = [[[0.9], [0.8], [0.7]], [[0.6], [0.5], [NAN]]]
-    assert "nan" not in " ".join(changes(tree(cosine=dataset("encoder decoder", maps=maps))))
+    assert "nan" not in " ".join(changes(compared(maps, "encoder decoder")))
 
 
-def test_heads_of_several_stacks_are_named_with_their_stack() -> None:
-    lines = changes(tree(cosine=dataset("encoder cross", maps=[[[0.9, 0.8]], [[0.2, 0.4]]])))
-    assert "encoder.L0H1" in lines[1]
-    assert "cross.L0H0" in lines[3]
+def test_nobody_is_the_most_at_what_no_head_does() -> None:
+    """In a causal model no head looks at the next token."""
+    rows = standing_out(tree(position=dataset(previous=ONE, next=np.zeros((1, 3, 2)))))
+    assert ("looks at the next token", "no head", "", "0.000") in rows
+    assert rows[0][:2] == ("looks at the previous token", "L1H0")
 
 
 def test_changed_rows() -> None:

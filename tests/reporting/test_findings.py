@@ -240,9 +240,9 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     order = np.argsort(-ends[0], kind="stable")
     parts = [f"{found['pattern'].values[one]} {ends[0][one]:.0f} % [{ends[1][one]:.0f}, {ends[2][one]:.0f}]"
              for one in order]  # fmt: skip
-    right = f"{100 * found.attrs['rule']['accuracy']:.0f} %"
-    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule that is right in {right} of "
-                    "labelled maps of other models.")  # fmt: skip
+    f1 = "{f1:.2f} [{f1_low:.2f}, {f1_high:.2f}]".format(**found.attrs["rule"])
+    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families of "
+                    "models that it has not seen.")  # fmt: skip
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
@@ -258,7 +258,7 @@ def test_what_the_maps_of_several_stacks_look_like() -> None:
         "What the maps of the encoder",
         "What the maps of the decoder",
     ]
-    assert all(one.count("[") == 5 for one in said)
+    assert all(one.count("[") == 6 for one in said)
 
 
 def test_an_empty_study_says_nothing() -> None:

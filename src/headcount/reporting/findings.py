@@ -137,8 +137,11 @@ def _patterns(view: View) -> list[str]:
         ends = [(told["names"][one], *(100 * stack[end][one] for end in ("share", "low", "high"))) for one in order]
         parts = ", ".join(f"{name} {share:.0f} % [{low:.0f}, {high:.0f}]" for name, share, low, high in ends)
         whose = f" of the {stack['stack']}" if len(told["stacks"]) > 1 else ""
-        said.append(f"What the maps{whose} look like: {parts}; named by a rule that is right in "
-                    f"{100 * told['rule']['accuracy']:.0f} % of labelled maps of other models.")  # fmt: skip
+        f1, low, high = (told["rule"][key] for key in ("f1", "f1_low", "f1_high"))
+        said.append(
+            f"What the maps{whose} look like: {parts}; named by a rule whose macro F1 is {f1:.2f} [{low:.2f}, {high:.2f}] "
+            "on families of models that it has not seen."
+        )
     return said
 
 
