@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import headcount as hc
 from headcount.cli.main import app, main
@@ -55,7 +56,7 @@ def test_every_example_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")  # no line is broken
-    monkeypatch.setattr(app, "_fallback_console", None)  # the program keeps the width of its first help
+    monkeypatch.setattr(app, "_console", Console(width=300))  # each verb keeps the width of its first help
     assert STORY.keys() | ELSEWHERE == {name for name in app if not name.startswith("-")}
     run(example_of("", capsys))
     hc.save(hc.prune(planted.classifier(), "L0H1"), planted.tokenizer(tmp_path / "words"), "tiny")

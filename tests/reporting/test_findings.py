@@ -241,8 +241,8 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     parts = [f"{found['pattern'].values[one]} {ends[0][one]:.0f} % [{ends[1][one]:.0f}, {ends[2][one]:.0f}]"
              for one in order]  # fmt: skip
     f1 = "{f1:.2f} [{f1_low:.2f}, {f1_high:.2f}]".format(**found.attrs["rule"])
-    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families of "
-                    "models that it has not seen.")  # fmt: skip
+    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families "
+                    "of models that it has not seen.")  # fmt: skip
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)

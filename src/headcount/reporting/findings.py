@@ -139,8 +139,8 @@ def _patterns(view: View) -> list[str]:
         whose = f" of the {stack['stack']}" if len(told["stacks"]) > 1 else ""
         f1, low, high = (told["rule"][key] for key in ("f1", "f1_low", "f1_high"))
         said.append(
-            f"What the maps{whose} look like: {parts}; named by a rule whose macro F1 is {f1:.2f} [{low:.2f}, {high:.2f}] "
-            "on families of models that it has not seen."
+            f"What the maps{whose} look like: {parts}; named by a rule whose macro F1 is {f1:.2f} "
+            f"[{low:.2f}, {high:.2f}] on families of models that it has not seen."
         )
     return said
 
