@@ -20,7 +20,6 @@ import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from headcount.cli.options import find_model
 from headcount.data.tables import read_table
 from headcount.measures.inputs import COLUMNS
 from headcount.measures.maps import pack
@@ -29,7 +28,7 @@ from headcount.measures.shapes import SHAPES
 from headcount.models.decoder import decoder_inputs
 from headcount.models.load import load
 from headcount.trace.observe import observe
-from headcount.zoo.bundled import bundled_pairs
+from headcount.zoo.bundled import bundled_pairs, find_model
 from recipes.patterns.shape import draw_pictures, shape_pictures
 
 KINDS = {"pair": 8, "one": 8, "long": 4}
