@@ -65,9 +65,10 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert [line[0] for line in lines] == ["144", "108 *", "72", "0"]
     change = r"\d\.\d{3} [+-]\d\.\d{3} \[[+-]\d\.\d{3}, [+-]\d\.\d{3}\]"
     assert all(re.fullmatch(change, line[1]) for line in lines[1:])
-    assert all(re.fullmatch(r"\d\.\d{3} \(\d\.\d{3} to \d\.\d{3}\)", line[2]) for line in lines[1:])
+    assert all(re.fullmatch(r"\d\.\d{3} \(\d\.\d{3}-\d\.\d{3}\)", line[2]) for line in lines[1:])
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith(("Saved", "Next")))
     told = " ".join(shown.split())
+    assert "accuracy on the held-out half, and its change from the whole model [95 % interval]:" in told
     assert "Without 36 of 144 heads (ordered by importance) accuracy changes by" in told
     assert re.search(r"[+-]0\.\d{4} \[[+-]0\.\d{4}, [+-]0\.\d{4}\] on 20 held-out examples; random orders: ", told)
     assert "108 of 144 heads are left" in shown

@@ -119,7 +119,7 @@ def make_smaller(
 
     from headcount.cli.cost import tables
     from headcount.cli.options import as_stored
-    from headcount.cli.prune import curve_table
+    from headcount.cli.prune import curve_heading, curve_table
     from headcount.core.cut_story import tell_cut
     from headcount.models.checkpoint import save
     from headcount.models.load import load
@@ -133,6 +133,7 @@ def make_smaller(
         model, tokenizer, pairs, task="qnli", target=Target(keep=heads - round(DROP * heads)), randoms=1,
         steps=QUICK_STEPS if quick else STEPS, study=out, progress=lambda _, *done: tick(*done)))  # fmt: skip
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
+    console.print(curve_heading(found))
     console.print(curve_table(found))
     console.print(tell_cut(found.confirmed, found.order, len(found.removed)))
     folder = out.with_name(f"{out.name}-small")

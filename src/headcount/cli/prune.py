@@ -98,6 +98,7 @@ def prune(
             limit=limit, seed=seed, max_length=max_length, study=study, name=name,
             progress=lambda _, done, total: progress(done, total),
         )  # fmt: skip
+    console.print(curve_heading(found))
     console.print(curve_table(found))
     for line in tell(found, tolerance, by_estimate):
         console.print(line)
@@ -160,6 +161,13 @@ def say_where(console: Console, out: Path, name: str) -> None:
     console.print(f"Next: headcount cost {name} {out}", markup=False, soft_wrap=True)
 
 
+def curve_heading(found: Smaller) -> str:
+    """What stands in the cells of the table."""
+    return (
+        f"{found.confirmed.attrs['metric']} on the held-out half, and its change from the whole model [95 % interval]:"
+    )
+
+
 def curve_table(found: Smaller) -> Any:
     """The curves on the held-out half: a row for each step, a column for each order, random ones as one."""
     from rich.table import Table
@@ -168,10 +176,8 @@ def curve_table(found: Smaller) -> Any:
     names = [str(name) for name in curves["order"].values]
     randoms = [name for name in names if name.startswith("random ")]
     shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
-    metric = curves.attrs["metric"]
     whole_change = [name for name in shown if name == found.order or (len(shown) < 3 and name != "random")]
-    heads = [f"{name}: {metric}{', change [95 %]' if name in whole_change else ''}" for name in shown]
-    table = Table("heads left", *heads)
+    table = Table("heads left", *shown)
     for column in table.columns:
         column.justify = "right"
     whole = f"{float(curves['baseline']):.3f}"
@@ -181,7 +187,7 @@ def curve_table(found: Smaller) -> Any:
         for name in shown:
             if name == "random":
                 scores = curves["score"].sel(order=randoms, removed=count).values
-                spread = f" ({scores.min():.3f} to {scores.max():.3f})" if len(randoms) > 1 else ""
+                spread = f" ({scores.min():.3f}-{scores.max():.3f})" if len(randoms) > 1 else ""
                 cells.append(f"{scores.mean():.3f}{spread}")
                 continue
             row = curves.sel(order=name, removed=count)
