@@ -76,7 +76,7 @@ def refused(kind: type[HeadcountError], *words: str, **call: Any) -> None:
 def test_a_column_of_texts(bert: Any) -> None:
     inputs = read(bert, pd.DataFrame({"label": range(10), "text": SENTENCES}, index=range(50, 60)))
     assert tokens(bert, inputs)[0] == ["[CLS]", "the", "dog", "chased", "a", "cat", ".", "[SEP]"]
-    assert inputs.ids.tolist() == list(range(10))
+    assert inputs.ids.tolist() == list(range(50, 60)), "the rows keep their own numbers"
     assert inputs.lengths.tolist() == [len(row["input_ids"]) for row in inputs.rows]
     assert inputs.texts == SENTENCES
     assert (inputs.annotated, inputs.pairs, inputs.targets, inputs.cut, inputs.limit) == (False, False, None, 0, 64)

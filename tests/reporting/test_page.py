@@ -611,7 +611,7 @@ def test_curves_and_layers_as_csv(visit: Visit, shelf: Shelf) -> None:
     table = pd.read_csv(io.BytesIO(content)).set_index("layer")
     own = shelf.result("classifier", "sweep/layer-uniform")
     np.testing.assert_allclose(table["delta"], own["delta"].values[0], rtol=1e-3, atol=1e-9)
-    _, content = saved(page, page.get_by_label("Table (CSV) of How many heads can go: the half that did not choose"))
+    _, content = saved(page, page.get_by_label("Table (CSV) of How many heads can go: held-out half"))
     table = pd.read_csv(io.BytesIO(content)).set_index(["order", "gone"])
     curve = shelf.result("classifier", "pruning/curve@prune-confirming")
     for order in map(str, curve["order"].values):

@@ -253,6 +253,7 @@ def test_costs(tmp_path: Path) -> None:
          "attention_parameters": 28_348_416, "bytes": NAN}
         for name in ("whole", "small") for length in (0, 128)
     ])  # fmt: skip
+    rows.attrs = {"identity": {"models": {"whole": "1", "small": "2"}}}
     store_cost(rows, tmp_path / "study", "after")
     found = find_costs(read_view(tmp_path / "study"))
     plain(found)

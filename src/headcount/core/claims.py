@@ -14,6 +14,8 @@ LEVEL = 0.05
 """Significant: a q-value (corrected for all heads, layers or sets that were tested) below this."""
 CONFIDENCE = 0.95
 """One-sided, of the bounds that a tolerance is compared with."""
+MOST = 1e12
+"""Examples that nobody has."""
 POWER = 0.8
 """Of the number of examples that would be needed."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
@@ -92,7 +94,8 @@ def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) ->
         return None
     error = (best - worst) / 2 / float(norm.ppf(CONFIDENCE))
     share = (float(norm.ppf(CONFIDENCE)) + float(norm.ppf(POWER))) * error / allowed
-    return max(int(curve.attrs["examples"]) + 1, ceil(int(curve.attrs["examples"]) * share**2))
+    needed = int(curve.attrs["examples"]) * share * share
+    return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST else None
 
 
 def _changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -42,7 +42,7 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ),
         (
             "how many heads can go", any(name.startswith("curve") for name in pruned),
-            f"prune {model} {on} --tolerance 1 --out small --study {study}",
+            f"prune {model} {on} --drop 25% --out small --study {study}",
         ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
         ("what a smaller model costs", bool(view.of("cost")), f"cost {model} small --study {study}"),
