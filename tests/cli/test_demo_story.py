@@ -44,7 +44,7 @@ def smaller(times: pd.DataFrame) -> SmallModel:
 
 
 def screen(times: pd.DataFrame) -> list[str]:
-    sweep = by_head(q=(1.0, 0.4), loss_q=(0.9, 0.001), loss_delta=(0.0, 0.05), loss_low=(-0.1, 0.03),
+    sweep = by_head(q=(1.0, 0.4), loss_rank_q=(0.9, 0.001), loss_delta=(0.0, 0.05), loss_low=(-0.1, 0.03),
                     loss_high=(0.1, 0.07))  # fmt: skip
     sweep = sweep.assign(baseline=((), 0.78)).expand_dims(example=160)
     seen = xr.DataTree.from_dict({"position": measured(previous=(0.1, 0.98), next=(0.1, 0.5)),
@@ -59,8 +59,9 @@ def test_it_fits_a_terminal() -> None:
     assert len(lines) < HEIGHT
     assert max(map(len, lines)) <= WIDTH
     text = " ".join(" ".join(lines).split())
-    assert "Ablated alone, none of the 144 heads has a significant effect on accuracy (0.78), 1 of the" in text
-    assert "The loss rises most without L3H7: +0.050 [+0.030, +0.070]." in text
+    assert "Ablated alone, none of the 144 heads has a significant effect on accuracy (0.78; q < 0.05)." in text
+    assert "1 head shifts the losses in one direction (signed ranks, q < 0.05)." in text
+    assert "The mean loss rises most without L3H7: +0.050 [+0.030, +0.070]." in text
     assert "accuracy changes by -0.023 [-0.069, +0.022] on 219 held-out pairs; a random order: -0.0868" in text
     assert "15.5 -> 13.7 MB; 16 texts of 64 tokens are read 1.25 times as fast." in text
     assert "open demo-out.html in a browser" in text

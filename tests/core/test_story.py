@@ -17,7 +17,8 @@ def test_sentences(tmp_path: Path) -> None:
         "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): "
         "ablated, 1 make it worse and 1 better."
     )
-    assert sentences[2].startswith("2 heads have a significant effect on the loss (q < 0.05, 4 heads tested)")
+    assert sentences[2].startswith("2 heads have a significant effect on the mean loss (q < 0.05, 4 heads tested)")
+    assert sentences[2].endswith("2 heads shift the losses in one direction (signed ranks, q < 0.05).")
     assert "The best head to ablate is L0H1: +0.3000" in sentences[-1]
     assert "in 95 % of the splits)" in sentences[-1], (
         "what an interval is, is said where it is no interval of confidence"
@@ -29,4 +30,4 @@ def test_no_effect_is_said_as_such(tmp_path: Path) -> None:
     found = hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), few, task="sst2", how="zero", metric="loss")
     sentences = tell_sweep(found)
     assert sentences[1] == "No head has a significant effect on loss (q < 0.05, 4 heads tested)."
-    assert not any("the loss" in one for one in sentences), "the loss stands beside other metrics, not beside itself"
+    assert not any("mean loss" in one for one in sentences), "the loss stands beside other metrics, not beside itself"

@@ -86,6 +86,7 @@ def last_screen(
 def _effects(by_head: xr.Dataset) -> str:
     """Single heads: on accuracy, and on the loss, which is more sensitive."""
     from headcount.core.claims import LEVEL, significant
+    from headcount.core.story import tell_ranks
 
     def count(q: str) -> str:
         number = int(significant(by_head[q].values).sum())
@@ -98,8 +99,8 @@ def _effects(by_head: xr.Dataset) -> str:
     rise = f"{float(one['loss_delta']):+.3f} [{float(one['loss_low']):+.3f}, {float(one['loss_high']):+.3f}]"
     base = f"{float(by_head['baseline']):.2f}"
     return (
-        f"Ablated alone, {count('q')} a significant effect on accuracy ({base}), {count('loss_q')} one on the loss "
-        f"(q < {LEVEL}). The loss rises most without L{worst[1]}H{worst[2]}: {rise}."
+        f"Ablated alone, {count('q')} a significant effect on accuracy ({base}; q < {LEVEL}). "
+        f"{tell_ranks(by_head, 'head')} The mean loss rises most without L{worst[1]}H{worst[2]}: {rise}."
     )
 
 

@@ -27,8 +27,15 @@ def tell_sweep(result: xr.Dataset) -> list[str]:
         f"selected it; selected on one half and evaluated on the other, {honest} of the splits).",
     ]
     if "loss_q" in result:
-        sentences.insert(2, tell_effects(result, "the loss", what, "loss_"))
+        sentences.insert(2, f"{tell_effects(result, 'the mean loss', what, 'loss_')} {tell_ranks(result, what)}")
     return sentences
+
+
+def tell_ranks(result: xr.Dataset, what: str) -> str:
+    """How many shift the losses of the examples in one direction, however little: Wilcoxon's signed ranks."""
+    count = int(significant(result["loss_rank_q"].values).sum())
+    shift = f"{count} {what}{' shifts' if count == 1 else 's shift'}" if count else f"No {what} shifts"
+    return f"{shift} the losses in one direction (signed ranks, q < {LEVEL})."
 
 
 def tell_effects(result: xr.Dataset, metric: str, what: str, prefix: str = "") -> str:
