@@ -123,7 +123,8 @@ def test_what_cannot_be_shown_is_not_cut_but_by_estimate(
     assert main(command) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert re.search(
-        r"with 40 examples; about [\d,]+ would be needed. By point estimate alone 7 heads could go.", shown
+        r"with 40 examples; about [\d,]+ would be needed for the smallest. By point estimate alone 7 heads could go.",
+        shown,
     )
     assert "No model was written. Give more examples, a larger --tolerance, --drop 25%, or --by-estimate." in shown
     assert not (tmp_path / "small").exists()

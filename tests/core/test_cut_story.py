@@ -19,7 +19,7 @@ def test_a_cut_stands_beside_its_control() -> None:
 def test_what_cannot_be_shown_says_what_would_show_it() -> None:
     curve = accuracy_curve([1, 9], [1, 0], 200)
     assert tell_selection(curve, "importance", 1).startswith(
-        "No cut can be shown to stay within 1 point of accuracy (one-sided 95% confidence) with 200 examples; about "
+        "No cut can be shown to stay within 1 point of accuracy (one-sided 95 % confidence) with 200 examples; about "
     )
     assert tell_selection(curve, "importance", 1).endswith("By point estimate alone 10 heads could go.")
     assert tell_selection(curve, "importance", 1, by_estimate=True) == (
@@ -33,11 +33,11 @@ def test_what_cannot_be_shown_says_what_would_show_it() -> None:
 def test_what_can_be_shown() -> None:
     curve = accuracy_curve([30, 900], [30, 30], 10_000)
     assert tell_selection(curve, "importance", 0.5) == (
-        "10 heads is the largest cut shown to stay within 0.5 points of accuracy (one-sided 95% confidence), on 10000 "
+        "10 heads is the largest cut shown to stay within 0.5 points of accuracy (one-sided 95 % confidence), on 10000 "
         "examples."
     )
     assert tell_verdict(curve, "importance", 10, 1) == (
-        "That it stays within 1 point is confirmed by the held-out examples (one-sided 95% confidence)."
+        "That it stays within 1 point is confirmed by the held-out examples (one-sided 95 % confidence)."
     )
     assert "refuted" in tell_verdict(curve, "importance", 20, 1)
     assert tell_selection(accuracy_curve([900], [0], 10_000), "importance", 1) == (

@@ -42,7 +42,7 @@ def bare_figures(sentence: str) -> list[str]:
     """The decimal figures outside brackets that no interval follows; tests, thresholds and what a figure is compared
     with need none.
     """
-    needless = r"\(q < [\d.]+, |[pq] = [\d.e-]+|against [\d.]+ for the median|random order[^;.]*\.\d+"
+    needless = r"q < [\d.]+|[pq] = [\d.e-]+|against [\d.]+ for the median|random order[^;.]*\.\d+"
     spread = re.sub(r"\([^()]* in 95 % of the splits\)", "[]", re.sub(needless, "", sentence))
     left = re.sub(r"\[[^\]]*\]", "[]", spread)
     return re.findall(r"[+-]?\d+\.\d+(?!\d| \[\])", left)
@@ -115,13 +115,13 @@ def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = T
 
 
 @pytest.mark.parametrize(("higher", "expected"), [
-    (True, "L1: it changes by -0.3000 [-0.3100, -0.2800]"),
-    (False, "L0: it changes by +0.5000 [+0.4900, +0.5200]"),
+    (True, "L1 m suffers most: it changes by -0.3000 [-0.3100, -0.2800]"),
+    (False, "L0 m suffers most: it changes by +0.5000 [+0.4900, +0.5200]"),
 ])  # fmt: skip
 def test_the_layer_needed_most(higher: bool, expected: str) -> None:
     one = layers(EVEN, {("encoder", 0): 0.5, ("encoder", 1): -0.3}, higher)
     said = find_sentences(view_of({"sweep/layer-uniform": one}))
-    assert said == [f"m suffers most without the heads of {expected} (not significant, q = 0.2)."]
+    assert said == [f"Without the heads of {expected} (not significant, q = 0.2)."]
 
 
 def test_the_layer_needed_most_of_several_stacks() -> None:
@@ -129,13 +129,13 @@ def test_the_layer_needed_most_of_several_stacks() -> None:
                          ("cross", 1): -0.2})  # fmt: skip
     heads = by_name(SIDES, sep=0.1, sep_low=0.0, sep_high=0.2)
     said = find_sentences(view_of({"sweep/layer-uniform": one, "measures/other": heads}))
-    assert said[0].startswith("m suffers most without the heads of cross.L1:")
+    assert said[0].startswith("Without the heads of cross.L1 m suffers most:")
 
 
 def test_the_layer_needed_most_of_several_stacks_alone() -> None:
     one = layers(SIDES, {("encoder", 1): 0.0, ("cross", 1): -0.2})
     assert find_sentences(view_of({"sweep/layer-uniform": one}))[0].startswith(
-        "m suffers most without the heads of cross.L1:"
+        "Without the heads of cross.L1 m suffers most:"
     )
 
 

@@ -6,6 +6,8 @@ import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
 
+SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
+
 
 def tell_cut(held_out: xr.Dataset, order: str, count: int) -> str:
     """What `count` heads fewer cost on held-out examples, beside a random order."""
@@ -33,16 +35,15 @@ def tell_selection(selection: xr.Dataset, order: str, points: float, by_estimate
     cut = choose_cut(selection, order, points, by_estimate)
     metric, examples = selection.attrs["metric"], selection.attrs["examples"]
     within = f"within {spell_points(points)} of {metric}"
-    sure = f"one-sided {CONFIDENCE:.0%} confidence"
     if cut.count and by_estimate:
         return f"{cut.count} heads is the largest cut {within} by its point estimate alone, on {examples} examples."
     if cut.count:
-        return f"{cut.count} heads is the largest cut shown to stay {within} ({sure}), on {examples} examples."
+        return f"{cut.count} heads is the largest cut shown to stay {within} ({SURE}), on {examples} examples."
     if not cut.by_estimate:
         return f"No cut stays {within}, not even by its point estimate, on {examples} examples."
-    more = "" if cut.needed is None else f"; about {cut.needed:,} would be needed"
+    more = "" if cut.needed is None else f"; about {cut.needed:,} would be needed for the smallest"
     return (
-        f"No cut can be shown to stay {within} ({sure}) with {examples} examples{more}. By point estimate alone "
+        f"No cut can be shown to stay {within} ({SURE}) with {examples} examples{more}. By point estimate alone "
         f"{cut.by_estimate} heads could go."
     )
 
@@ -52,7 +53,7 @@ def tell_verdict(held_out: xr.Dataset, order: str, count: int, points: float) ->
     verdict = judge_cut(held_out, order, count, points)
     said = f"That it stays within {spell_points(points)} is {verdict}"
     if verdict != "too few examples to tell":
-        return f"{said} by the held-out examples (one-sided {CONFIDENCE:.0%} confidence)."
+        return f"{said} by the held-out examples ({SURE})."
     needed = examples_needed(held_out, order, count, points)
     return (
         f"Too few held-out examples to tell whether it stays within {spell_points(points)}"

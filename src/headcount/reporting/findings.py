@@ -82,7 +82,7 @@ def _layers(view: View, dataset: xr.Dataset) -> list[str]:
     sure = "significant" if significant(np.array(q)) else "not significant"
     return [
         (
-            f"{dataset.attrs['metric']} suffers most without the heads of {spelled}: it changes by {change} "
+            f"Without the heads of {spelled} {dataset.attrs['metric']} suffers most: it changes by {change} "
             f"({sure}, q = {q:.2g})."
         )
     ]
