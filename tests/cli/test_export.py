@@ -62,9 +62,14 @@ def run_onnx(folder: Path, *texts: list[str]) -> torch.Tensor:
 
 
 def test_onnx(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["export", str(models / "small"), "--to", "onnx", "--out", "out", "--overwrite"]
     (place / "out").mkdir()
-    (place / "out" / "model.onnx").write_text("an older one")
-    assert main(["export", str(models / "small"), "--to", "onnx", "--out", "out", "--overwrite"]) == 0
+    (place / "out" / "model.onnx").write_text("mine")
+    assert main(command) == 2
+    assert "headcount did not write what is in out (model.onnx" in capfd.readouterr().err
+    assert (place / "out" / "model.onnx").read_text() == "mine"
+    (place / "out" / "model.onnx").unlink()
+    assert main(command) == 0
     captured = capfd.readouterr()
     assert captured.err == ""
     lines = captured.out.splitlines()

@@ -88,12 +88,15 @@ def test_a_number_type_that_was_asked_for(place: Path, models: Path) -> None:
 
 
 def test_twice_and_over_itself(place: Path, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Heads keep their numbers, and the folder may be the model's own."""
+    """Heads keep their numbers, and the folder is never the model's own."""
     assert main(["prune", str(models / "bert"), "--heads", "L0H0", "--out", "small"]) == 0
-    assert main(["prune", "small", "--heads", "L1H1", "--out", "small", "--overwrite"]) == 0
+    before = files(place)
+    assert main(["prune", "small", "--heads", "L1H1", "--out", "small", "--overwrite"]) == 2
+    assert "--out small is, contains or lies in the model small" in capsys.readouterr().err
+    assert files(place) == before
+    assert main(["prune", "small", "--heads", "L1H1", "--out", "again"]) == 0
     assert "2 of 3 heads are left" in capsys.readouterr().out
-    assert read_anatomy(load_model(place / "small")).layout.stacks == {"encoder": ((1,), (0,))}
-    assert [one.name for one in place.iterdir()] == ["small"]
+    assert read_anatomy(load_model(place / "again")).layout.stacks == {"encoder": ((1,), (0,))}
     before = files(place)
     assert main(["prune", "small", "--heads", "L0H0", "--out", "smaller"]) == 2
     assert "L0H0" in capsys.readouterr().err
@@ -111,8 +114,14 @@ def test_the_next_command_is_one_line(place: Path, models: Path, capsys: pytest.
 def test_overwriting(place: Path, models: Path) -> None:
     (place / "small").mkdir()
     (place / "small" / "notes.txt").write_text("mine")
-    assert main(["prune", str(models / "bert"), "--heads", "L1", "--out", "small", "--overwrite"]) == 0
-    assert not (place / "small" / "notes.txt").exists()
+    command = ["prune", str(models / "bert"), "--heads", "L1", "--out"]
+    assert main([*command, "small", "--overwrite"]) == 2
+    assert [one.name for one in (place / "small").iterdir()] == ["notes.txt"]
+    (place / "small" / "notes.txt").unlink()
+    assert main([*command, "small"]) == 0
+    (place / "small" / "notes.txt").write_text("mine")
+    assert main([*command, "small", "--overwrite"]) == 0
+    assert (place / "small" / "notes.txt").read_text() == "mine"
     assert json.loads((place / "small" / "config.json").read_text())["headcount"]
 
 

@@ -248,8 +248,29 @@ def test_a_place_that_is_taken(place: Path, tmp_path: Path, capsys: pytest.Captu
     assert "--overwrite" in capsys.readouterr().err
     assert not (tmp_path / "study").exists()
     assert [one.name for one in (tmp_path / "small").iterdir()] == ["mine.txt"]
+    assert main([*command, "--overwrite"]) == 2
+    assert "headcount did not write what is in" in capsys.readouterr().err
+    assert [one.name for one in (tmp_path / "small").iterdir()] == ["mine.txt"]
+    (tmp_path / "small" / "mine.txt").rename(tmp_path / "mine.txt")
+    assert main(command) == 0
+    (tmp_path / "mine.txt").rename(tmp_path / "small" / "mine.txt")
     assert main([*command, "--overwrite"]) == 0
     assert len(gone(tmp_path / "small")) == 4
+    assert (tmp_path / "small" / "mine.txt").read_text() == "mine", "what headcount did not write stays"
+
+
+@pytest.mark.parametrize("where", ["graded", "graded/small", ".", "study", "study/small"])
+def test_an_output_that_is_not_a_place_of_its_own(
+    place: Path, tmp_path: Path, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "study").mkdir()
+    out = tmp_path / where if where.startswith("study") else place / where
+    before = sorted(one.name for one in place.rglob("*"))
+    command = words(place, "graded", "--keep", "4", "--steps", "1", "--study", str(tmp_path / "study"))
+    assert main([*command, "--overwrite", "--out", str(out)]) == 2
+    assert "is, contains or lies in the" in capsys.readouterr().err
+    assert sorted(one.name for one in place.rglob("*")) == before
+    assert not list((tmp_path / "study").iterdir())
 
 
 def test_killed_it_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

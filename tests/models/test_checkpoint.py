@@ -21,6 +21,7 @@ import headcount as hc
 from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable
 from headcount.models import checkpoint
 from headcount.models.checkpoint import CARD, MODELLING, auto_classes, plain_numbers, record_of
+from headcount.models.folders import WRITTEN
 from headcount.models.load import load_model
 from tests.contracts.pruned import Before, clean_environment, whole
 from tests.contracts.zoo import BY_NAME, inputs, run, tiny
@@ -52,7 +53,7 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
     folder = hc.save(pruned(), tokenizer, str(tmp_path / "a" / "b" / "model"))
     assert folder == tmp_path / "a" / "b" / "model"
     assert set(files(folder)) == {
-        "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", MODELLING, CARD,
+        "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", MODELLING, CARD, WRITTEN,
     }  # fmt: skip
     assert [one.name for one in folder.parent.iterdir()] == ["model"]
     loaded, again = hc.load(folder)
@@ -63,7 +64,7 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
 def test_a_whole_model_is_saved_as_transformers_does(tmp_path: Path) -> None:
     model = tiny("bert")
     folder = hc.save(model, None, tmp_path / "whole")
-    assert set(files(folder)) == {"config.json", "model.safetensors"}
+    assert set(files(folder)) == {"config.json", "model.safetensors", WRITTEN}
     assert "headcount" not in json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert torch.equal(run(tf.BertModel.from_pretrained(folder).eval(), BATCH), run(model, BATCH))
 
@@ -85,9 +86,8 @@ def test_a_folder_that_is_not_empty(tmp_path: Path) -> None:
     (place / "mine.txt").write_text("mine")
     assert "is not empty; give another one, or overwrite it" in refused(pruned(), place)
     assert files(place) == {"mine.txt": b"mine"}
-    hc.save(pruned(), None, place, overwrite=True)
-    assert "mine.txt" not in files(place), "the folder is the model alone"
-    assert torch.equal(run(load_model(place), BATCH), run(pruned(), BATCH))
+    assert "headcount did not write what is in" in refused(pruned(), place, overwrite=True)
+    assert files(place) == {"mine.txt": b"mine"}
     assert [one.name for one in tmp_path.iterdir()] == ["place"]
 
 
@@ -238,11 +238,12 @@ model = tf.BertModel(config).eval()
 hc.save(model, None, root / "old")
 hc.prune(model, "L0H1")
 hc.save(model, None, root / "new")
-WATCHED = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree", "os.listdir", "os.scandir"}
+WATCHED = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree", "os.listdir", "os.scandir",
+           "os.link"}
 
 
 def content(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != "mine.txt"}
 
 
 whole = {name: content(root / name) for name in ("old", "new")}
@@ -253,6 +254,7 @@ for there in (False, True):
         shutil.rmtree(root / "work", ignore_errors=True)
         if there:
             shutil.copytree(root / "old", place)
+            (place / "mine.txt").write_text("mine")
         child = os.fork()
         if child == 0:
             seen = 0
@@ -271,8 +273,11 @@ for there in (False, True):
         assert not status or os.WTERMSIG(status) == signal.SIGKILL, status
         state = next((name for name, one in whole.items() if place.exists() and one == content(place)), "broken")
         found.append(state if place.exists() else "absent")
+        kept = [one for one in (place, place.with_name(".place-old")) if (one / "mine.txt").is_file()]
+        if there and not kept:
+            found.append("lost what was not its own")
         hc.save(model, None, place, overwrite=True)  # the same call again, with no one to kill it
-        if content(place) != whole["new"]:
+        if content(place) != whole["new"] or there != (place / "mine.txt").is_file():
             found.append("not mended")
         left |= {path.name for path in place.parent.iterdir()} - {"place"}
         moment += 1

@@ -16,7 +16,9 @@ def export(
     *,
     to: Annotated[Literal["onnx", "zeroed"], Parameter(help="onnx: one file for onnxruntime; zeroed: whole shapes.")],
     out: Annotated[Path, Parameter(help="The folder.")],
-    overwrite: Annotated[bool, Parameter(help="Replace what is there.", negative="")] = False,
+    overwrite: Annotated[
+        bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
+    ] = False,
     trust_remote_code: Trust = False,
 ) -> None:
     """Write a model, pruned or whole, for other tools.
@@ -34,16 +36,20 @@ def export(
     """
     from rich.console import Console
 
-    from headcount.models.checkpoint import check_place, save
+    from headcount.models.checkpoint import save
+    from headcount.models.folders import check_apart, check_place, whole_folder
     from headcount.models.zeroed import zeroed
     from headcount.pruning.onnx import export_onnx
+    from headcount.zoo.bundled import find_model
 
     console = Console(highlight=False)
+    check_apart(out, {"the model": find_model(model)})
     check_place(out, overwrite)
     loaded, tokenizer = load_model_and_tokenizer(model, "cpu", "auto", trust_remote_code)
     if to == "onnx":
-        found = export_onnx(loaded, out / "model.onnx", overwrite=overwrite)
-        tokenizer.save_pretrained(out)
+        with whole_folder(out, overwrite) as new:
+            found = export_onnx(loaded, new / "model.onnx")
+            tokenizer.save_pretrained(new)
         console.print(f"Checked: onnxruntime and the model differ by at most {found.difference:.1e}.")
         console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)
         return

@@ -50,7 +50,9 @@ def prune(
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
     labels: Labels = None,
-    overwrite: Annotated[bool, Parameter(help="Replace a folder that is there.", negative="")] = False,
+    overwrite: Annotated[
+        bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
+    ] = False,
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
@@ -74,11 +76,13 @@ def prune(
     from rich.console import Console
 
     from headcount.models.anatomy import read_anatomy
-    from headcount.models.checkpoint import check_place
+    from headcount.models.folders import check_apart, check_place
+    from headcount.zoo.bundled import find_data, find_model
 
     _check_ways(heads, task, data, (drop, keep, tolerance), recover)
     if by_estimate and tolerance is None:
         raise InvalidOption("--by-estimate says how --tolerance is judged; give --tolerance too, or leave it out")
+    check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
     check_place(out, overwrite)
     console = Console(highlight=False)
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)

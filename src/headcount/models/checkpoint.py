@@ -15,10 +15,11 @@ from safetensors import SafetensorError
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Head
-from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.errors import ModelUnavailable
 from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
 from headcount.models.families.plan import StackPlan
+from headcount.models.folders import check_place, whole_folder
 from headcount.models.quiet import no_progress_bar
 from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, removed_heads
 
@@ -38,50 +39,18 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     A pruned model's folder also holds one small file of code, so that it loads where Headcount is not installed:
     `AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)`. The folder is written beside
     its place and moved there at the end: killed at any moment, it is absent or whole. One that is there and not empty
-    is refused without `overwrite`.
+    is refused without `overwrite`, and with it where Headcount did not write it; files of others in it stay.
     """
-    place = check_place(folder, overwrite)
-    new = place.with_name(f".{place.name}-new")
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
+    place = check_place(folder, overwrite)
+    with whole_folder(place, overwrite) as new:
         if shutil.disk_usage(place.parent).free < size:
             raise OSError(errno.ENOSPC, f"the model needs {size / 1e6:.0f} MB")
-        _write(model, tokenizer, new)
-        _put(new, place)
-    except (OSError, SafetensorError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InvalidOption(f"cannot write {place}: {reason}; free some room or give another folder") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        try:
+            _write(model, tokenizer, new)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
     return place
-
-
-def check_place(folder: str | Path, overwrite: bool = False) -> Path:
-    """The folder, if a model may be written there: asked before the work is done."""
-    place = Path(folder).absolute() if Path(folder).name in ("", "..") else Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidOption(f"{place} is a file; expected a folder that is new or empty")
-    if place.is_dir() and any(place.iterdir()) and not overwrite:
-        raise InvalidOption(f"the folder {place} is not empty; give another one, or overwrite it (--overwrite)")
-    return place
-
-
-def _put(new: Path, place: Path) -> None:
-    """Move a whole folder to its place, over one that is there; what an earlier kill left is cleared away."""
-    old = place.with_name(f".{place.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
-    if not place.exists():
-        new.replace(place)
-        return
-    place.replace(old)
-    try:
-        new.replace(place)
-    except BaseException:
-        old.replace(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
