@@ -39,6 +39,7 @@ app = App(
     """,
     version=headcount.__version__,
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 for verb in (
     demo,
@@ -74,8 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except CycloptsError as error:
         return _refuse(f"{_one_line(error)} (see headcount --help)")
-    except KeyboardInterrupt:
-        return _refuse("stopped; the same command goes on where it stopped")
     return 0
 
 

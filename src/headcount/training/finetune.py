@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterable
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +101,32 @@ def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[
             tick()
         return results
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = {pool.submit(perform, run): number for number, run in enumerate(runs)}
+        others = set(multiprocessing.active_children())
+        with _no_interrupts():
+            waiting = {pool.submit(perform, run): number for number, run in enumerate(runs)}
         found: dict[int, dict[str, Any]] = {}
-        for future in as_completed(waiting):
-            try:
+        try:
+            for future in as_completed(waiting):
                 found[waiting[future]] = future.result()
-            except (HeadcountError, OSError):
-                pool.shutdown(cancel_futures=True)
-                raise
-            tick()
+                tick()
+        except (HeadcountError, OSError):
+            pool.shutdown(cancel_futures=True)
+            raise
+        except KeyboardInterrupt:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+            raise
     return [found[number] for number in range(len(runs))]
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C, which a terminal sends to all: their parent ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""What a stopped command says: what was kept, and a command that a shell understands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headcount.cli.main import app
+from headcount.cli.stopping import AT_THE_END, RESUMED, option_value, tell_stopped
+
+
+def test_every_verb_has_its_line() -> None:
+    verbs = {name for name in app if not name.startswith("-")}
+    assert verbs == {*RESUMED, *AT_THE_END}
+    for verb, option in RESUMED.items():
+        names = {name for argument in app[verb].assemble_argument_collection() for name in argument.names}
+        assert option in names, f"{verb} has no {option}"
+
+
+def test_the_folder_and_the_command_are_as_typed(tmp_path: Path) -> None:
+    place = tmp_path / "my runs"
+    words = ["sweep", "bundled:qnli", "--task", "qnli", f"--out={place}"]
+    assert "before anything was saved" in tell_stopped(words)
+    place.mkdir()
+    line = tell_stopped(words)
+    assert f"is in {place}, and the same command resumes: headcount sweep" in line
+    assert line.endswith(f"'--out={place}'")
+
+
+def test_what_keeps_nothing_says_so(tmp_path: Path) -> None:
+    assert tell_stopped(["measure", "m", "--data", "d"]).endswith("headcount measure m --data d --out study")
+    assert "prune writes nothing before it is done" in tell_stopped(["prune", "m", "--heads", "L0H1", "--out", "small"])
+    assert "nothing is kept without --study" in tell_stopped(["prune", "m", "--drop", "40%", "--out", "small"])
+    assert tell_stopped([]) == tell_stopped(["--help"]) == "stopped"
+
+
+@pytest.mark.parametrize("content", ['out = "study"\n', "not toml"])
+def test_an_option_from_a_file(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(content, encoding="utf-8")
+    found = option_value(["sweep", "m", "--config", str(file)], "--out")
+    assert found == ("study" if content.startswith("out") else None)
