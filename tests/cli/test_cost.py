@@ -119,7 +119,7 @@ def test_the_number_type_that_was_asked_for(capsys: pytest.CaptureFixture[str]) 
         (["whole", "--lengths", "8;16"], "expected numbers"),
         (["whole", "--batches", "0"], "each at least 1"),
         (["whole", "--lengths", "-3"], "each at least 1"),
-        (["whole", "--lengths", "8", "--repeats", "0"], "at least one repeat"),
+        (["whole", "--lengths", "8", "--repeats", "0"], "got --repeats 0; expected at least 1"),
         (["whole", "--repeats", "often"], "often"),
         (["whole", "--lengths", "65"], "got the length 65; whole takes at most 64 tokens"),
         (["bundled:qnli", "half", "--lengths", "65"], "half takes at most 64 tokens"),

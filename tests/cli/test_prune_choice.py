@@ -205,7 +205,7 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
         pytest.param(["--keep", "80", "--order", "importance,clever"], "got the order 'clever'"),
         pytest.param(["--keep", "80", "--stack", "cross"], "the model has encoder"),
         pytest.param(["--keep", "80", "--steps", "0"], "at least 1"),
-        pytest.param(["--keep", "80", "--recover", "-1"], "got -1 steps to recover"),
+        pytest.param(["--keep", "80", "--recover", "-1"], "got --recover -1; expected at least 0"),
         pytest.param(["--keep", "80", "--order", "random", "--randoms", "0"], "random"),
     ],
 )  # fmt: skip

@@ -19,9 +19,12 @@ from tests import planted
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [({"seed": -1}, "seed=-1; expected at least 0"), ({"limit": 0}, "limit=0; expected at least 1"),
-     ({"max_length": 7}, "max_length=7; expected at least 8")],
+     ({"max_length": 7}, "max_length=7; expected at least 8"), ({"draws": 2**40}, "expected at most 2147483647"),
+     ({"epochs": float("inf")}, "epochs=inf; expected a finite number, above 0"),
+     ({"tolerance": float("nan")}, "tolerance=nan; expected a finite number, at least 0"),
+     ({"rate": 0}, "rate=0; expected above 0"), ({"warm_up": 1.0}, "expected at least 0 and below 1")],
 )  # fmt: skip
-def test_too_small(numbers: dict[str, int], words: str) -> None:
+def test_what_is_refused(numbers: dict[str, float], words: str) -> None:
     with pytest.raises(InvalidOption, match=words):
         check_numbers(**numbers)
     check_numbers(**dict.fromkeys(numbers))

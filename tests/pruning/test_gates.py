@@ -223,13 +223,13 @@ def test_progress_is_told(tokenizer: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "expected"),
     [
-        ({"strengths": ()}, InvalidOption, "prices"),
-        ({"strengths": (0.1, -0.1)}, InvalidOption, "prices"),
-        ({"steps": 0}, InvalidOption, "at least one step"),
+        ({"strengths": ()}, InvalidOption, "price"),
+        ({"strengths": (0.1, -0.1)}, InvalidOption, "price"),
+        ({"steps": 0}, InvalidOption, "got steps=0"),
         ({"task": None}, InvalidOption, "task="),
         ({"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
         pytest.param({"batch": 0}, InvalidOption, "batch"),
-        pytest.param({"strengths": (float("nan"),)}, InvalidOption, "prices"),
+        pytest.param({"strengths": (float("nan"),)}, InvalidOption, "price"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tokenizer: Any, options: dict[str, Any], kind: type[Exception], expected: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,8 @@ from headcount.cli.prune import prune
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
+from headcount.cli.wording import in_options, option_names
+from headcount.data.numbers import check_all
 from headcount.errors import HeadcountError, InvalidOption
 
 app = App(
@@ -67,15 +70,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0, or 2 where the input cannot be used."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        words = list(sys.argv[1:] if arguments is None else arguments)
         _read_config(words)
-        app(words, exit_on_error=False, print_error=False)
+        _run(_join_values(words))
     except HeadcountError as error:
-        return _refuse(str(error))
+        return _refuse(in_options(str(error), _options(words)))
     except CycloptsError as error:
-        return _refuse(f"{_one_line(error)} (see headcount --help)")
+        return _refuse(f"{error} (see {' '.join(['headcount', *_verb(words), '--help'])})")
     return 0
+
+
+def _run(words: list[str]) -> None:
+    command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    check_all(given.arguments)  # before anything is loaded
+    command(*given.args, **given.kwargs)
+
+
+def _join_values(words: list[str]) -> list[str]:
+    """`--memory -4GB` as `--memory=-4GB`: no option begins with a number, so that this is a value.
+
+    >>> _join_values(["sweep", "m", "--memory", "-4GB", "--limit", "3"])
+    ['sweep', 'm', '--memory=-4GB', '--limit', '3']
+    """
+    joined: list[str] = []
+    for word in words:
+        if re.match(r"-(\d|\.\d|inf|nan)", word) and joined and re.fullmatch("--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _verb(words: list[str]) -> list[str]:
+    """The verb that the command line names, if it is one."""
+    return [word for word in words[:1] if word in list(app) and not word.startswith("-")]
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    """The options of that verb, by the names of their Python parameters."""
+    return {name: option for verb in _verb(words) for name, option in option_names(app[verb]).items()}
 
 
 def _read_config(words: list[str]) -> None:
@@ -94,12 +128,9 @@ def _read_config(words: list[str]) -> None:
     del words[place : place + (1 if equals else 2)]
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
-
-
 def _refuse(message: str) -> int:
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {message}")
+    line = " ".join(message.split())
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
     return 2
 
 

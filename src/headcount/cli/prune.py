@@ -132,8 +132,6 @@ def _next_try(found: Smaller) -> str:
 def _check_ways(heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int) -> None:
     """Either the heads are named, or what they are to be chosen by."""
     asked = [one for one in sizes if one is not None]
-    if recover < 0:
-        raise InvalidOption(f"got {recover} steps to recover; expected 0 or more")
     if heads is not None and not heads.strip(" ,"):
         raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
     if heads is not None and (asked or task or data or recover):

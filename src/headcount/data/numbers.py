@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from headcount.errors import InvalidOption
 
-LEAST = {"seed": 0, "max_length": 8}
+LEAST = {
+    "at_least": 0, "checkpoints": 0, "decay": 0, "max_length": 8, "randoms": 0, "recover": 0, "seed": 0, "tolerance": 0,
+    "warm_up": 0, "weight_rate": 0,
+}  # fmt: skip
 """What is not at least 1."""
+ABOVE_ZERO = frozenset(("epochs", "rate", "recover_rate"))
+BELOW = {"warm_up": 1}
+MOST = 2**31 - 1
+"""No whole number need be larger, and many of numpy and torch cannot be."""
 
 
-def check_numbers(**numbers: int | None) -> None:
-    """An error that names the first option that is too small; None is one that was not given.
+def check_numbers(**numbers: float | None) -> None:
+    """An error that names the first option that is too small, too large or not a number; None was not given.
 
-    >>> check_numbers(limit=None, seed=0, max_length=128)
+    >>> check_numbers(limit=None, seed=0, max_length=128, epochs=0.5)
     """
     for name, number in numbers.items():
-        least = LEAST.get(name, 1)
-        if number is not None and number < least:
-            raise InvalidOption(f"got {name}={number}; expected at least {least}")
+        if number is not None and not _fits(name, number):
+            raise InvalidOption(f"got {name}={number}; expected {_expected(name, number)}")
+
+
+def check_all(options: Mapping[str, object]) -> None:
+    """The same for those of a command's options that are numbers."""
+    check_numbers(**{
+        name: value for name, value in options.items() if isinstance(value, int | float) and not isinstance(value, bool)
+    })  # fmt: skip
+
+
+def _fits(name: str, number: float) -> bool:
+    enough = number > 0 if name in ABOVE_ZERO else number >= LEAST.get(name, 1)
+    most = MOST + 1 if isinstance(number, int) else math.inf
+    return enough and number < BELOW.get(name, most)
+
+
+def _expected(name: str, number: float) -> str:
+    words = "above 0" if name in ABOVE_ZERO else f"at least {LEAST.get(name, 1)}"
+    if name in BELOW:
+        return f"{words} and below {BELOW[name]}"
+    if math.isinf(number) or math.isnan(number):
+        return f"a finite number, {words}"
+    return f"at most {MOST}" if number > MOST else words

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.encode import longest_input
+from headcount.data.numbers import check_numbers
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.decoder import decoder_inputs
@@ -20,7 +21,6 @@ from headcount.models.fingerprint import device_label, model_fingerprint, model_
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6
-LEAST_LENGTH = 8
 SEGMENTS = ("text", "pair")
 """The names of the token types 0 and 1."""
 
@@ -105,8 +105,7 @@ def plan_maps(
 ) -> MapsPlan:
     """The text as the model takes it; what cannot be done is refused here, before the model runs."""
     _check_model(model, tokenizer)
-    if max_length is not None and max_length < LEAST_LENGTH:
-        raise InvalidOption(f"got max_length={max_length}; expected at least {LEAST_LENGTH}")
+    check_numbers(max_length=max_length)
     anatomy = read_anatomy(model)
     both = {"encoder", "decoder"} <= set(anatomy.stacks)
     segmented = not both and "encoder" in anatomy.stacks and (getattr(model.config, "type_vocab_size", 0) or 0) > 1

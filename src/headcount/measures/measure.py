@@ -12,6 +12,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.data.encode import Encoding
+from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import choose_measures
 from headcount.measures.contract import Measure, Values
@@ -53,8 +54,7 @@ def measure(
     where it stopped. Every variable comes with `..._low` and `..._high`, a 95 % bootstrap interval over the texts,
     and with `values_...`, its value for each text.
     """
-    if distance_examples < 1:
-        raise InvalidOption(f"got distance_examples={distance_examples}; expected at least 1")
+    check_numbers(distance_examples=distance_examples)
     chosen = choose_measures([only] if isinstance(only, str) else only)
     task = prepare(
         model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, batch_tokens=batch_tokens,

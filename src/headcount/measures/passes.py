@@ -101,7 +101,7 @@ def prepare(
 
 def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Annotate | None:
     if spacy is not None and tagger is not None:
-        raise InvalidOption("got spacy and tagger; expected one of them to annotate the texts")
+        raise InvalidOption("got spacy= and tagger=; expected one of them to annotate the texts")
     if spacy is not None:
         return lambda texts: parse_texts(texts, spacy)
     if tagger is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.provenance import versions
 from headcount.data.encode import longest_positions
+from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint
@@ -45,8 +47,11 @@ def cost(
 
     Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
     """
-    if repeats < 1 or not batches or not lengths or min(*batches, *lengths) < 1:
-        raise InvalidOption("expected at least one repeat, batch size and length, each at least 1")
+    check_numbers(repeats=repeats)
+    if not batches or not lengths:
+        raise InvalidOption(f"got batches={list(batches)} and lengths={list(lengths)}; expected at least one of each")
+    for batch, length in product(batches, lengths):
+        check_numbers(batches=batch, lengths=length)
     for name, model in models.items():
         longest = longest_positions(model)
         if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":

@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, prepare
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.losses import example_losses
+from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
@@ -78,11 +79,9 @@ def learn_gates(
     zero) and `loss` (the task's, last tenth of the steps). `stacks`: gates for these alone. `weight_rate`: above zero
     the model's weights are trained too, with this rate, and the model is changed; otherwise it stays as it is.
     """
-    if not strengths or not all(strength >= 0 for strength in strengths) or steps < 1:
-        raise InvalidOption("expected at least one step and prices (strengths) of 0 or more")
-    if batch < 1 or not rate > 0 or not weight_rate >= 0:
-        got = f"batch={batch}, rate={rate}, weight_rate={weight_rate}"
-        raise InvalidOption(f"got {got}; expected a batch of at least 1, rate above 0, weight_rate from 0 on")
+    if not strengths or not all(0 <= strength < float("inf") for strength in strengths):
+        raise InvalidOption(f"got strengths={list(strengths)}; expected at least one price of 0 or more")
+    check_numbers(steps=steps, batch=batch, rate=rate, weight_rate=weight_rate, seed=seed, limit=limit)
     job = prepare(model, tokenizer, data, task, "zero", "loss" if task == "translation" else None, limit, seed,
                   max_length, False)  # fmt: skip
     layout = job.anatomy.layout

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from headcount.core.heads import Head, Layout
+from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 
 Order = tuple[Head, ...]
@@ -67,8 +68,7 @@ def removals(total: int, steps: int) -> list[int]:
     >>> removals(144, 4)
     [36, 72, 108, 144]
     """
-    if steps < 1:
-        raise InvalidOption(f"got {steps} steps; expected at least 1")
+    check_numbers(steps=steps)
     return sorted({max(1, round(total * step / steps)) for step in range(1, steps + 1)})
 
 

@@ -46,8 +46,7 @@ class Target:
         if len(given) != 1:
             raise InvalidOption("say how small: exactly one of --drop 40%, --keep 80, --keep 80%, --tolerance 0.5")
         if tolerance is not None:
-            if not tolerance >= 0:
-                raise InvalidOption(f"got --tolerance {tolerance:g}; expected 0 or more points of the score")
+            check_numbers(tolerance=tolerance)
             return cls(tolerance=tolerance)
         number = _count(drop if drop is not None else str(keep), heads)
         left = heads - number if drop is not None else number
@@ -142,8 +141,11 @@ def find_smaller(
 
 def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: int, steps: int, at_least: int) -> int:
     """How many heads may go at most; what cannot be is refused before anything is computed."""
-    if not orders or (list(orders) == ["random"] and randoms < 1) or randoms < 0 or at_least < 0:
-        raise InvalidOption("expected at least one order of heads, random ones (randoms) and heads to keep from 0 on")
+    check_numbers(randoms=randoms, at_least=at_least, steps=steps)
+    if not orders or (list(orders) == ["random"] and randoms < 1):
+        raise InvalidOption(
+            f"got the orders {', '.join(orders) or 'none'} and randoms={randoms}; expected at least one order"
+        )
     for name in orders:
         if name.startswith("file:"):
             read_order(name.removeprefix("file:"), layout, stack)

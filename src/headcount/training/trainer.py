@@ -18,6 +18,7 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
+from headcount.data.numbers import check_all
 from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.models.quiet import no_progress_bar
 
@@ -42,15 +43,7 @@ class Settings:
     """Further TrainingArguments, by name."""
 
     def check(self) -> None:
-        least = {"batch": 1, "accumulate": 1, "save_every": 1, "checkpoints": 0, "max_length": 8, "decay": 0}
-        for name, smallest in least.items():
-            if getattr(self, name) < smallest:
-                raise InvalidOption(f"got {name}={getattr(self, name)}; expected at least {smallest}")
-        if not 0 <= self.warm_up < 1:
-            raise InvalidOption(f"got warm_up={self.warm_up}; expected a share of the steps, from 0 to below 1")
-        for name in ("epochs", "rate"):
-            if not getattr(self, name) > 0:
-                raise InvalidOption(f"got {name}={getattr(self, name)}; expected more than 0")
+        check_all(vars(self))
         if self.spacing not in ("even", "log"):
             raise InvalidOption(f"got spacing={self.spacing!r}; expected even or log")
         if self.precision not in ("float32", "bfloat16", "float16"):
