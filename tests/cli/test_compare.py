@@ -156,7 +156,7 @@ def test_options_reach_the_comparison(place: Path, tmp_path: Path) -> None:
         ("none", [], "expected a folder"),
         ("other", ["--data", "no/such.csv"], "there is no file"),
         ("other", ["--data", "bundled:nonsense"], "expected bundled:pairs"),
-        ("other", ["--limit", "0"], "limit=0"),
+        ("other", ["--limit", "0"], "--limit 0"),
         ("other", ["--text", "stars"], "stars"),
         ("other", ["--device", "abacus"], "not here"),
         ("other", ["--only", "entropy"], "--only"),

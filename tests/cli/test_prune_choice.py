@@ -183,7 +183,7 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--tolerance", "-1"], "got --tolerance -1; expected 0 or more"),
+        (["--tolerance", "-1"], "got --tolerance -1.0; expected at least 0"),
         (["--keep", "145"], "got --keep 145; the model has 144 heads"),
         (["--drop", "144"], "the model has 144 heads"),
         (["--drop", "-1"], "the model has 144 heads"),

@@ -68,12 +68,12 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
         (["--data", "no/such.csv"], "there is no file"),
         (["--stack", "cross"], "has encoder"),
         (["--sets", "no-such-file"], "cannot read sets"),
-        (["--draws", "3"], "size="),
+        (["--draws", "3"], "need --draws (at least 1) and --size"),
         (["--device", "cuda:77"], "not here"),
         (["--metric", "pearson"], "accuracy"),
         (["--label", "stars"], "no label column 'stars'"),
         (["--labels", "yes", "no"], "do not match"),
-        (["--shard", "1/2"], "needs out="),
+        (["--shard", "1/2"], "needs --out"),
     ],
 )
 def test_bad_input(place: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
