@@ -49,6 +49,8 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "__init__",
         "main",
         "options",
+        "pace",
+        "progress",
         "demo_story",
         "entry",
         "stopping",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -45,14 +44,14 @@ def compare(
     from rich.console import Console
     from rich.table import Table
 
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.measures.compare import compare as run
     from headcount.measures.story import changed_rows, changes
 
     console = Console(highlight=False)
     before, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     after, _ = load_model_and_tokenizer(other, device, dtype, trust_remote_code)
-    with progress_bar("compare", shown=sys.stderr.isatty()) as progress:
+    with show_progress("compare", limited=True) as progress:
         found = run(
             before, after, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length,
             out=out, name=name, batch_tokens=batch_tokens, tagger=tagger, progress=progress,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +45,7 @@ def cost(
     from rich.console import Console
     from rich.markup import escape
 
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.errors import InvalidOption
     from headcount.pruning.cost import attention_share, make_inputs
     from headcount.pruning.cost import cost as measure
@@ -59,7 +58,7 @@ def cost(
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
     models = {name: load_model_and_tokenizer(name, device, dtype, trust_remote_code)[0] for name in names}
-    with progress_bar("cost", shown=not json_ and sys.stderr.isatty()) as progress:
+    with show_progress("cost", "batch shapes") as progress:
         found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
         first = models[model]
         share = attention_share(first, make_inputs(first, max(sizes[0]), max(sizes[1])))

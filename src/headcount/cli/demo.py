@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ def demo(
     from headcount.cli.demo_story import last_screen, story
     from headcount.cli.heads import heads_table
     from headcount.cli.options import load_model_and_tokenizer
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.measures.compare import compare
     from headcount.measures.find_patterns import find_patterns
     from headcount.measures.maps import take_maps
@@ -78,7 +77,7 @@ def demo(
     limit, distances = (QUICK_PAIRS, QUICK_DISTANCES) if quick else (None, DISTANCES)
 
     def step(what: str, work: Callable[[Any], Any]) -> Any:
-        with progress_bar(what, shown=sys.stderr.isatty()) as progress:
+        with show_progress(what, "examples") as progress:
             return work(progress)
 
     def without(by: str) -> Any:
@@ -132,7 +131,7 @@ def make_smaller(
     heads = model.config.num_hidden_layers * model.config.num_attention_heads
     found = step("which heads can go", lambda tick: find_smaller(
         model, tokenizer, pairs, task="qnli", target=Target(keep=heads - round(DROP * heads)), randoms=1,
-        steps=QUICK_STEPS if quick else STEPS, study=out, progress=lambda _, *done: tick(*done)))  # fmt: skip
+        steps=QUICK_STEPS if quick else STEPS, study=out, progress=tick.stage))  # fmt: skip
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
     console.print(curve_heading(found))
     console.print(curve_table(found))

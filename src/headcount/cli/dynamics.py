@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,17 +44,17 @@ def dynamics(
     from rich.console import Console
 
     from headcount.cli.options import say_saved
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.pruning.dynamics import dynamics as run
 
     place = find_device(device)
     console = Console(highlight=False)
-    with progress_bar("dynamics", shown=sys.stderr.isatty()) as progress:
+    with show_progress("dynamics", "") as progress:
         found = run(
             folder, data, task=find_task(task, texts=text, label=label, names=labels), steps=steps,
             limit=limit, seed=seed, max_length=max_length, device=place, study=study,
-            progress=lambda _, done, total: progress(done, total),
+            progress=progress.stage,
         )  # fmt: skip
     console.print(as_rows(found))
     for line in tell(found):

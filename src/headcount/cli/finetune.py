@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,7 +58,7 @@ def finetune(
     from rich.console import Console
     from rich.table import Table
 
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.training.finetune import finetune as run
     from headcount.training.finetune import summarise
@@ -71,7 +70,7 @@ def finetune(
         report_to=tuple(report_to.split(",")) if report_to else (),
     )  # fmt: skip
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
-    with progress_bar("fine-tune", shown=sys.stderr.isatty()) as progress:
+    with show_progress("finetune", "runs") as progress:
         table = run(
             model, chosen, data, out,
             inits=[one.strip() for one in init.split(",")], seeds=seeds,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,14 +48,14 @@ def importance(
     """
     from rich.console import Console
 
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.core.results import as_table
     from headcount.data.tasks import find_task
     from headcount.pruning.importance import importance as run
 
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     known = find_task(task, texts=text, label=label, names=labels)
-    with progress_bar("importance", shown=not json_ and sys.stderr.isatty()) as progress:
+    with show_progress("importance", "examples", limited=limit is None) as progress:
         found = run(
             loaded, tokenizer, data, task=known, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,

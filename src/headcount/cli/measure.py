@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,11 +77,11 @@ def measure(
     if model is None or data is None:
         missing = "a model" if model is None else "--data"
         raise InvalidOption(f"{missing} is missing; expected headcount measure MODEL --data FILE --out STUDY")
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.measures.measure import measure as run
 
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    with progress_bar("measure", shown=not json_ and sys.stderr.isatty()) as progress:
+    with show_progress("measure", limited=limit is None) as progress:
         found = run(
             loaded, tokenizer, data, only=None if only is None else [only], text=text, limit=limit,
             seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,12 +57,12 @@ def patterns(
     from rich.console import Console
 
     from headcount.cli.measure import as_json
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.measures.find_patterns import find_patterns
 
     console = Console(highlight=False)
     loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    with progress_bar("patterns", shown=not json_ and sys.stderr.isatty()) as progress:
+    with show_progress("patterns", limited=limit is None) as progress:
         found = find_patterns(
             loaded, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,18 +88,18 @@ def prune(
     if heads is not None:
         _cut(console, loaded, tokenizer, heads, out, overwrite, model)
         return
-    from headcount.cli.sweep import progress_bar
+    from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.pruning.smaller import Target, find_smaller, read_halves
 
     target = Target.parse(read_anatomy(loaded).layout.count, drop, keep, tolerance)
     known = find_task(str(task), texts=text, label=label, names=labels)
-    with progress_bar("prune", shown=sys.stderr.isatty()) as progress:
+    with show_progress("prune", "") as progress:
         found = find_smaller(
             loaded, tokenizer, str(data), task=known, target=target, orders=order.split(","),
             randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, by_estimate=by_estimate,
             limit=limit, seed=seed, max_length=max_length, study=study, name=name,
-            progress=lambda _, done, total: progress(done, total),
+            progress=progress.stage,
         )  # fmt: skip
     console.print(curve_heading(found))
     console.print(curve_table(found))
@@ -220,13 +219,15 @@ def _recovered(
     model: Any, tokenizer: Any, parts: Any, task: Any, found: Smaller, steps: int, rate: float, length: int | None
 ) -> str:
     """Cut, score, train on, score again: the two scores in one sentence."""
+    from headcount.cli.progress import show_progress
     from headcount.pruning.prune import prune
     from headcount.pruning.recover import recover
     from headcount.training.scores import score_table
 
     prune(model, found.removed)
     before = score_table(model, tokenizer, parts[1], task, length)
-    recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length)
+    with show_progress("recover", "steps") as progress:
+        recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length, progress=progress)
     after = score_table(model, tokenizer, parts[1], task, length)
     metric = next(iter(before))
     whole = float(found.confirmed["baseline"])

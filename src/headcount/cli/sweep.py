@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,11 +81,14 @@ def sweep(
     """
     from headcount.ablation.plan import read_sets
     from headcount.ablation.sweep import sweep as run
+    from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.models.anatomy import read_anatomy
 
     found = find_task(task, texts=text, label=label, names=labels, metric=metric)
     loaded, tokenizer = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code)
-    with progress_bar("sweep", shown=not json_ and sys.stderr.isatty()) as progress:
+    of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
+    with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
             loaded, tokenizer, task if data is None else data, task=found, by=by, how=how, stack=stack,
             sets=None if sets is None else read_sets(sets), draws=draws, size=size,
@@ -137,24 +139,3 @@ def as_json(result: xr.Dataset) -> dict[str, Any]:
 def _plain(value: xr.DataArray) -> Any:
     item = value.item()
     return item if isinstance(item, float | int | str) else str(item)
-
-
-class progress_bar:  # noqa: N801
-    """A bar with the time left, as a context that gives a function of work done and work in all."""
-
-    def __init__(self, what: str, shown: bool) -> None:
-        self.what, self.shown = what, shown
-
-    def __enter__(self) -> Any:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        self.progress = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-                                 TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-                                 console=Console(stderr=True), disable=not self.shown)  # fmt: skip
-        self.progress.__enter__()
-        task = self.progress.add_task(self.what, total=None)
-        return lambda done, total: self.progress.update(task, completed=done, total=total)
-
-    def __exit__(self, *error: Any) -> None:
-        self.progress.__exit__(*error)

@@ -126,16 +126,27 @@ def importance(
     padding = padding_of(tokenizer)
     tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
+    finished = result.done()
+    reached = sum(stop - start for (start, stop), done in zip(units, finished, strict=True) if done)
+
+    def tell(more: int) -> None:
+        nonlocal reached
+        reached += more
+        if progress is not None:
+            progress(reached, len(order))
+
     def work(unit: int) -> Arrays:
         start, stop = units[unit]
         rows = order[start:stop]
-        parts = [_batch(job, rows[a:b], padding) for a, b in plan_batches(job.encodings.lengths[rows], tokens)]
-        if progress is not None:
-            progress(stop, len(order))
+        parts = []
+        for first, last in plan_batches(job.encodings.lengths[rows], tokens):
+            parts.append(_batch(job, rows[first:last], padding))
+            tell(last - first)
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
     with evaluating(model), frozen(model), torch.inference_mode(False):
-        run_units(result.done(), Shard(), work, result.save)
+        tell(0)
+        run_units(finished, Shard(), work, result.save)
     return result.finish(seed)
 
 

@@ -111,7 +111,10 @@ def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) ->
             gates[head.stack][head.layer, head.head] = 0
         if step + 1 < steps:
             with gated(source.model, gates):
-                values = importance(source.model, source.tokenizer, source.table, **_without_study(source))
+                values = importance(
+                    source.model, source.tokenizer, source.table,
+                    progress=partial(source.tell, f"importance, step {step + 2} of {steps}"), **_without_study(source),
+                )  # fmt: skip
     return tuple(order)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.quiet import no_progress_bar
 from headcount.training.run import known_rows
-from headcount.training.trainer import Settings, make_trainer
+from headcount.training.trainer import Settings, ToldSteps, make_trainer
 
 
 def recover(
     model: PreTrainedModel, tokenizer: Any, table: pd.DataFrame, task: Task, steps: int, *, rate: float = 2e-5,
     batch: int = 32, seed: int = 0, max_length: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> PreTrainedModel:  # fmt: skip
     """The pruned model trained on for so many steps, in place: on examples that will not score it."""
     if steps < 1:
@@ -32,5 +34,8 @@ def recover(
     settings = Settings(batch=min(batch, len(rows)), rate=rate, more={"max_steps": steps, "save_strategy": "no"})
     settings.check()
     with tempfile.TemporaryDirectory() as place, no_progress_bar():
-        make_trainer(model, tokenizer, rows, Path(place), settings, seed).train()
+        trainer = make_trainer(model, tokenizer, rows, Path(place), settings, seed)
+        if progress is not None:
+            trainer.add_callback(ToldSteps(progress))
+        trainer.train()
     return model.eval()

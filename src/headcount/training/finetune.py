@@ -22,7 +22,7 @@ from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
 
 Progress = Callable[[float, float], None]
-"""Called with the runs that are done and all of them."""
+"""Called with the runs that are done, parts of one included, and all of them."""
 
 
 def finetune(
@@ -86,19 +86,24 @@ def finetune(
 
 
 def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
-    done = 0
+    finished = [(run.folder / "result.json").is_file() for run in runs]
+    done = sum(finished)  # at once: their time says nothing of the others
 
-    def tick() -> None:
+    def tick(number: int) -> None:
         nonlocal done
-        done += 1
+        done += not finished[number]
         if progress is not None:
             progress(done, len(runs))
 
+    def steps(reached: float, total: float) -> None:
+        if progress is not None:
+            progress(done + reached / max(1, total), len(runs))
+
     if jobs == 1:
         results = []
-        for run in runs:
-            results.append(perform(run))
-            tick()
+        for number, run in enumerate(runs):
+            results.append(perform(run, steps))
+            tick(number)
         return results
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         others = set(multiprocessing.active_children())
@@ -108,7 +113,7 @@ def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[
         try:
             for future in as_completed(waiting):
                 found[waiting[future]] = future.result()
-                tick()
+                tick(waiting[future])
         except (HeadcountError, OSError):
             pool.shutdown(cancel_futures=True)
             raise

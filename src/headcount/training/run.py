@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from headcount.models.quiet import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits
-from headcount.training.trainer import LightCheckpoints, Settings, checkpoint_steps, make_trainer, save_whole
+from headcount.training.trainer import LightCheckpoints, Settings, ToldSteps, checkpoint_steps, make_trainer, save_whole
 
+Progress = Callable[[float, float], None]
+"""Called with the steps that are done and all of them."""
 MOST_TRAINING = 2000
 """Training examples that the training score is taken over."""
 
@@ -51,7 +54,7 @@ class Run:
         }  # fmt: skip
 
 
-def perform(run: Run) -> dict[str, Any]:
+def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
     """Train and score, or read the scores of a run that is done; the model is in `folder/model`."""
     done = _finished(run)
     if done is not None:
@@ -67,7 +70,7 @@ def perform(run: Run) -> dict[str, Any]:
     _write(_made(run.folder) / "options.json", run.identity)
     steps = 0
     if run.init != "none":
-        steps = _train(run, model, tokenizer, train[1])
+        steps = _train(run, model, tokenizer, train[1], progress)
     part = _first(train, MOST_TRAINING)
     found: dict[str, Any] = {
         "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
@@ -124,7 +127,7 @@ def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Enco
     return few, Encodings(encodings.rows[:most], encodings.lengths[:most], encodings.cut, encodings.limit)
 
 
-def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
+def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings, progress: Progress | None) -> int:
     """Train to the end, from the last whole state if there is one; the number of steps."""
     state = run.folder / "state"
     trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
@@ -132,6 +135,8 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings) -> int:
     total = math.ceil(each * run.settings.epochs)
     wanted = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
     trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", wanted, tokenizer))
+    if progress is not None:
+        trainer.add_callback(ToldSteps(progress))
     if wanted and not (run.folder / "checkpoints" / "step-000000").exists():
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
     whole = sorted((one for one in state.glob("checkpoint-*") if _is_whole(one)),

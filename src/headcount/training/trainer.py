@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,19 @@ class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
         place = self.folder / f"step-{state.global_step:06d}"
         if state.global_step in self.steps and not place.exists():
             save_whole(model, self.tokenizer, place)
+
+
+class ToldSteps(TrainerCallback):  # type: ignore[misc]
+    """Tells how many steps of a training are done."""
+
+    def __init__(self, progress: Callable[[float, float], None]) -> None:
+        self.progress = progress
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.progress(state.global_step, state.max_steps)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.progress(state.global_step, state.max_steps)
 
 
 def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:

@@ -1,0 +1,80 @@
+"""How far a piece of work is, how long the rest will take, and when that is long enough to say so in advance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+LONG = 600
+"""Seconds: before a run that takes longer, its estimate is given."""
+FIRST = 5
+"""Seconds of work that an estimate is made of, at least."""
+FEW = 100
+"""The --limit that an estimate proposes."""
+
+
+class Pace:
+    """Work done and work in all, over time. What was done before the first call, as after a resumption, has no time."""
+
+    def __init__(self, unit: str, limited: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self.unit, self.limited, self.clock = unit, limited, clock
+        self.start, self.before = clock(), 0.0
+        self.done, self.total = 0.0, 0.0
+        self.stage: str | None = None
+        self.estimated = False
+
+    def reach(self, done: float, total: float, stage: str | None = None) -> None:
+        """So much is done; another total, another stage or less than before begins a new piece of work."""
+        if (stage, total) != (self.stage, self.total) or done < self.done:
+            self.start, self.before, self.stage, self.total = self.clock(), done, stage, total
+        self.done = done
+
+    def left(self) -> float | None:
+        """Seconds, if they can be told."""
+        gone, won = self.clock() - self.start, self.done - self.before
+        return gone / won * (self.total - self.done) if won > 0 and gone > 0 else None
+
+    def line(self) -> str:
+        """Done, total and time left."""
+        if not self.total:
+            return f"preparing, {spell_time(self.clock() - self.start)} so far"
+        left = self.left()
+        rest = (
+            "done"
+            if self.done >= self.total
+            else f"{spell_time(left)} left"
+            if left is not None
+            else "time left unknown"
+        )
+        stage = f"{self.stage}: " if self.stage else ""
+        done = f"{self.done:.1f}" if self.total < 20 and self.done % 1 else f"{int(self.done):,}"
+        return f"{stage}{done} of {self._all()} ({int(100 * self.done / self.total)} %), {rest}"
+
+    def _all(self) -> str:
+        return f"{self.total:,.0f} {self.unit}".rstrip()
+
+    def estimate(self, of: str = "") -> str | None:
+        """Once, after the first seconds of a long piece of work, how long it will take; `of`: what is done with it."""
+        left, gone = self.left(), self.clock() - self.start
+        if self.estimated or left is None or gone < FIRST or gone + left < LONG:
+            return None
+        self.estimated = True
+        each = gone / (self.done - self.before)
+        stage = f" ({self.stage})" if self.stage else ""
+        shorter = (
+            f"; --limit {FEW} would take about {spell_time(each * FEW)}"
+            if self.limited and self.total > 2 * FEW
+            else ""
+        )
+        return f"about {spell_time(each * self.total)} for {of}{self._all()}{stage}{shorter}"
+
+
+def spell_time(seconds: float) -> str:
+    """Seconds, minutes or hours, as one says them.
+
+    >>> spell_time(42), spell_time(1500), spell_time(9000)
+    ('42 s', '25 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
