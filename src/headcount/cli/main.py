@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cyclopts import App, CycloptsError
 from cyclopts.config import Toml
@@ -29,7 +33,8 @@ from headcount.cli.prune import prune
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
-from headcount.errors import HeadcountError, InvalidOption
+from headcount.core.provenance import command
+from headcount.errors import HeadcountError, HeadcountWarning, InvalidOption
 
 app = App(
     name="headcount",
@@ -68,8 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
+        typed = shlex.join(["headcount", *words])
         _read_config(words)
-        app(words, exit_on_error=False, print_error=False)
+        with command(typed), _warnings_in_one_line():
+            app(words, exit_on_error=False, print_error=False)
     except HeadcountError as error:
         return _refuse(str(error))
     except CycloptsError as error:
@@ -95,12 +102,33 @@ def _read_config(words: list[str]) -> None:
     del words[place : place + (1 if equals else 2)]
 
 
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Headcount's own warnings as `headcount: ...`; those of others as Python shows them."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, HeadcountWarning):
+                _say(str(message))
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = say
+        warnings.simplefilter("always", HeadcountWarning)
+        yield
+
+
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _refuse(message: str) -> int:
+def _say(message: str) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {message}")
+
+
+def _refuse(message: str) -> int:
+    _say(message)
     return 2
 
 
