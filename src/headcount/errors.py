@@ -45,3 +45,7 @@ class CannotPrune(HeadcountError):
 
 class PruneMismatch(HeadcountError):
     """A pruned model does not compute what the whole one does without these heads: a defect; nothing was changed."""
+
+
+class HeadcountWarning(UserWarning):
+    """Something that a user should know and that stops nothing: one line on the command line."""

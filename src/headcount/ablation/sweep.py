@@ -18,6 +18,7 @@ from headcount.ablation.replacements import REPLACEMENTS
 from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
 from headcount.core.provenance import fingerprint, versions
+from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
 from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
@@ -34,6 +35,7 @@ Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
 
 
+@writes_study("out")
 def sweep(
     model: PreTrainedModel,
     tokenizer: Any,

@@ -46,8 +46,9 @@ def cost(
     from rich.markup import escape
 
     from headcount.cli.progress import show_progress
+    from headcount.core.writers import writing_study
     from headcount.errors import InvalidOption
-    from headcount.pruning.cost import attention_share, make_inputs
+    from headcount.pruning.cost import announce_cost, attention_share, make_inputs, store_cost
     from headcount.pruning.cost import cost as measure
 
     try:
@@ -58,14 +59,14 @@ def cost(
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
     models = {name: load_model_and_tokenizer(name, device, dtype, trust_remote_code)[0] for name in names}
-    with show_progress("cost", "batch shapes") as progress:
+    with writing_study(study), show_progress("cost", "batch shapes") as progress:
+        if study is not None:
+            announce_cost(models, study, name)
         found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
         first = models[model]
         share = attention_share(first, make_inputs(first, max(sizes[0]), max(sizes[1])))
-    if study is not None:
-        from headcount.pruning.cost import store_cost
-
-        store_cost(found, study, name)
+        if study is not None:
+            store_cost(found, study, name)
     if json_:
         print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
         return

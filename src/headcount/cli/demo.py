@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from headcount.core.writers import writes_study
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -41,6 +43,7 @@ class SmallModel:
     """On disk, before and after, in the same dtype."""
 
 
+@writes_study("out")
 def demo(
     *,
     out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
@@ -92,11 +95,12 @@ def demo(
         model, tokenizer, pairs, text=text, distance_examples=distances, out=out, progress=tick))  # fmt: skip
     step("what their maps look like", lambda tick: find_patterns(
         model, tokenizer, pairs, text=text, out=out, progress=tick))  # fmt: skip
+    # The comparison comes first: it puts the pre-trained model beside the study's own, and results of it can follow.
+    changed = step("before and after fine-tuning", lambda tick: compare(
+        before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick))  # fmt: skip
     words = step("words and links", lambda tick: measure(
         before, tokenizer, "bundled:sentences", only=["features", "links"], limit=limit, out=out, name="pretrained",
         progress=tick))  # fmt: skip
-    changed = step("before and after fine-tuning", lambda tick: compare(
-        before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick))  # fmt: skip
     for number, row in enumerate(pairs.index[:2]):
         question, sentence = pairs.at[row, "question"], pairs.at[row, "sentence"]
         for which, name in ((model, f"pair-{number}"), (before, f"pair-{number}-before")):

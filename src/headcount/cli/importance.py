@@ -76,7 +76,7 @@ def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
 
     if out is None:
         return None
-    tree = open_study(out)
+    tree = open_study(out, damaged="skip")
     if "/sweep/head-zero" not in tree.groups:
         return None
     found = tree["sweep/head-zero"].to_dataset()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cyclopts import App, CycloptsError
 from cyclopts.config import Toml
@@ -31,8 +35,9 @@ from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.cli.wording import in_options, option_names
+from headcount.core.provenance import command
 from headcount.data.numbers import check_all
-from headcount.errors import HeadcountError, InvalidOption
+from headcount.errors import HeadcountError, HeadcountWarning, InvalidOption
 
 app = App(
     name="headcount",
@@ -72,8 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        _read_config(words)
-        _run(_join_values(words))
+        with command(shlex.join(["headcount", *words])), _warnings_in_one_line():
+            _read_config(words)
+            _run(_join_values(words))
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
     except CycloptsError as error:
@@ -82,9 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> None:
-    command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    verb, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     check_all(given.arguments)  # before anything is loaded
-    command(*given.args, **given.kwargs)
+    verb(*given.args, **given.kwargs)
 
 
 def _join_values(words: list[str]) -> list[str]:
@@ -128,9 +134,30 @@ def _read_config(words: list[str]) -> None:
     del words[place : place + (1 if equals else 2)]
 
 
-def _refuse(message: str) -> int:
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Headcount's own warnings as `headcount: ...`; those of others as Python shows them."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, HeadcountWarning):
+                _say(str(message))
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = say
+        warnings.simplefilter("always", HeadcountWarning)
+        yield
+
+
+def _say(message: str) -> None:
     line = " ".join(message.split())
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
+
+
+def _refuse(message: str) -> int:
+    _say(message)
     return 2
 
 

@@ -65,11 +65,15 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
     import pandas as pd
 
     from headcount.core.results import as_table
-    from headcount.core.store import open_study
+    from headcount.core.store import check_whole, open_study
 
-    tree = open_study(study)
+    def asked(name: str) -> bool:
+        return group in (None, name, name.split("/")[0])
+
+    check_whole(study, asked)
+    tree = open_study(study, damaged="skip")  # one that was not asked for may be damaged
     names = [node.path.strip("/") for node in tree.subtree if node.attrs.get("complete")]
-    names = [name for name in names if not name.startswith("maps/") and group in (None, name, name.split("/")[0])]
+    names = [name for name in names if not name.startswith("maps/") and asked(name)]
     if not names:
         raise StudyProblem(
             f"{study} has no complete result{'' if group is None else f' {group}'}; "

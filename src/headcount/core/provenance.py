@@ -5,13 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 PACKAGES = ("headcount", "torch", "transformers", "numpy")
+_command: ContextVar[str] = ContextVar("command", default="")
+
+
+def current_command() -> str:
+    """What is being run: the command line as typed, or the Python function that writes a study; "" where neither."""
+    return _command.get()
+
+
+@contextmanager
+def command(text: str) -> Iterator[None]:
+    """Everything inside is the work of this command; one that is named already stays."""
+    token = _command.set(_command.get() or text)
+    try:
+        yield
+    finally:
+        _command.reset(token)
 
 
 def fingerprint(parts: Iterable[Any]) -> str:

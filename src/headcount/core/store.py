@@ -2,92 +2,88 @@
 
 A group is laid out whole under another name and moved into place. Its units of work are then written one by
 one, each in chunks of its own, and marked as done after its last chunk; what is computed from all of them
-comes at the end, and the mark that the group is complete comes last.
+comes at the end, and the mark that the group is complete comes last, after all was read back.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 import zarr
 import zarr.api.asynchronous
 
-from headcount.core.provenance import differences
-from headcount.errors import StudyProblem
+from headcount.core.belonging import models_of
+from headcount.core.checked_store import CheckedStore
+from headcount.core.group import (
+    CODECS,
+    DONE,
+    ArrayPlan,
+    Group,
+    Labelled,
+    clear_errors,
+    open_result,
+    plan_array,
+    put_array,
+)
+from headcount.core.leftovers import scratch
+from headcount.core.lock import finishing
+from headcount.core.manifest import (
+    COMPLETE,
+    DIGEST,
+    INTERNAL,
+    MANIFEST,
+    MARK,
+    NODE,
+    RESULTS,
+    Damaged,
+    array_nodes,
+    damages,
+    examine,
+    find_results,
+    group_node,
+    read_node,
+    refuse_damaged,
+    tell_damage,
+    write_sealed,
+)
+from headcount.core.provenance import current_command, fingerprint
+from headcount.core.root import (
+    admit_models,
+    check_root,
+    create_root,
+    entry,
+    is_restorable,
+    list_result,
+    listed_results,
+    restore_root,
+)
+from headcount.errors import HeadcountWarning, StudyProblem
 
-VERSION = 1
-MARK = "headcount_study"
-DONE = "done"
-
-
-@dataclass(frozen=True)
-class ArrayPlan:
-    """An array to be filled unit by unit along its dimension `example`."""
-
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    dtype: str
-
-
-class Group:
-    """One result of a study, while it is being written."""
-
-    def __init__(self, study: Study, name: str, identity: dict[str, Any]) -> None:
-        self.study, self.name = study, name
-        with clear_errors(study.path):
-            self.zarr = zarr.open_group(study.path / name, mode="r+", zarr_format=3)
-            found = dict(self.zarr.attrs.get("identity", {}))
-        if found != identity:
-            raise StudyProblem(
-                f"{study.path} has {name} already, made with other options "
-                f"({'; '.join(differences(found, identity))}); "
-                "give another --out or --name, or the same options to go on"
-            )
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.zarr.attrs.get("complete", False))
-
-    def done(self) -> list[bool]:
-        """Which units of work are there."""
-        with clear_errors(self.study.path):
-            return [bool(flag) for flag in self.zarr[DONE][:]]
-
-    def write_unit(self, unit: int, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write the examples `start` to `stop` of some arrays, then mark the unit as done."""
-        with clear_errors(self.study.path):
-            for name, values in arrays.items():
-                target = self.zarr[name]
-                axis = target.metadata.dimension_names.index("example")
-                target[(*[slice(None)] * axis, slice(start, stop))] = values
-            self.zarr[DONE][unit] = True
-
-    def read(self) -> xr.Dataset:
-        with clear_errors(self.study.path):
-            dataset: xr.Dataset = xr.open_zarr(self.study.path / self.name, consolidated=False, zarr_format=3).load()
-            return dataset
-
-    def finish(self, summary: Mapping[str, tuple[tuple[str, ...], np.ndarray]], attributes: Mapping[str, Any]) -> None:
-        """Write what was computed from all units, then mark the group as complete."""
-        with clear_errors(self.study.path):
-            for name, (dims, values) in summary.items():
-                _put(self.zarr, name, dims, np.asarray(values), overwrite=True)
-            self.zarr.attrs.update(dict(attributes))
-            self.zarr.attrs["complete"] = True
+__all__ = [
+    "DONE",
+    "MARK",
+    "ArrayPlan",
+    "Group",
+    "Study",
+    "check_study",
+    "check_whole",
+    "clear_errors",
+    "damages",
+    "open_study",
+    "read_results",
+    "write_result",
+]
 
 
 class Study:
@@ -97,14 +93,36 @@ class Study:
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise StudyProblem(f"{self.path} is a file; expected a study folder or a name that is free")
-        if self.path.is_dir() and any(self.path.iterdir()):
-            check_study(self.path)
-            return
         with clear_errors(self.path):
-            zarr.open_group(self.path, mode="a", zarr_format=3, attributes={MARK: VERSION})
+            if self.path.is_dir() and any(self.path.iterdir()):
+                restore_root(self.path)
+                check_study(self.path)
+            else:
+                create_root(self.path)
 
     def has(self, name: str) -> bool:
-        return (self.path / name / "zarr.json").is_file()
+        return (self.path / name / NODE).is_file()
+
+    def existing(self, name: str, identity: Mapping[str, Any]) -> Group | None:
+        """The group with this name, if it is there and whole; a damaged one is taken away, to be computed again."""
+        with finishing(self.path):
+            return self._existing(name, identity)
+
+    def _existing(self, name: str, identity: Mapping[str, Any]) -> Group | None:
+        with clear_errors(self.path):
+            listed = listed_results(self.path).get(name)
+            if listed is None and not self.has(name):
+                return None
+            for place in _above(name):
+                self._check_parent(place)
+            wrong = examine(self.path, name, deep=True, expected=listed[DIGEST] if listed else None)
+            if wrong:
+                self._take_away(name, identity, wrong, listed)
+                return None
+            said = read_node(self.path / name)["attributes"]
+            if listed is None and said.get(COMPLETE) and DIGEST in said:  # killed before it was entered
+                list_result(self.path, name, entry(said))
+        return Group(self.path, name, identity)
 
     def group(
         self,
@@ -112,49 +130,99 @@ class Study:
         identity: dict[str, Any],
         attributes: Mapping[str, Any],
         arrays: Mapping[str, ArrayPlan],
-        fixed: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
+        fixed: Labelled,
         units: list[tuple[int, int]],
     ) -> Group:
         """The group with this name: the one that is there, if it was made with the same options, or a new one."""
         if not re.fullmatch(r"[\w.@-]+(/[\w.@-]+)*", name) or ".." in name:
             raise StudyProblem(f"got {name!r} for the name of a result; expected letters, digits, '.', '-' and '_'")
-        if not self.has(name):
+        with finishing(self.path):
+            found = self._existing(name, identity)
+            if found is not None:
+                return found
             with clear_errors(self.path):
+                admit_models(self.path, name, models_of(identity, attributes))
                 self._lay_out(name, identity, attributes, arrays, fixed, units)
-        return Group(self, name, identity)
+        return Group(self.path, name, identity)
+
+    def announce_models(self, models: Mapping[str, str], result: str) -> None:
+        """Say before anything is computed which models (name by fingerprint) a result will speak of."""
+        with finishing(self.path), clear_errors(self.path):
+            admit_models(self.path, result, {mark: {"name": name} for mark, name in models.items()})
 
     def _lay_out(
         self, name: str, identity: dict[str, Any], attributes: Mapping[str, Any], arrays: Mapping[str, ArrayPlan],
-        fixed: Mapping[str, tuple[tuple[str, ...], np.ndarray]], units: list[tuple[int, int]],
+        fixed: Labelled, units: list[tuple[int, int]],
     ) -> None:  # fmt: skip
-        parent, _, _ = name.rpartition("/")
-        if parent:
-            zarr.open_group(self.path, mode="r+", zarr_format=3).require_group(parent)
-        # Beside the study, not in it: what a kill leaves behind is no part of the tree.
-        place = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-new-", dir=self.path.resolve().parent))
-        try:
-            attributes = {**attributes, "identity": identity, "complete": False}
-            group = zarr.open_group(place / "group", mode="w", zarr_format=3, attributes=attributes)
+        for parent in _above(name):
+            (self.path / parent).mkdir(exist_ok=True)
+            self._check_parent(parent)
+        with scratch(self.path) as place:
+            said = {**attributes, "identity": identity, "command": current_command(), COMPLETE: False}
+            group = zarr.open_group(place / "group", mode="w", zarr_format=3, attributes=said)
             # Units are all of one size but the last, so that each has chunks of its own.
-            size = _chunk(units)
+            size = max(1, units[0][1] - units[0][0])
             for key, plan in arrays.items():
-                chunks = tuple(
-                    size if dim == "example" else max(1, length)
-                    for dim, length in zip(plan.dims, plan.shape, strict=True)
-                )
-                group.create_array(key, shape=plan.shape, chunks=chunks, dtype=plan.dtype, dimension_names=plan.dims,
-                                   fill_value=_empty(plan.dtype))  # fmt: skip
+                plan_array(group, key, plan, size)
             for key, (dims, values) in fixed.items():
-                _put(group, key, dims, np.asarray(values))
+                put_array(group, key, dims, np.asarray(values))
             group.create_array(DONE, shape=(len(units),), chunks=(1,), dtype="bool", dimension_names=("unit",),
-                               fill_value=False)  # fmt: skip
-            try:
-                os.replace(place / "group", self.path / name)
-            except OSError:
-                if not self.has(name):  # another shard was quicker, otherwise it is a real error
-                    raise
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+                               compressors=CODECS, fill_value=False)  # fmt: skip
+            node = read_node(place / "group")
+            told = {"arrays": array_nodes(place / "group"), "by_unit": [*arrays, DONE]}
+            node["attributes"][MANIFEST] = told
+            write_sealed(self.path, place / "group", node)
+            self._put(place / "group", self.path / name)
+
+    def _put(self, new: Path, target: Path) -> None:
+        """Move a group to its place; over a folder that holds results of deeper names, part by part, metadata last."""
+        if not target.exists():
+            os.replace(new, target)
+            return
+        for part in sorted(new.iterdir(), key=lambda one: one.name == NODE):
+            if (target / part.name).is_dir():
+                shutil.rmtree(target / part.name)
+            os.replace(part, target / part.name)
+
+    def _check_parent(self, name: str) -> None:
+        """A folder above results says nothing but that it is a group: it is written anew where that is lost."""
+        try:
+            if read_node(self.path / name)["node_type"] == "group":
+                return
+        except Damaged:
+            pass
+        write_sealed(self.path, self.path / name, group_node({}))
+
+    def _take_away(
+        self, name: str, identity: Mapping[str, Any], wrong: list[str], listed: Mapping[str, str] | None
+    ) -> None:
+        """Remove a damaged result, but not one that other options made, nor results of deeper names within it."""
+        folder = self.path / name
+        try:
+            known = fingerprint([read_node(folder)["attributes"].get("identity", {})])
+        except Damaged:
+            known = listed["identity"] if listed else ""
+        if known and known != fingerprint([identity]):
+            raise StudyProblem(f"{tell_damage(self.path, {name: wrong})} (it was made with other options than these)")
+        list_result(self.path, name, None)
+        if folder.is_dir():
+            (folder / NODE).unlink(missing_ok=True)
+            deeper = [other for other in find_results(self.path)[0] if other.startswith(f"{name}/")]
+            for part in folder.iterdir():
+                inside = f"{name}/{part.name}"
+                if part.is_dir() and not any(f"{other}/".startswith(f"{inside}/") for other in deeper):
+                    shutil.rmtree(part)
+            if not deeper:
+                shutil.rmtree(folder)
+        warnings.warn(
+            f"{self.path}: {name} was damaged ({wrong[0]}) and is computed again", HeadcountWarning, stacklevel=2
+        )
+
+
+def _above(name: str) -> list[str]:
+    """The groups that a result lies in, from the outside in."""
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
 
 
 def write_result(path: str | Path, name: str, identity: dict[str, Any], result: xr.Dataset) -> None:
@@ -167,29 +235,47 @@ def write_result(path: str | Path, name: str, identity: dict[str, Any], result: 
 
 def check_study(path: Path) -> None:
     """An error if the folder is not a study, is damaged, or is of a version that this program does not know."""
-    if not path.is_dir():
-        raise StudyProblem(f"there is no study folder {path}")
-    if not (path / "zarr.json").is_file():
-        raise StudyProblem(
-            f"{path} is not a study: it has no zarr.json; give a folder that a headcount verb has written"
-        )
     with clear_errors(path):
-        mark = zarr.open_group(path, mode="r", zarr_format=3).attrs.get(MARK)
-        version = None if mark is None else int(mark)
-    if version is None:
-        raise StudyProblem(f"{path} is a zarr folder, but not a study; give a folder that a headcount verb has written")
-    if version > VERSION:
-        raise StudyProblem(
-            f"{path} is a study of version {mark}; this headcount reads up to {VERSION}: update headcount"
-        )
+        check_root(path)
 
 
-def open_study(path: str | Path) -> xr.DataTree:
-    """A study as an xarray.DataTree: `open_study("runs/mrpc")["sweep/head-uniform"]["score"]`."""
+def check_whole(path: Path, asked: Callable[[str], bool]) -> None:
+    """An error if one of the results that are `asked` for is damaged; the rest of the study may be."""
+    if not path.is_dir() or not is_restorable(path):
+        check_study(path)
+    with clear_errors(path):
+        refuse_damaged(path, {name: wrong for name, wrong in damages(path).items() if name and asked(name)})
+
+
+def open_study(path: str | Path, *, damaged: Literal["raise", "skip"] = "raise") -> xr.DataTree:
+    """A study as an xarray.DataTree: `open_study("runs/mrpc")["sweep/head-uniform"]["score"]`.
+
+    A damaged result is an error that says which command computes it again; with `damaged="skip"` it is left out.
+    Chunks are checked when they are read.
+    """
     path = Path(path)
-    check_study(path)
     with clear_errors(path):
-        return xr.open_datatree(path, engine="zarr", consolidated=False)
+        if damaged == "skip":
+            check_whole(path, lambda _: False)
+        else:
+            check_study(path)
+        found = damages(path)
+        if damaged != "skip":
+            refuse_damaged(path, found)
+        names = [name for name in find_results(path)[0] if name not in found]
+        store = CheckedStore(path)
+        attributes = _root_attributes(path)
+        return xr.DataTree.from_dict(
+            {"/": xr.Dataset(attrs=attributes), **{f"/{name}": open_result(store, name) for name in names}}
+        )
+
+
+def _root_attributes(path: Path) -> dict[str, Any]:
+    try:
+        attributes = read_node(path)["attributes"]
+    except Damaged:
+        return {}
+    return {key: value for key, value in attributes.items() if key not in (*INTERNAL, RESULTS)}
 
 
 def read_results(
@@ -200,71 +286,36 @@ def read_results(
     All arrays are read side by side, which for hundreds of small ones is several times as fast as `open_study`.
     """
     path = Path(path)
-    check_study(path)
     with clear_errors(path):
+        check_study(path)
+        refuse_damaged(path, damages(path))
         told = {place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
-                for place in sorted(path.rglob("zarr.json"))}  # fmt: skip
+                for place in sorted(path.rglob(NODE))}  # fmt: skip
         groups = {name: node["attributes"] for name, node in told.items()
-                  if node["node_type"] == "group" and "complete" in node["attributes"]}  # fmt: skip
+                  if node["node_type"] == "group" and COMPLETE in node["attributes"]}  # fmt: skip
         asked: list[tuple[str, str, tuple[str, ...]]] = []
         for place, node in told.items():
             name, _, array = place.rpartition("/")
             if node["node_type"] == "array" and name in groups and wanted(name, array, tuple(node["shape"])):
                 asked.append((name, array, tuple(node.get("dimension_names") or ())))
-        places = [path / name / array for name, array, _ in asked]
         # In a thread of its own: where a loop is running already, as in a notebook, there may be no second one.
         with ThreadPoolExecutor(1) as pool:
-            arrays = pool.submit(asyncio.run, _read_arrays(places)).result()
+            places = [f"{name}/{array}" for name, array, _ in asked]
+            arrays = pool.submit(asyncio.run, _read_arrays(CheckedStore(path), places)).result()
         found: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {name: {} for name in groups}
         for (name, array, dims), values in zip(asked, arrays, strict=True):
             found[name][array] = (dims, values)
-        return {name: (bool(group["complete"]), xr.Dataset(found[name], attrs=group)) for name, group in groups.items()}
+        return {name: (bool(group[COMPLETE]), xr.Dataset(found[name], attrs=_shown(group)))
+                for name, group in groups.items()}  # fmt: skip
 
 
-async def _read_arrays(places: list[Path]) -> list[np.ndarray]:
-    async def read(place: Path) -> np.ndarray:
-        array = await zarr.api.asynchronous.open_array(store=str(place), mode="r", zarr_format=3)
+def _shown(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in attributes.items() if key not in INTERNAL}
+
+
+async def _read_arrays(store: CheckedStore, places: list[str]) -> list[np.ndarray]:
+    async def read(place: str) -> np.ndarray:
+        array = await zarr.api.asynchronous.open_array(store=store, path=place, mode="r", zarr_format=3)
         return np.asarray(await array.getitem(...))
 
     return list(await asyncio.gather(*map(read, places)))
-
-
-def _chunk(units: list[tuple[int, int]]) -> int:
-    """The chunk length: all units but the last have the same length."""
-    return max(1, units[0][1] - units[0][0])
-
-
-def _empty(dtype: str) -> Any:
-    """What a place that was never written reads as: unknown, where the type has a way to say so."""
-    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
-
-
-def _put(group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray, overwrite: bool = False) -> None:
-    text = values.dtype.kind in "UO"
-    array = group.create_array(
-        name, shape=values.shape, chunks=tuple(max(1, size) for size in values.shape),
-        dtype="string" if text else values.dtype, dimension_names=dims, overwrite=overwrite,
-        fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
-    )  # fmt: skip
-    if values.size:
-        array[...] = values.astype(object) if text else values
-
-
-@contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
-    """A full disk and a damaged folder as one clear line each."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
-        raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-    ) as error:  # a damaged chunk is a RuntimeError
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

@@ -11,6 +11,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.writers import writes_study
 from headcount.data.encode import longest_input
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
@@ -61,6 +62,7 @@ class Change(Measure):
         return self.one.notes()
 
 
+@writes_study("out")
 def compare(
     model: PreTrainedModel,
     other: PreTrainedModel,

@@ -9,6 +9,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import versions
+from headcount.core.writers import writes_study
 from headcount.errors import DataProblem
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
@@ -17,6 +18,7 @@ from headcount.measures.patterns import SHORTEST
 from headcount.measures.typical import CANDIDATES, take_typical
 
 
+@writes_study("out")
 def find_patterns(
     model: PreTrainedModel,
     tokenizer: Any,
@@ -63,13 +65,12 @@ def _typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
     out, name = task.out, task.name
     group = f"patterns/typical{'@' + name if name else ''}"
     if out is not None:
-        from headcount.core.store import Group, Study
+        from headcount.core.store import Study
 
         identity = {**patterns.attrs["identity"], "measure": "typical", "candidates": CANDIDATES}
-        if Study(out).has(group):
-            there = Group(Study(out), group, identity)
-            if there.complete:
-                return there.read()
+        there = Study(out).existing(group, identity)
+        if there is not None and there.complete:
+            return there.read()
     found = take_typical(task, patterns)
     kept = ("model", "model_class", "device")
     found.attrs = {key: patterns.attrs[key] for key in kept} | {"versions": versions(), "measure": "typical"}

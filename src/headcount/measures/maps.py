@@ -16,8 +16,9 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.writers import writes_study
 from headcount.errors import InvalidOption, NotReached
-from headcount.measures.map_plan import MapsPlan, Variables, plan_maps
+from headcount.measures.map_plan import MapsPlan, plan_maps
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
@@ -40,6 +41,7 @@ def pack(weights: Tensor) -> np.ndarray:
     return packed
 
 
+@writes_study("out")
 def take_maps(
     model: PreTrainedModel,
     tokenizer: Any,
@@ -117,6 +119,7 @@ class StoredMaps:
     new: bool
 
 
+@writes_study("out")
 def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: str | None = None) -> StoredMaps:
     """The maps as the group `maps/<name>` of a study: read where they are there already, computed otherwise."""
     from headcount.core.store import DONE, Study
@@ -128,25 +131,8 @@ def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: st
     group = Study(out).group(place, plan.identity, plan.attributes, {}, plan.known(), [(0, 1)])
     new = not group.complete
     if new:
-        _write(group, plan.label(run_maps(model, plan)))
+        found = plan.label(run_maps(model, plan))
+        # Each layer in a chunk of its own: one head's map is read without unpacking all.
+        group.finish(found, {}, by_layer=list(found))
     size = sum(path.stat().st_size for path in (Path(out) / place).rglob("*") if path.is_file())
     return StoredMaps(place, group.read().drop_vars(DONE), size, new)
-
-
-def _write(group: Any, maps: Variables) -> None:
-    """Each layer in a chunk of its own: one head's map is read without unpacking all."""
-    from zarr.codecs import ZstdCodec
-
-    from headcount.core.store import clear_errors
-
-    # On real maps the lowest level packs about as tightly as higher ones do; shuffling bits makes the chunks larger.
-    codec = ZstdCodec(level=1)
-    with clear_errors(group.study.path):
-        for name, (dims, values) in maps.items():
-            array = group.zarr.create_array(
-                name, shape=values.shape, chunks=(1, *values.shape[1:]), dtype="uint8", compressors=codec,
-                fill_value=0, dimension_names=dims, overwrite=True,
-            )  # fmt: skip
-            array[...] = values
-    group.write_unit(0, 0, 1, {})
-    group.finish({}, {})

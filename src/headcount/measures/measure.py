@@ -11,6 +11,7 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
+from headcount.core.writers import writes_study
 from headcount.data.encode import Encoding
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
@@ -26,6 +27,7 @@ from headcount.trace.observe import observe
 from headcount.trace.wiring import Place
 
 
+@writes_study("out")
 def measure(
     model: PreTrainedModel,
     tokenizer: Any,

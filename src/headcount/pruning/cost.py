@@ -22,6 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import versions
+from headcount.core.writers import writes_study
 from headcount.data.encode import longest_positions
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
@@ -84,6 +85,15 @@ def cost(
     return found
 
 
+@writes_study("study")
+def announce_cost(models: Mapping[str, PreTrainedModel], study: str | Path, name: str = "models") -> None:
+    """Refuse before anything is timed what `store_cost` would refuse: models that are not the study's."""
+    from headcount.core.store import Study
+
+    Study(study).announce_models({model_fingerprint(model): key for key, model in models.items()}, f"cost/{name}")
+
+
+@writes_study("study")
 def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
     """Keep the numbers in a study, as `cost/NAME`; times differ from run to run: those of the same models stay."""
     from headcount.core.store import write_result

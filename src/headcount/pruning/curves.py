@@ -14,6 +14,7 @@ from headcount.ablation.job import Data
 from headcount.ablation.sweep import sweep
 from headcount.core.heads import Head
 from headcount.core.provenance import fingerprint
+from headcount.core.writers import writes_study
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
@@ -24,6 +25,7 @@ SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device",
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
+@writes_study("out")
 def curve(
     model: PreTrainedModel,
     tokenizer: Any,

@@ -14,6 +14,7 @@ import xarray as xr
 from headcount.ablation.job import Data, read_data
 from headcount.core.provenance import fingerprint
 from headcount.core.statistics import rank_correlation
+from headcount.core.writers import writes_study
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
@@ -41,6 +42,7 @@ def find_checkpoints(folder: str | Path) -> list[Path]:
     return found
 
 
+@writes_study("study")
 def dynamics(
     folder: str | Path,
     data: Data,
@@ -73,6 +75,8 @@ def dynamics(
     tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []
+    if study is not None:
+        _announce(study, places, known)
     for place in places:
         model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
         tokenizer = load_tokenizer(place)
@@ -95,6 +99,14 @@ def dynamics(
 
         write_result(study, "pruning/dynamics", result.attrs["identity"], result)
     return result
+
+
+def _announce(study: str | Path, places: list[Path], task: Task) -> None:
+    """All checkpoints are of one training, of which the study's model must be one."""
+    from headcount.core.store import Study
+
+    marks = {model_fingerprint(load_model(place, head=task.kind, dtype=torch.float32)): str(place) for place in places}
+    Study(study).announce_models(marks, "pruning/dynamics")
 
 
 def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray], estimator: str) -> xr.Dataset:

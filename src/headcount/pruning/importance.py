@@ -24,6 +24,7 @@ from headcount.core.heads import Head
 from headcount.core.provenance import versions
 from headcount.core.results import by_head
 from headcount.core.statistics import rank_correlation
+from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
@@ -75,6 +76,7 @@ def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return found
 
 
+@writes_study("out")
 def importance(
     model: PreTrainedModel,
     tokenizer: Any,

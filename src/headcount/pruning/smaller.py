@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, check_classifier, read_data
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
+from headcount.core.writers import writes_study
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import DataProblem, InvalidOption
@@ -81,6 +82,7 @@ class Smaller:
         return part.sel(order=self.order, removed=len(self.removed))
 
 
+@writes_study("study")
 def find_smaller(
     model: PreTrainedModel,
     tokenizer: Any,

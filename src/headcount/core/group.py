@@ -1,0 +1,232 @@
+"""One result of a study while it is written: units of work one by one, then what follows from them, then its mark."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+from zarr.codecs import Crc32cCodec, ZstdCodec
+
+from headcount.core.checked_store import CheckedStore
+from headcount.core.lock import finishing
+from headcount.core.manifest import (
+    COMPLETE,
+    INTERNAL,
+    MANIFEST,
+    Damaged,
+    array_nodes,
+    check_file,
+    examine,
+    has_checksum,
+    read_node,
+    write_sealed,
+)
+from headcount.core.provenance import differences
+from headcount.core.root import entry, list_result
+from headcount.errors import HeadcountWarning, StudyProblem
+
+DONE = "done"
+Labelled = Mapping[str, tuple[tuple[str, ...], np.ndarray]]
+"""By name, the dimensions and the values of arrays."""
+
+
+@dataclass(frozen=True)
+class ArrayPlan:
+    """An array to be filled unit by unit along its dimension `example`."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Group:
+    """One result of a study, while it is being written."""
+
+    def __init__(self, path: Path, name: str, identity: Mapping[str, Any]) -> None:
+        self.path, self.name = path, name
+        with clear_errors(path):
+            self.zarr = zarr.open_group(path / name, mode="r+", zarr_format=3)
+            found = dict(self.zarr.attrs.get("identity", {}))
+        if found != identity:
+            raise StudyProblem(
+                f"{path} has {name} already, made with other options "
+                f"({'; '.join(differences(found, dict(identity)))}); "
+                "give another --out or --name, or the same options to go on"
+            )
+
+    @property
+    def complete(self) -> bool:
+        """As it is on the disk now: another shard may have finished it."""
+        with clear_errors(self.path):
+            return bool(read_node(self.path / self.name)["attributes"].get(COMPLETE, False))
+
+    def done(self) -> list[bool]:
+        """Which units of work are there; one whose chunks are lost or damaged is not."""
+        with clear_errors(self.path):
+            marks = self.zarr[DONE]
+            if self.complete:
+                return [True] * marks.shape[0]
+            flags = self._marks()
+            lost = []
+            for unit in [unit for unit, flag in enumerate(flags) if flag]:
+                try:
+                    self._check_unit(unit)
+                except Damaged as error:
+                    lost.append(f"{error}")
+                    flags[unit] = False
+        if lost:
+            warnings.warn(
+                f"{self.path}: {self.name} was damaged ({lost[0]}); {len(lost)} of its parts are computed again",
+                HeadcountWarning,
+                stacklevel=2,
+            )
+        return flags
+
+    def _marks(self) -> list[bool]:
+        try:
+            return [bool(flag) for flag in self.zarr[DONE][...]]
+        except (ValueError, RuntimeError):  # a mark is damaged: its unit is computed again
+            flags = []
+            for unit in range(self.zarr[DONE].shape[0]):
+                try:
+                    flags.append(bool(self.zarr[DONE][unit]))
+                except (ValueError, RuntimeError):
+                    flags.append(False)
+            return flags
+
+    def _check_unit(self, unit: int) -> None:
+        """Units are all of one size, so that each has chunks of its own."""
+        for name in self._manifest().get("by_unit", []):
+            array = self.zarr[name]
+            if name == DONE or not has_checksum(array.metadata.to_dict()):
+                continue
+            place = [unit if dim == "example" else 0 for dim in array.metadata.dimension_names]
+            file = "/".join((self.name, name, "c", *map(str, place)))
+            try:
+                check_file(self.path / file, deep=True)
+            except Damaged as error:
+                raise Damaged(f"{file} {error}") from None
+
+    def _manifest(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.zarr.attrs.get(MANIFEST, {})
+        return found
+
+    def write_unit(self, unit: int, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write the examples `start` to `stop` of some arrays, then mark the unit as done."""
+        with clear_errors(self.path), zarr.config.set(EVERY_CHUNK):
+            for name, values in arrays.items():
+                target = self.zarr[name]
+                axis = target.metadata.dimension_names.index("example")
+                target[(*[slice(None)] * axis, slice(start, stop))] = values
+            self.zarr[DONE][unit] = True
+
+    def read(self) -> xr.Dataset:
+        with clear_errors(self.path):
+            return open_result(CheckedStore(self.path), self.name).load()
+
+    def finish(self, summary: Labelled, attributes: Mapping[str, Any], by_layer: Sequence[str] = ()) -> None:
+        """Write what was computed from all units, read it back, then mark the group as complete.
+
+        The arrays of `by_layer` get a chunk for each entry of their first dimension.
+        """
+        with finishing(self.path), clear_errors(self.path):
+            if self.complete:  # another shard was quicker
+                return
+            with zarr.config.set(EVERY_CHUNK):
+                for name, (dims, values) in summary.items():
+                    put_array(self.zarr, name, dims, np.asarray(values), overwrite=True, by_layer=name in by_layer)
+                self.zarr[DONE][...] = True
+            self._read_back(summary)
+            node = read_node(self.path / self.name)
+            known = node["attributes"].get(MANIFEST)
+            arrays = array_nodes(self.path / self.name)
+            if known is not None:
+                arrays = known["arrays"] | {name: arrays[name] for name in summary}
+            told = {"arrays": arrays, "by_unit": known["by_unit"] if known else []}
+            node["attributes"] |= {**attributes, COMPLETE: True, MANIFEST: told}
+            # Once as it will be, under the eyes of the check that everybody makes, and only then in its place.
+            wrong = examine(self.path, self.name, deep=True, as_if=node)
+            if wrong:
+                raise StudyProblem(_not_back(self.path, self.name, wrong[0]))
+            write_sealed(self.path, self.path / self.name, node)
+            self.zarr = zarr.open_group(self.path / self.name, mode="r+", zarr_format=3)
+            list_result(self.path, self.name, entry(self.zarr.attrs))
+
+    def _read_back(self, summary: Labelled) -> None:
+        for name, (_, values) in summary.items():
+            found, wanted = np.asarray(self.zarr[name][...]), np.asarray(values)
+            if wanted.dtype.kind in "UO":
+                same = found.shape == wanted.shape and bool((found.astype(str) == wanted.astype(str)).all())
+            else:
+                same = np.array_equal(found, wanted, equal_nan=wanted.dtype.kind in "fc")
+            if not same:
+                raise StudyProblem(_not_back(self.path, self.name, f"{self.name}/{name} is not what was written"))
+
+
+def _not_back(path: Path, name: str, wrong: str) -> str:
+    return f"{path}: {name} could not be read back ({wrong}); run the same command again"
+
+
+def open_result(store: CheckedStore, name: str) -> xr.Dataset:
+    """A result, read lazily; what only the checks need is left out of its attributes."""
+    found = xr.open_dataset(store, engine="zarr", group=name, consolidated=False, zarr_format=3)
+    found.attrs = {key: value for key, value in found.attrs.items() if key not in INTERNAL}
+    return found
+
+
+EVERY_CHUNK = {"array.write_empty_chunks": True}
+"""Chunks of nothing but the fill value are written too, so that one that is not there was lost."""
+# On real maps and scores the lowest level packs about as tightly as higher ones do.
+CODECS = (ZstdCodec(level=1), Crc32cCodec())
+
+
+def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, size: int) -> None:
+    """An empty array whose chunks hold so many examples."""
+    chunks = tuple(
+        size if dim == "example" else max(1, length) for dim, length in zip(plan.dims, plan.shape, strict=True)
+    )
+    group.create_array(name, shape=plan.shape, chunks=chunks, dtype=plan.dtype, dimension_names=plan.dims,
+                       compressors=CODECS, fill_value=_empty(plan.dtype))  # fmt: skip
+
+
+def put_array(
+    group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray, overwrite: bool = False,
+    by_layer: bool = False,
+) -> None:  # fmt: skip
+    text = values.dtype.kind in "UO"
+    sizes = (1, *values.shape[1:]) if by_layer else values.shape
+    with zarr.config.set(EVERY_CHUNK):
+        array = group.create_array(
+            name, shape=values.shape, chunks=tuple(max(1, size) for size in sizes), compressors=CODECS,
+            dtype="string" if text else values.dtype, dimension_names=dims, overwrite=overwrite,
+            fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
+        )  # fmt: skip
+        if values.size:
+            array[...] = values.astype(object) if text else values
+
+
+def _empty(dtype: str) -> Any:
+    """What a place that was never written reads as: unknown, where the type has a way to say so."""
+    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """A full disk and a damaged folder as one clear line each."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
+        raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, Damaged) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

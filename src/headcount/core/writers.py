@@ -1,0 +1,59 @@
+"""Which functions write a study: each holds its lock from its first line to its last, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from headcount.core.leftovers import clear_leftovers
+from headcount.core.lock import locked_alone, writing
+from headcount.core.manifest import damages, tell_damage
+from headcount.core.provenance import command
+from headcount.errors import HeadcountWarning
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@contextmanager
+def writing_study(path: str | Path | None, together: bool = False) -> Iterator[None]:
+    """Nobody else writes the study meanwhile (`together`: but other shards); without a path nothing is held.
+
+    What killed writers left beside the study is removed first; what is still damaged at the end is said.
+    """
+    if path is None:
+        yield
+        return
+    with writing(path, together) as outermost:
+        if outermost:
+            clear_leftovers(path, alone=locked_alone(path) and not together)
+        yield
+        if outermost and Path(path).is_dir():
+            damaged = damages(path)
+            if damaged:
+                warnings.warn(tell_damage(path, damaged), HeadcountWarning, stacklevel=2)
+
+
+def writes_study(option: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorates a function whose argument `option` is a study folder that it adds to, or None."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = bound.arguments
+            name = f"{function.__module__}.{function.__qualname__}(...)"
+            with command(name), writing_study(given.get(option), given.get("shard") is not None):
+                return function(*args, **kwargs)
+
+        return locked
+
+    return decorate
