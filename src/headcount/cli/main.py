@@ -29,7 +29,7 @@ from headcount.cli.prune import prune
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
-from headcount.errors import HeadcountError, InvalidOption
+from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
 
 app = App(
     name="headcount",
@@ -63,13 +63,15 @@ for verb in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; 0, or 2 where the input cannot be used."""
+    """Run the command line; 0, 2 where the input cannot be used, 1 where a training that began well diverged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         _read_config(words)
         app(words, exit_on_error=False, print_error=False)
+    except TrainingDiverged as error:
+        return _refuse(str(error), code=1)
     except HeadcountError as error:
         return _refuse(str(error))
     except CycloptsError as error:
@@ -99,9 +101,9 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, code: int = 2) -> int:
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {message}")
-    return 2
+    return code
 
 
 if __name__ == "__main__":

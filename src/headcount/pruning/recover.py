@@ -16,7 +16,7 @@ from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.quiet import no_progress_bar
 from headcount.training.run import known_rows
-from headcount.training.trainer import Settings, make_trainer
+from headcount.training.trainer import Settings, check_trained, make_trainer
 
 
 def recover(
@@ -26,11 +26,12 @@ def recover(
     """The pruned model trained on for so many steps, in place: on examples that will not score it."""
     if steps < 1:
         raise InvalidOption(f"got {steps} steps to recover; expected at least 1")
-    check_classifier(model, task.kind)
+    check_classifier(model, task)
     examples = read_examples(table, task, getattr(model.config, "id2label", None))
     rows = known_rows(model, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed))
     settings = Settings(batch=min(batch, len(rows)), rate=rate, more={"max_steps": steps, "save_strategy": "no"})
     settings.check()
     with tempfile.TemporaryDirectory() as place, no_progress_bar():
         make_trainer(model, tokenizer, rows, Path(place), settings, seed).train()
+    check_trained(model, rate)
     return model.eval()
