@@ -27,6 +27,10 @@ class ModelUnavailable(HeadcountError):
     """A model cannot be loaded: check the name, the folder or the connection."""
 
 
+class NotFinite(HeadcountError):
+    """Weights, or what a model computes, are NaN or infinite: repair the checkpoint or use a dtype with more range."""
+
+
 class DataProblem(HeadcountError):
     """The data cannot be used as given: mend the file or name other columns."""
 

@@ -153,7 +153,7 @@ def test_brackets_in_the_name_of_a_model(place: Path, capsys: pytest.CaptureFixt
 
 def test_images_have_no_length(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     vit = tiny("vit", head="AutoModelForImageClassification")
-    monkeypatch.setattr("headcount.cli.cost.load_model_and_tokenizer", lambda *_: (vit, None))
+    monkeypatch.setattr("headcount.cli.cost.load_ready", lambda *_: vit)
     assert main(["cost", "vit", *QUICK]) == 0
     shown = capsys.readouterr().out
     assert shapes(rows(shown.splitlines())) == ["1", "2"]

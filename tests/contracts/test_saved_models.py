@@ -17,7 +17,8 @@ from safetensors.torch import load_file, save_file
 import headcount as hc
 from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import MODELLING
-from headcount.models.load import NEW_WEIGHTS, load_model
+from headcount.models.fit import NEW_WEIGHTS
+from headcount.models.load import load_model
 from headcount.models.surgery import removed_heads
 from tests.closeness import assert_same
 from tests.contracts import naive

@@ -11,7 +11,8 @@ import transformers as tf
 
 import headcount as hc
 from headcount.errors import ModelUnavailable
-from headcount.models.load import NEW_WEIGHTS, load_model, load_tokenizer
+from headcount.models.fit import NEW_WEIGHTS
+from headcount.models.load import load_model, load_tokenizer
 from tests.contracts.zoo import tiny
 
 

@@ -23,7 +23,8 @@ from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
-from headcount.models.load import NEW_WEIGHTS
+from headcount.models.fit import check_head
+from headcount.models.sound import check_weights
 from headcount.zoo.bundled import find_data
 
 Data = str | Path | pd.DataFrame
@@ -60,10 +61,11 @@ class Job:
 
 def prepare(
     model: PreTrainedModel, tokenizer: Any, data: Data, task: str | Task | None, how: str, metric: Any,
-    limit: int | None, seed: int, max_length: int | None, untrained: bool,
+    limit: int | None, seed: int, max_length: int | None, untrained: bool | None = None,
 ) -> Job:  # fmt: skip
     check_how(how)
     anatomy = read_anatomy(model)
+    check_weights(model)
     if isinstance(data, str) and task is None:
         if data not in GLUE:
             raise InvalidOption(
@@ -73,7 +75,7 @@ def prepare(
     if task is None:
         raise InvalidOption("say what the data is with task=")
     task = find_task(task) if isinstance(task, str) else task
-    check_classifier(model, task.kind, untrained)
+    check_classifier(model, task, untrained)
     table = read_data(data, task)
     named = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, named, limit, seed)
@@ -110,13 +112,19 @@ HEADS: dict[str, str | tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def check_classifier(model: PreTrainedModel, kind: str, untrained: bool = False) -> None:
-    """The model must have the head that the task needs, and that head must have been trained."""
-    name = type(model).__name__
+def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:
+    """The model must have the head that the task needs, and that head must have been trained.
+
+    `untrained`: a new head will do; False where that could be asked for, None where only a trained one makes sense.
+    """
+    name, kind = type(model).__name__, task.kind
+    whose = getattr(model.config, "_name_or_path", "") or "MODEL"
+    remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
+    remedy += "" if untrained is not False else ", or allow a random one with --untrained (untrained=True)"
     if not name.endswith(HEADS[kind]):
         ending = HEADS[kind]
         wanted = ending if isinstance(ending, str) else " or ".join(ending)
-        raise ModelUnavailable(f"{name} cannot do {kind}: expected a model that ends in {wanted}; fine-tune one first")
+        raise ModelUnavailable(f"{name} cannot do {kind}: it has no such head (expected ...{wanted}); {remedy}")
     if kind == "regression" and model.config.num_labels != 1:
         raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")
     if (
@@ -125,12 +133,8 @@ def check_classifier(model: PreTrainedModel, kind: str, untrained: bool = False)
         and model.config.pad_token_id is None
     ):
         raise ModelUnavailable(f"the config of {name} has no pad_token_id, which it needs to find a text's end; set it")
-    new = [weight for weight in getattr(model, NEW_WEIGHTS, []) if not weight.endswith("position_ids")]
-    if new and not untrained:
-        raise ModelUnavailable(
-            f"the checkpoint has no trained weights for {', '.join(new[:3])}: they are newly initialised, "
-            "and a score would mean nothing; fine-tune the model first, or say --untrained (untrained=True)"
-        )
+    if not untrained:
+        check_head(model, "the head is random and a score would mean nothing", remedy)
 
 
 def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from transformers import PreTrainedModel
+from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from headcount.ablation.plan import Choices, SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
-from headcount.data.outputs import reduce_result
-from headcount.errors import HeadcountError
+from headcount.data.outputs import first_not_finite, reduce_result
+from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
+from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant, merge, tile
 from headcount.trace.wiring import edited
@@ -42,6 +43,19 @@ def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:
     return sdpa_kernel(kernels)
 
 
+class _Finite(LogitsProcessor):  # type: ignore[misc]
+    """Stops a generation whose scores are not numbers: the text would look like any other."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        bad = (scores.isnan() | (scores == float("inf"))).any(-1)  # minus infinity: a token that may not come
+        if bool(bad.any()):
+            raise NotFiniteRow(self.model, int(bad.nonzero()[0]), "the scores of the next token are")
+        return scores
+
+
 @dataclass
 class Runner:
     """Runs a plan; `generate` holds the options of generation where texts are scored."""
@@ -58,6 +72,8 @@ class Runner:
     means: dict[str, Tensor] | None = None
     compiled: bool = False
     generate: dict[str, Any] | None = None
+    ids: np.ndarray | None = None
+    """The names of the examples, by their rows: what an error calls them."""
     tick: Callable[[float], None] = lambda share: None
     halved: int = field(default=0, init=False)
 
@@ -130,10 +146,29 @@ class Runner:
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     found[key][number] = share
             self.tick(len(rows) / len(passes))
-        return (
-            {key: value.cpu().numpy() for key, value in baseline.items()},
-            {key: torch.stack(value).cpu().numpy() for key, value in found.items()},
-        )
+        whole = {key: value.cpu().numpy() for key, value in baseline.items()}
+        parts = {key: torch.stack(value).cpu().numpy() for key, value in found.items()}
+        self._check(rows, whole, parts)
+        return whole, parts
+
+    def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
+        """An error where an output is not finite: a score may look good all the same."""
+        alone = first_not_finite(baseline)
+        if alone is not None:
+            raise self._not_finite(rows[alone[0]], None)
+        without = first_not_finite(variants, axes=2)
+        if without is not None:
+            raise self._not_finite(rows[without[1]], without[0])
+
+    def _not_finite(self, row: int, variant: int | None) -> NotFinite:
+        """The error for the outputs of one example, of the whole model or of a variant."""
+        inputs, labels = self._inputs([row])
+        if self.generate is not None:
+            inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
+        name = self.order[row] if self.ids is None else self.ids[self.order[row]]
+        without = "" if variant is None else f" without {self.choices.names()[variant]}"
+        with edited(self.model, {} if variant is None else merge([self.variants[variant]]), "the sweep"):
+            return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 
     def _inputs(self, rows: list[int]) -> tuple[dict[str, Tensor], Tensor]:
         batch = collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
@@ -146,20 +181,25 @@ class Runner:
     def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
         """Texts of all variants, generated side by side: each variant's rows go without its heads."""
         inputs, _ = self._inputs(rows)
-        baseline = self._texts(inputs, [])[0]
+        baseline = self._texts(inputs, rows, [])[0]
         found = [baseline] * len(self.variants)
         passes = self._passes(width)
         for numbers in passes:
-            for number, texts in zip(
-                numbers, self._texts(inputs, [self.variants[one] for one in numbers]), strict=True
-            ):
+            for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
                 found[number] = texts
             self.tick(len(rows) / len(passes))
         return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(found, dtype=object)}
 
-    def _texts(self, inputs: dict[str, Tensor], variants: list[Variant]) -> list[list[str]]:
+    def _texts(self, inputs: dict[str, Tensor], rows: list[int], numbers: Sequence[int]) -> list[list[str]]:
+        """The texts of the variants with these numbers, or of the whole model."""
+        variants = [self.variants[number] for number in numbers]
         size, times = len(inputs["input_ids"]), max(1, len(variants))
-        with edited(self.model, merge(variants), "the sweep"):
-            made = self.model.generate(**tile(inputs, size, times), **(self.generate or {}))
+        options = {**(self.generate or {}), "logits_processor": LogitsProcessorList([_Finite(self.model)])}
+        try:
+            with edited(self.model, merge(variants), "the sweep"):
+                made = self.model.generate(**tile(inputs, size, times), **options)
+        except NotFiniteRow as error:
+            place, row = divmod(error.row // options["num_beams"], size)
+            raise self._not_finite(rows[row], numbers[place] if numbers else None) from error
         texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
         return [texts[number * size : (number + 1) * size] for number in range(times)]

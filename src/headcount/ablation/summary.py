@@ -21,6 +21,7 @@ from headcount.core.statistics import (
 )
 from headcount.data.metrics import GENERATED, Metric, predictions
 from headcount.data.outputs import trim_tags
+from headcount.errors import NotFinite
 
 Summary = dict[str, tuple[tuple[str, ...], Any]]
 
@@ -50,6 +51,7 @@ def summarise(
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
+    _check_scores(scores, choices, metric)
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
@@ -73,6 +75,18 @@ def summarise(
     arrays |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
     arrays["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
     return arrays
+
+
+def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callable[[Any, Any], float]) -> None:
+    """An error where finite outputs make no finite score: a metric of somebody's own, or a perplexity beyond all."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        name = metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
+        which = "the whole model" if bad[0] == 0 else f"the model without {choices.names()[bad[0] - 1]}"
+        raise NotFinite(
+            f"{name} of {which} is {scores[bad[0]]} ({len(bad)} of {len(scores)} scores are not finite); "
+            "give another metric, or more examples"
+        )
 
 
 def _outputs(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -144,6 +144,7 @@ def sweep(
         means,
         compiled,
         generate,
+        job.examples.ids,
     )
     with evaluating(model):
         _run(runner, sink, part, progress)

@@ -7,7 +7,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Seed, Tagger, Trust, load_model_and_tokenizer, say_saved
+from headcount.cli.options import (
+    Device,
+    Dtype,
+    Seed,
+    Tagger,
+    Tokenizer,
+    Trust,
+    load_model_and_tokenizer,
+    load_ready,
+    say_saved,
+)
 
 
 def compare(
@@ -26,6 +36,7 @@ def compare(
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     tagger: Tagger = None,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     trust_remote_code: Trust = False,
@@ -49,11 +60,11 @@ def compare(
     from headcount.measures.story import changed_rows, changes
 
     console = Console(highlight=False)
-    before, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    after, _ = load_model_and_tokenizer(other, device, dtype, trust_remote_code)
+    before, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    after = load_ready(other, device, dtype, trust_remote_code)
     with show_progress("compare", limited=True) as progress:
         found = run(
-            before, after, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length,
+            before, after, words, data, text=text, limit=limit, seed=seed, max_length=max_length,
             out=out, name=name, batch_tokens=batch_tokens, tagger=tagger, progress=progress,
         )  # fmt: skip
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")

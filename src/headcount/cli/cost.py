@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Trust, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Trust, load_ready
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ def cost(
     names = [model, *([other] if other is not None else [])]
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
-    models = {name: load_model_and_tokenizer(name, device, dtype, trust_remote_code)[0] for name in names}
+    models = {name: load_ready(name, device, dtype, trust_remote_code) for name in names}
     with writing_study(study), show_progress("cost", "batch shapes") as progress:
         if study is not None:
             announce_cost(models, study, name)

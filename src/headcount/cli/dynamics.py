@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Labels, Limit, Seed, find_device
+from headcount.cli.options import Device, Labels, Limit, Seed, Tokenizer
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,6 +28,7 @@ def dynamics(
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
 ) -> None:
     """Importance and pruning curve of every checkpoint of a training, and when the order of heads settles.
@@ -46,6 +47,7 @@ def dynamics(
     from headcount.cli.options import say_saved
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.models.device import find_device
     from headcount.pruning.dynamics import dynamics as run
 
     place = find_device(device)
@@ -54,6 +56,7 @@ def dynamics(
         found = run(
             folder, data, task=find_task(task, texts=text, label=label, names=labels), steps=steps,
             limit=limit, seed=seed, max_length=max_length, device=place, study=study,
+            tokenizer=tokenizer,
             progress=progress.stage,
         )  # fmt: skip
     console.print(as_rows(found))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Trust, as_stored, load_model_and_tokenizer
+from headcount.cli.options import Tokenizer, Trust, as_stored, find_tokenizer, load_ready
 
 
 def export(
@@ -19,6 +19,7 @@ def export(
     overwrite: Annotated[
         bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
     ] = False,
+    tokenizer: Tokenizer = None,
     trust_remote_code: Trust = False,
 ) -> None:
     """Write a model, pruned or whole, for other tools.
@@ -37,6 +38,7 @@ def export(
     from rich.console import Console
 
     from headcount.models.checkpoint import save
+    from headcount.models.fit import WRITTEN, check_head
     from headcount.models.folders import check_apart, check_place, whole_folder
     from headcount.models.zeroed import zeroed
     from headcount.pruning.onnx import export_onnx
@@ -45,13 +47,15 @@ def export(
     console = Console(highlight=False)
     check_apart(out, {"the model": find_model(model)})
     check_place(out, overwrite)
-    loaded, tokenizer = load_model_and_tokenizer(model, "cpu", "auto", trust_remote_code)
+    loaded = load_ready(model, "cpu", "auto", trust_remote_code, uses_head=True)
+    check_head(loaded, *WRITTEN)
+    words = find_tokenizer(model, tokenizer, trust_remote_code)
     if to == "onnx":
         with whole_folder(out, overwrite) as new:
             found = export_onnx(loaded, new / "model.onnx")
-            tokenizer.save_pretrained(new)
+            words.save_pretrained(new)
         console.print(f"Checked: onnxruntime and the model differ by at most {found.difference:.1e}.")
         console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)
         return
-    save(zeroed(as_stored(loaded)), tokenizer, out, overwrite=overwrite)
+    save(zeroed(as_stored(loaded)), words, out, overwrite=overwrite)
     console.print(f"Saved in {out}: plain from_pretrained loads it.", markup=False, soft_wrap=True)

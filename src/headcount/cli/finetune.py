@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Trust
+from headcount.cli.options import Device, Tokenizer, Trust, say_note
 
 
 def finetune(
@@ -41,6 +41,7 @@ def finetune(
     limit: Annotated[int | None, Parameter(help="Only N random training examples.")] = None,
     jobs: Annotated[int, Parameter(help="Runs side by side.")] = 1,
     report_to: Annotated[str | None, Parameter(help="Trackers of transformers' Trainer, such as wandb.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     trust_remote_code: Trust = False,
 ) -> None:
@@ -60,6 +61,8 @@ def finetune(
 
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.models.device import find_device
+    from headcount.models.place import notes_of_place
     from headcount.training.finetune import finetune as run
     from headcount.training.finetune import summarise
     from headcount.training.trainer import Settings
@@ -69,13 +72,15 @@ def finetune(
         precision=precision, checkpoints=checkpoints, spacing=spacing,
         report_to=tuple(report_to.split(",")) if report_to else (),
     )  # fmt: skip
+    for note in notes_of_place(model):
+        say_note(note)
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:
         table = run(
             model, chosen, data, out,
             inits=[one.strip() for one in init.split(",")], seeds=seeds,
             settings=settings, keep_embeddings=keep_embeddings, limit=limit, jobs=jobs,
-            device=None if device == "auto" else device, trust_remote_code=trust_remote_code, progress=progress,
+            device=find_device(device), tokenizer=tokenizer, trust_remote_code=trust_remote_code, progress=progress,
         )  # fmt: skip
     shown = Table("task", "init", "metric", "median", "mean", "spread", "runs", "failed")
     for column in shown.columns[3:]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headcount.cli.options import Trust, load_ready
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -17,7 +19,7 @@ def heads(
     /,
     *,
     pick: Annotated[str | None, Parameter(help="Heads to look up, such as 'L3H7,L5': shows what they name.")] = None,
-    trust_remote_code: Annotated[bool, Parameter(help="Run code that comes with the model.")] = False,
+    trust_remote_code: Trust = False,
 ) -> None:
     """Show the stacks, layers, heads, key/value groups and parameters of a model.
 
@@ -33,9 +35,8 @@ def heads(
     from headcount.core.heads import HeadSet
     from headcount.errors import UnknownHead
     from headcount.models.anatomy import read_anatomy
-    from headcount.models.load import load_model
 
-    loaded = load_model(model, trust_remote_code=trust_remote_code)
+    loaded = load_ready(model, "cpu", "auto", trust_remote_code)
     anatomy = read_anatomy(loaded)
     console = Console()
     if pick is not None:

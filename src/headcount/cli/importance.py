@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,6 +28,7 @@ def importance(
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
@@ -53,11 +54,11 @@ def importance(
     from headcount.data.tasks import find_task
     from headcount.pruning.importance import importance as run
 
-    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
     known = find_task(task, texts=text, label=label, names=labels)
+    loaded, words = load_for_task(model, known.kind, device, dtype, False, trust_remote_code, tokenizer)
     with show_progress("importance", "examples", limited=limit is None) as progress:
         found = run(
-            loaded, tokenizer, data, task=known, limit=limit, seed=seed, max_length=max_length, out=out,
+            loaded, words, data, task=known, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,
         )  # fmt: skip
     if json_:

@@ -37,7 +37,7 @@ from headcount.cli.table import table
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.numbers import check_all
-from headcount.errors import HeadcountError, HeadcountWarning, InvalidOption
+from headcount.errors import HeadcountError, HeadcountWarning, InvalidOption, TrainingDiverged
 
 app = App(
     name="headcount",
@@ -72,7 +72,7 @@ for verb in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; 0, or 2 where the input cannot be used."""
+    """Run the command line; 0, 2 where the input cannot be used, 1 where a training that began well diverged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -80,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with command(shlex.join(["headcount", *words])), _warnings_in_one_line():
             _read_config(words)
             _run(_join_values(words))
+    except TrainingDiverged as error:
+        return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
     except CycloptsError as error:
@@ -156,9 +158,9 @@ def _say(message: str) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, code: int = 2) -> int:
     _say(message)
-    return 2
+    return code
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Trust, load_model_and_tokenizer
+from headcount.cli.options import Device, Dtype, Tokenizer, Trust, load_model_and_tokenizer
 
 if TYPE_CHECKING:
     from headcount.measures.maps import StoredMaps
@@ -24,6 +24,7 @@ def maps(
     out: Annotated[Path, Parameter(help="The study folder that the maps go to.")],
     name: Annotated[str | None, Parameter(help="A name for the maps; without it, one made of the text.")] = None,
     max_length: Annotated[int | None, Parameter(help="Cut the text to so many tokens.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     trust_remote_code: Trust = False,
@@ -43,8 +44,8 @@ def maps(
     from headcount.measures.map_plan import plan_maps
     from headcount.measures.maps import store_maps
 
-    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
-    plan = plan_maps(loaded, tokenizer, text, pair, max_length)
+    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    plan = plan_maps(loaded, words, text, pair, max_length)
     stored = store_maps(loaded, plan, out, name)
     cut = stored.maps.attrs["tokens_cut"]
     if cut:

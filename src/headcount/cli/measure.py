@@ -14,6 +14,7 @@ from headcount.cli.options import (
     Limit,
     Seed,
     Tagger,
+    Tokenizer,
     Trust,
     load_model_and_tokenizer,
     say_saved,
@@ -50,6 +51,7 @@ def measure(
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     distance_examples: Annotated[int, Parameter(help="Texts for the distances between heads.")] = 50,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
@@ -80,10 +82,10 @@ def measure(
     from headcount.cli.progress import show_progress
     from headcount.measures.measure import measure as run
 
-    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("measure", limited=limit is None) as progress:
         found = run(
-            loaded, tokenizer, data, only=None if only is None else [only], text=text, limit=limit,
+            loaded, words, data, only=None if only is None else [only], text=text, limit=limit,
             seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
             distance_examples=distance_examples, spacy=spacy, tagger=tagger, progress=progress,
         )  # fmt: skip

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.errors import InvalidOption
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,44 +31,65 @@ Tagger = Annotated[
     str | None,
     Parameter(help="A token classifier (finetune can make one) that tells nouns, subjects, ... in plain texts."),
 ]
+Tokenizer = Annotated[
+    str | None, Parameter(help="Folder or hub name of the tokenizer, where the model's own folder has none.")
+]
 Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", negative="")]
 
 
 def load_for_task(
-    model: str, kind: str, device: str, dtype: str, untrained: bool = False, trust_remote_code: bool = False
-) -> tuple[PreTrainedModel, Any]:
-    """A model and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
-    return load_model_and_tokenizer(model, device, dtype, trust_remote_code, head=kind if untrained else None)
+    model: str, kind: str, device: str, dtype: str, untrained: bool = False, trust_remote_code: bool = False,
+    tokenizer: str | None = None,
+) -> tuple[PreTrainedModel, Any]:  # fmt: skip
+    """A model whose head is used, and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
+    loaded = load_ready(model, device, dtype, trust_remote_code, head=kind if untrained else None, uses_head=True)
+    return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
 
 
 def load_model_and_tokenizer(
-    model: str, device: str, dtype: str, trust_remote_code: bool = False, head: str | None = None
+    model: str, device: str, dtype: str, trust_remote_code: bool = False, tokenizer: str | None = None
 ) -> tuple[PreTrainedModel, Any]:
     """A model on its device and in its number type, and its tokenizer."""
+    loaded = load_ready(model, device, dtype, trust_remote_code)
+    return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
+
+
+def load_ready(
+    model: str, device: str, dtype: str, trust_remote_code: bool = False, head: str | None = None,
+    uses_head: bool = False,
+) -> PreTrainedModel:  # fmt: skip
+    """A model on its device and in its number type.
+
+    Who does not use its head is told, in a line, what the head lacks; who does refuses such a model in other words.
+    """
     import torch
 
-    from headcount.models.load import load
+    from headcount.models.device import find_device
+    from headcount.models.load import load_model, loading_notes
 
     place = torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
-    loaded, tokenizer = load(model, trust_remote_code=trust_remote_code, head=head, **options)
+    loaded = load_model(model, trust_remote_code=trust_remote_code, head=head, **options)
+    for note in loading_notes(model, loaded, uses_head):
+        say_note(note)
     loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
-    return loaded.to(place), tokenizer
+    return loaded.to(place)
 
 
-def find_device(device: str) -> str:
-    """The device that was named, if it is here; `auto` is a GPU where there is one."""
-    import torch
+def find_tokenizer(model: str, tokenizer: str | None = None, trust_remote_code: bool = False) -> Any:
+    """The model's tokenizer, or the one that was named."""
+    from headcount.models.load import load_tokenizer
 
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=torch.device(device))
-    except (RuntimeError, AssertionError) as error:
-        raise InvalidOption(f"got the device {device!r}, which is not here; expected cpu, cuda or auto") from error
-    return device
+    return load_tokenizer(model if tokenizer is None else tokenizer, trust_remote_code=trust_remote_code)
+
+
+def say_note(note: str) -> None:
+    """One line on stderr: what a result should be read with."""
+    from rich.console import Console
+
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: note: {note}")
 
 
 def as_stored(model: PreTrainedModel) -> PreTrainedModel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Limit, Seed, Trust, load_model_and_tokenizer, say_saved
+from headcount.cli.options import Device, Dtype, Limit, Seed, Tokenizer, Trust, load_model_and_tokenizer, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,6 +37,7 @@ def patterns(
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     json_: Annotated[bool, Parameter(name="--json", help="Print the results as JSON.", negative="")] = False,
@@ -61,10 +62,10 @@ def patterns(
     from headcount.measures.find_patterns import find_patterns
 
     console = Console(highlight=False)
-    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("patterns", limited=limit is None) as progress:
         found = find_patterns(
-            loaded, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, out=out,
+            loaded, words, data, text=text, limit=limit, seed=seed, max_length=max_length, out=out,
             name=name, batch_tokens=batch_tokens, progress=progress,
         )  # fmt: skip
     if json_:

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, as_stored, load_model_and_tokenizer
-from headcount.errors import InvalidOption
+from headcount.cli.options import (
+    Device,
+    Dtype,
+    Labels,
+    Limit,
+    Seed,
+    Tokenizer,
+    Trust,
+    as_stored,
+    find_tokenizer,
+    load_ready,
+)
+from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,6 +66,7 @@ def prune(
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     trust_remote_code: Trust = False,
@@ -75,6 +87,7 @@ def prune(
     from rich.console import Console
 
     from headcount.models.anatomy import read_anatomy
+    from headcount.models.fit import WRITTEN, check_head
     from headcount.models.folders import check_apart, check_place
     from headcount.zoo.bundled import find_data, find_model
 
@@ -84,9 +97,11 @@ def prune(
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
     check_place(out, overwrite)
     console = Console(highlight=False)
-    loaded, tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code)
+    loaded = load_ready(model, device, dtype, trust_remote_code, uses_head=True)
+    words = find_tokenizer(model, tokenizer, trust_remote_code)
     if heads is not None:
-        _cut(console, loaded, tokenizer, heads, out, overwrite, model)
+        check_head(loaded, *WRITTEN)
+        _cut(console, loaded, words, heads, out, overwrite, model)
         return
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
@@ -96,7 +111,7 @@ def prune(
     known = find_task(str(task), texts=text, label=label, names=labels)
     with show_progress("prune", "") as progress:
         found = find_smaller(
-            loaded, tokenizer, str(data), task=known, target=target, orders=order.split(","),
+            loaded, words, str(data), task=known, target=target, orders=order.split(","),
             randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, by_estimate=by_estimate,
             limit=limit, seed=seed, max_length=max_length, study=study, name=name,
             progress=progress.stage,
@@ -110,13 +125,13 @@ def prune(
         return
     if recover:
         parts = read_halves(str(data), known, limit, seed)
-        console.print(_recovered(loaded, tokenizer, parts, known, found, recover, recover_rate, max_length))
+        console.print(_recovered(loaded, words, parts, known, found, recover, recover_rate, max_length))
         from headcount.models.checkpoint import save
 
-        save(as_stored(loaded), tokenizer, out, overwrite=overwrite)
+        save(as_stored(loaded), words, out, overwrite=overwrite)
         say_where(console, out, model)
         return
-    _cut(console, loaded, tokenizer, found.removed, out, overwrite, model)
+    _cut(console, loaded, words, found.removed, out, overwrite, model)
 
 
 def _next_try(found: Smaller) -> str:
@@ -228,7 +243,12 @@ def _recovered(
     before = score_table(model, tokenizer, parts[1], task, length)
     with show_progress("recover", "steps") as progress:
         recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length, progress=progress)
-    after = score_table(model, tokenizer, parts[1], task, length)
+    try:
+        after = score_table(model, tokenizer, parts[1], task, length)
+    except NotFinite as error:
+        raise TrainingDiverged(
+            f"the recovery diverged, and nothing was saved ({error}): lower --recover-rate, now {rate:g}"
+        ) from error
     metric = next(iter(before))
     whole = float(found.confirmed["baseline"])
     return (

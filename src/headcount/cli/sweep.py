@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Trust, load_for_task, say_saved
+from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,6 +51,7 @@ def sweep(
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     memory: Annotated[str | None, Parameter(help="Memory for the passes, such as 4GB.")] = None,
@@ -86,11 +87,11 @@ def sweep(
     from headcount.models.anatomy import read_anatomy
 
     found = find_task(task, texts=text, label=label, names=labels, metric=metric)
-    loaded, tokenizer = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code)
+    loaded, words = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code, tokenizer)
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
-            loaded, tokenizer, task if data is None else data, task=found, by=by, how=how, stack=stack,
+            loaded, words, task if data is None else data, task=found, by=by, how=how, stack=stack,
             sets=None if sets is None else read_sets(sets), draws=draws, size=size,
             reference=reference,
             limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,18 @@ LANGUAGE = ("masked-lm", "causal-lm", "translation")
 DTYPES = {"logits": "float32", "predictions": "int32", "loss": "float64", "tokens": "float64", "texts": "string"}
 
 
+NOT_FINITE = -2
+"""Stands for a tag whose logits are not finite: the largest of them means nothing."""
+
+
 def reduce_result(kind: str, result: Any, labels: Tensor, width: int) -> dict[str, Tensor]:
     """Tensors [row, ...] from a result for `labels` (of as many rows); tags are padded to `width` with -1."""
     logits = result.logits if "logits" in result else result.prediction_logits
     if kind in LANGUAGE:
         return _losses(logits, labels, shifted=kind == "causal-lm")
     if kind == "token-classification":
-        return {"predictions": _tags(logits.argmax(-1), labels, width)}
+        found = logits.argmax(-1).masked_fill(~logits.isfinite().all(-1), NOT_FINITE)
+        return {"predictions": _tags(found, labels, width)}
     return {"logits": logits.float()}
 
 
@@ -41,6 +47,16 @@ def _tags(found: Tensor, labels: Tensor, width: int) -> Tensor:
     order = torch.argsort((~scored).to(torch.int8), dim=1, stable=True)
     front = found.masked_fill(~scored, -1).gather(1, order)[:, :width]
     return functional.pad(front, (0, width - front.shape[1]), value=-1).to(torch.int32)
+
+
+def first_not_finite(arrays: Mapping[str, np.ndarray], axes: int = 1) -> tuple[int, ...] | None:
+    """The place, along the first axes, of the first entry that comes of numbers that are not finite."""
+    for name, values in arrays.items():
+        if name != "texts":
+            bad = values == NOT_FINITE if name == "predictions" else ~np.isfinite(values)
+            if bad.any():
+                return tuple(int(place) for place in np.argwhere(bad)[0][:axes])
+    return None
 
 
 def trim_tags(predictions: np.ndarray) -> list[list[int]]:

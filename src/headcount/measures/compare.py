@@ -22,6 +22,7 @@ from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint, model_name
+from headcount.models.sound import check_weights
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import Place, check_untouched
 
@@ -112,6 +113,7 @@ def compare(
 
 def _check_alike(task: Task, other: PreTrainedModel) -> Any:
     anatomy = read_anatomy(other)
+    check_weights(other)
     ours, theirs = task.anatomy.layout, anatomy.layout
     if ours != theirs:
         counts = [{stack: (layout.layers(stack), layout.width(stack)) for stack in layout.stacks}

@@ -1,7 +1,9 @@
 """What a measure is: from one layer's attention in one batch to a value for every text and head.
 
-A measure sees a layer once, gives values [example, head, ...], and the layer is dropped. Texts to which a question does
-not apply get NaN and are left out of the mean. `finish` says what follows from the means alone.
+A measure sees a layer once, gives values [example, head, ...], and the layer is dropped. NaN says that the question
+does not apply to a text, which is then left out of the mean; it never says that the model's numbers are not finite: a
+pass in which they are not is an error (`layers.py`), and so is an infinite value. `finish` says what follows from the
+means alone.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from headcount.measures.contract import Measure, Setting, Values
 from headcount.trace.allowed import allowed_keys
 from headcount.trace.attention import AttentionCall
 from headcount.trace.gradients import each_map_gradient
+from headcount.trace.origin import refuse_rows
 from headcount.trace.wiring import Place
 
 CLASSES = ("sep", "punctuation", "other")
@@ -37,7 +38,7 @@ class Gradients(Measure):
     kind = "gradients"
 
     def lacking(self, setting: Setting) -> str | None:
-        return None if setting.language else "the model has no language-model head"
+        return None if setting.language else "the model has no language-model head, or one without trained weights"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {name: () for name in CLASSES if name in setting.classes}
@@ -60,6 +61,7 @@ def run_gradients(
     labels = batch["labels"]
     inputs = dict(batch) if language == "translation" else {key: batch[key] for key in batch if key != "labels"}
     found: dict[Place, Values] = {}
+    bad: list[Tensor] = []
     predicted = ((labels[:, 1:] if language == "causal" else labels) != IGNORED).any(1)
 
     def objective(result: Any) -> Tensor:
@@ -82,12 +84,15 @@ def run_gradients(
         reached = allowed_keys(call)
         allowed = (queries.real > 0)[:, None, :, None] & (keys.real > 0)[:, None, None]
         allowed = allowed if reached is None else allowed & reached
-        sums = torch.where(allowed, gradient.float().abs(), 0).sum(2) @ kinds
+        sizes = torch.where(allowed, gradient.float().abs(), 0)
+        bad.append(~sizes.isfinite().flatten(1).all(-1))
+        sums = sizes.sum(2) @ kinds
         means = sums / (allowed.to(sums.dtype).sum(2) @ kinds)
         means = torch.where(predicted[:, None, None], means, float("nan"))
         found[stack, call.block.layer] = {name: means[..., place] for place, name in enumerate(names)}
 
     each_map_gradient(model, inputs, objective, look)
+    refuse_rows(model, bad, "the gradients of the attention are")
     return found
 
 

@@ -13,6 +13,7 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.trace.attention import AttentionCall
+from headcount.trace.origin import refuse_rows
 from headcount.trace.view import AttentionView
 from headcount.trace.wiring import OutputEdit, Place, edited
 
@@ -35,11 +36,16 @@ def see_layers(
     model: PreTrainedModel, anatomy: Anatomy, batch: Mapping[str, Any], source: Marks, target: Marks | None,
     classes: tuple[str, ...], look: Callable[[Seen], None],
 ) -> None:  # fmt: skip
-    """Run the batch once and call `look` for every layer with what it did."""
+    """Run the batch once and call `look` for every layer with what it did.
+
+    A text for which a head's output is not finite is an error (`NotFiniteRow`), once the pass is over: a NaN that a
+    measure gives then means that its question does not apply to the text, and nothing else.
+    """
     stacked = {id(marks): torch.stack([_class(marks, name) for name in classes], -1)
                for marks in (source, target) if marks is not None}  # fmt: skip
     calls: dict[Place, AttentionCall] = {}
     outputs: dict[Place, Tensor] = {}
+    bad: list[Tensor] = []
 
     def meet(place: Place) -> None:
         """Most families call their attention first, MPNet its output projection: the later of the two is the time."""
@@ -49,6 +55,7 @@ def see_layers(
             changed = wiring.weights(call) if len(wiring.sessions) > 1 else None
             stack = place[0]
             queries = source if stack == "encoder" or target is None else target
+            bad.append((~given.isfinite().flatten(2).all(-1) & (queries.real > 0).to(given.device)).any(-1))
             keys = source if stack in ("encoder", "cross") or target is None else target
             look(Seen(AttentionView(call, stacked[id(keys)], changed, given), queries, keys, classes))
 
@@ -67,6 +74,7 @@ def see_layers(
     edits = {(block.stack, block.layer): watch((block.stack, block.layer)) for block in anatomy}
     with torch.no_grad(), edited(model, edits, "measurement", hear) as wiring:
         model(**batch)
+    refuse_rows(model, bad, "the outputs of its heads are")
 
 
 def _class(marks: Marks, name: str) -> Tensor:

@@ -18,6 +18,7 @@ from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.decoder import decoder_inputs
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.sound import check_weights
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6
@@ -107,6 +108,7 @@ def plan_maps(
     _check_model(model, tokenizer)
     check_numbers(max_length=max_length)
     anatomy = read_anatomy(model)
+    check_weights(model)
     both = {"encoder", "decoder"} <= set(anatomy.stacks)
     segmented = not both and "encoder" in anatomy.stacks and (getattr(model.config, "type_vocab_size", 0) or 0) > 1
     _check_text(tokenizer, "text", text)

@@ -24,6 +24,7 @@ from headcount.measures.layers import run_measures
 from headcount.measures.passes import Progress, Run, Task, collect, prepare
 from headcount.trace.modes import evaluating
 from headcount.trace.observe import observe
+from headcount.trace.origin import refuse_rows
 from headcount.trace.wiring import Place
 
 
@@ -115,6 +116,9 @@ def _distances(task: Task, numbers: np.ndarray) -> dict[Place, Values]:
     found: dict[Place, Values] = {}
     for stack, tensor in maps.items():
         queries = source if stack == "encoder" or target is None else target
+        bad = [~tensor[block.layer, list(block.heads), 0][:, queries.real[0] > 0].isfinite().all()[None]
+               for block in task.anatomy.stacks[stack] if block.heads]  # fmt: skip
+        refuse_rows(task.model, bad, "the attention is")
         square = head_distances(tensor[:, :, 0], int(queries.real.sum()))
         for block in task.anatomy.stacks[stack]:
             found[stack, block.layer] = {"distance": square[block.layer][list(block.heads)][None]}

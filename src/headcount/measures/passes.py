@@ -19,7 +19,7 @@ from headcount.data.marks import Marks, mark
 from headcount.data.numbers import check_numbers
 from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, NotFinite
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.gradients import language_of
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
@@ -27,6 +27,9 @@ from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fit import new_head
+from headcount.models.sound import check_weights
+from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.wiring import Place, check_untouched
 
 Progress = Callable[[float, float], None]
@@ -82,13 +85,14 @@ def prepare(
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
+    check_weights(model)
     columns = (text,) if isinstance(text, str) else text
     inputs = read_inputs(
         data, model, tokenizer, columns, limit, seed, max_length, _annotator(spacy, tagger, model.device)
     )
     layout = anatomy.layout
     language = language_of(model)
-    if language == "masked" and tokenizer.mask_token_id is None:
+    if new_head(model) or (language == "masked" and tokenizer.mask_token_id is None):
         language = None
     setting = Setting(
         inputs.classes, inputs.annotated, inputs.pairs, language,
@@ -179,11 +183,23 @@ def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, t
     """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
     parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
     for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
-        found = run(measures, rows[start:stop])
-        for one in measures:
-            parts[one.name].append(_place(task, one, found[one.name], stop - start))
+        try:
+            found = run(measures, rows[start:stop])
+            for one in measures:
+                parts[one.name].append(_place(task, one, found[one.name], stop - start))
+        except NotFiniteRow as error:
+            raise _not_finite(task, error, rows[start + error.row]) from error
     return {name: {key: np.concatenate([part[key] for part in found]) for key in found[0]}
             for name, found in parts.items()}  # fmt: skip
+
+
+def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
+    """What a pass says of a row of its batch, with the row's name in the data and the layer where it began."""
+    batch, _, _ = task.batch(np.array([number]), links=False)
+    inputs = {key: tensor.to(error.model.device) for key, tensor in batch.items()}
+    whose = "" if error.model is task.model else f"in {model_name(error.model)} "
+    what = f"{whose}{error.what}"
+    return not_finite(error.model, read_anatomy(error.model), inputs, task.inputs.ids[number], what)
 
 
 def _place(task: Task, one: Measure, found: dict[Place, Values], examples: int) -> Arrays:
@@ -199,5 +215,8 @@ def _place(task: Task, one: Measure, found: dict[Place, Values], examples: int) 
             inner = tuple(slice(size) for size in values[name].shape[2:])
             where: Any = (slice(None), stacks.index(stack), layer, heads, *inner)
             full[where] = values[name].detach().float().cpu().numpy()
+        infinite = np.isinf(full)
+        if infinite.any():
+            raise NotFiniteRow(task.model, int(np.argwhere(infinite)[0][0]), f"the measure {one.name} ({name}) is")
         arrays[name] = full
     return arrays

@@ -21,6 +21,7 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.families.plan import StackPlan
 from headcount.models.folders import check_place, whole_folder
 from headcount.models.quiet import no_progress_bar
+from headcount.models.sound import check_weights
 from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, removed_heads
 
 MODELLING = "modeling_pruned.py"
@@ -39,8 +40,10 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     A pruned model's folder also holds one small file of code, so that it loads where Headcount is not installed:
     `AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)`. The folder is written beside
     its place and moved there at the end: killed at any moment, it is absent or whole. One that is there and not empty
-    is refused without `overwrite`, and with it where Headcount did not write it; files of others in it stay.
+    is refused without `overwrite`, and with it where Headcount did not write it; files of others in it stay. Weights
+    that are NaN or infinite are not saved.
     """
+    check_weights(model)
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
     place = check_place(folder, overwrite)
     with whole_folder(place, overwrite) as new:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import socket
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from urllib.request import getproxies
 import huggingface_hub
 import torch
 import transformers
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
 from headcount.errors import HeadcountError, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
+from headcount.models.fit import check_fit, notes_of_fit
+from headcount.models.place import find_place, notes_of_place
 from headcount.models.quiet import no_progress_bar
-from headcount.zoo.bundled import find_model
+from headcount.models.sound import check_weights
+from headcount.models.trouble import LOADING, reason_of
 
 TASK_CLASSES = {
     "classification": "AutoModelForSequenceClassification",
@@ -30,10 +32,7 @@ TASK_CLASSES = {
     "causal-lm": "AutoModelForCausalLM",
     "translation": "AutoModelForSeq2SeqLM",
 }
-WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
-NEW_WEIGHTS = "headcount_new_weights"
-"""Attribute of a loaded model: the names of the weights that its checkpoint did not have."""
 
 
 def load(
@@ -50,18 +49,31 @@ def load(
     `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
     `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none.
+
+    Weights that are NaN, infinite, missing, left over or of another shape are an error; only a head may be missing or
+    left over, with a warning.
     """
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
-    return model, load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
+    found = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
+    for note in loading_notes(name_or_path, model, uses_head=head is not None):
+        warnings.warn(note, stacklevel=2)
+    return model, found
+
+
+def loading_notes(name_or_path: str | Path, model: PreTrainedModel, uses_head: bool = False) -> list[str]:
+    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out."""
+    return [*notes_of_place(str(name_or_path)), *notes_of_fit(model, uses_head)]
 
 
 def load_model(
     name_or_path: str | Path, *, trust_remote_code: bool = False, head: str | None = None,
-    changes: Mapping[str, Any] | None = None, **options: Any,
+    changes: Mapping[str, Any] | None = None, ignore_mismatched_sizes: bool = False, **options: Any,
 ) -> PreTrainedModel:  # fmt: skip
-    """The model alone; see `load`. `changes` are entries of its config that are to be others."""
-    name = find_model(str(name_or_path))
-    _check_folder(name)
+    """The model alone; see `load`. `changes` are entries of its config that are to be others.
+
+    `ignore_mismatched_sizes`: a head of another shape is replaced by a new one.
+    """
+    name = find_place(str(name_or_path))
     pruned: Any = None
     try:
         options.setdefault("local_files_only", _no_connection(name))
@@ -79,66 +91,62 @@ def load_model(
             assert record is not None
             options.pop("trust_remote_code", None)
             kind = shrunk_class(concrete, record)
-        # Weights that a checkpoint lacks, such as a pooler's, are drawn: alike every time, or the same command would
-        # find another model in its study.
-        with no_progress_bar(), torch.random.fork_rng(devices=[]):
+        # A head that the checkpoint lacks is drawn: alike every time, or the same command would find another model in
+        # its study. Weights of another shape are told by `check_fit`, with their names.
+        with no_progress_bar(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Detected pickle protocol")  # an error with our words follows
             torch.manual_seed(0)
-            model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+            model, report = kind.from_pretrained(
+                name, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
+            )
+        check_fit(model, report, reshaped_head=ignore_mismatched_sizes)
     except HeadcountError as error:
-        raise ModelUnavailable(f"cannot load {name!r}: {error}") from error
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        if pruned:
-            raise ModelUnavailable(
-                f"cannot load {name!r}: its weights and its record of removed heads (config.json, headcount) disagree "
-                f"({_reason(name, error)})"
-            ) from error
-        raise ModelUnavailable(f"cannot load {name!r}: {_reason(name, error)}") from error
-    new = {*report["missing_keys"], *(name for name, *_ in report.get("mismatched_keys", ()))}
+        raise ModelUnavailable(f"cannot load {name!r}: {_of_record(pruned)}{error}") from error
+    except LOADING as error:
+        raise ModelUnavailable(f"cannot load {name!r}: {_of_record(pruned)}{reason_of(name, error)}") from error
     if pruned:
         model.__class__ = concrete  # its modules hold what was cut; pickles and copies know the class
-    setattr(model, NEW_WEIGHTS, sorted(new))
+    check_weights(model)
     loaded: PreTrainedModel = model.eval()
     return loaded
 
 
+def load_config(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
+    """The config alone: weights may be missing."""
+    name = find_place(str(name_or_path), weights=False)
+    try:
+        return AutoConfig.from_pretrained(
+            name, trust_remote_code=trust_remote_code, local_files_only=_no_connection(name)
+        )
+    except LOADING as error:
+        raise ModelUnavailable(f"cannot load {name!r}: {reason_of(name, error)}") from error
+
+
 def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer, or the image processor of a vision model."""
-    name = find_model(str(name_or_path))
-    _check_folder(name, weights=False)
+    name = find_place(str(name_or_path), weights=False)
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in TOKENIZERS for path in folder.glob(pattern)):
         # transformers would build a tokenizer with an empty vocabulary and say nothing.
-        raise ModelUnavailable(f"no tokenizer in the folder {name!r}; give one with tokenizer=, a folder or a hub name")
+        raise ModelUnavailable(f"no tokenizer in the folder {name!r}; {_GIVE_ONE}")
     reason: Exception | None = None
     for kind in (AutoTokenizer, AutoProcessor):
         try:
             return kind.from_pretrained(
                 name, trust_remote_code=trust_remote_code, local_files_only=_no_connection(name)
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+        except LOADING as error:
             reason = reason or error
     assert reason is not None  # no kind succeeded
-    raise ModelUnavailable(
-        f"no tokenizer in {name!r} ({_reason(name, reason)}); give one with tokenizer=, a folder or a hub name"
-    ) from reason
+    raise ModelUnavailable(f"no tokenizer in {name!r} ({reason_of(name, reason)}); {_GIVE_ONE}") from reason
 
 
-def _check_folder(name: str, weights: bool = True) -> None:
-    """A local folder must be whole; what is not a folder must look like the name of a model on the hub."""
-    folder = Path(name)
-    if not name.strip() or not folder.is_dir():
-        if folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
-            raise ModelUnavailable(f"got {name!r} for a model; expected a folder with config.json or a hub name")
-        return
-    config = folder / "config.json"
-    if not config.is_file():
-        raise ModelUnavailable(f"the folder {name!r} has no config.json; expected what save_pretrained writes")
-    try:
-        json.loads(config.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise ModelUnavailable(f"{config} cannot be read as JSON ({_first_line(error)}); restore the file") from error
-    if weights and not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
-        raise ModelUnavailable(f"the folder {name!r} has a config.json but no weights; expected model.safetensors")
+_GIVE_ONE = "give one: --tokenizer (tokenizer= in Python), a folder or a hub name"
+
+
+def _of_record(pruned: Any) -> str:
+    """Of a pruned model: the first suspect where it does not load."""
+    return "its weights and its record of removed heads (config.json, headcount) disagree: " if pruned else ""
 
 
 def _where(options: dict[str, Any]) -> dict[str, Any]:
@@ -176,17 +184,3 @@ def _concrete(kind: Any, config: Any) -> Any:
         return kind
     found = kind._model_mapping[type(config)]
     return found[0] if isinstance(found, tuple) else found
-
-
-def _reason(name: str, error: Exception) -> str:
-    if not Path(name).is_dir() and isinstance(error, OSError):
-        return (
-            "there is no such folder here, and the Hugging Face hub did not give it "
-            "(no connection, offline mode, or no such name); check the name or give a folder"
-        )
-    return _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

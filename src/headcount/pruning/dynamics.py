@@ -57,13 +57,15 @@ def dynamics(
     max_new_tokens: int = 128,
     device: str = "cpu",
     study: str | Path | None = None,
+    tokenizer: str | Path | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """A Dataset with dims (checkpoint, removed), and the importance (checkpoint, stack, layer, head).
 
     For each checkpoint the heads are ordered by importance on one half of the examples and removed step by step on the
     other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
-    importance with that of the last one. `study`: a folder; the same call goes on where it stopped.
+    importance with that of the last one. `study`: a folder; the same call goes on where it stopped. `tokenizer`: a
+    folder or a hub name, where the checkpoints have none.
     """
     if estimator not in CHOICES:
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
@@ -79,12 +81,12 @@ def dynamics(
         _announce(study, places, known)
     for place in places:
         model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
-        tokenizer = load_tokenizer(place)
+        words = load_tokenizer(tokenizer or place)
         layout = read_anatomy(model).layout
-        found = importance(model, tokenizer, parts[0], name=place.name, progress=partial(tell, place.name), **shared)
+        found = importance(model, words, parts[0], name=place.name, progress=partial(tell, place.name), **shared)
         order = by_values(estimate(found, estimator), layout)
         curves.append(curve(
-            model, tokenizer, parts[1], {"importance": order}, steps=steps, name=place.name, metric=metric,
+            model, words, parts[1], {"importance": order}, steps=steps, name=place.name, metric=metric,
             max_new_tokens=max_new_tokens, progress=partial(tell, place.name), **shared,
         ))  # fmt: skip
         values.append(found[estimator])

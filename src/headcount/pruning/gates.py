@@ -17,12 +17,12 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data, prepare
+from headcount.ablation.job import Data, Job, prepare
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.losses import example_losses
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.models.anatomy import Anatomy
 from headcount.pruning.importance import batch_of, frozen, padding_of
 from headcount.trace.gates import gated
@@ -32,6 +32,8 @@ BETA, LOW, HIGH = 0.33, -0.1, 1.1
 """Temperature and limits of the stretched distribution, as in the paper."""
 START = 2.0
 """log a at the beginning: the gates of a converged model begin nearly open."""
+OTHERWISE = "give --dtype float32 or another --order (a lower rate= in Python)"
+"""What to do where gates cannot be learned."""
 Progress = Callable[[float, float], None]
 
 
@@ -82,8 +84,8 @@ def learn_gates(
     if not strengths or not all(0 <= strength < float("inf") for strength in strengths):
         raise InvalidOption(f"got strengths={list(strengths)}; expected at least one price of 0 or more")
     check_numbers(steps=steps, batch=batch, rate=rate, weight_rate=weight_rate, seed=seed, limit=limit)
-    job = prepare(model, tokenizer, data, task, "zero", "loss" if task == "translation" else None, limit, seed,
-                  max_length, False)  # fmt: skip
+    scored_by = "loss" if task == "translation" else None
+    job = prepare(model, tokenizer, data, task, "zero", scored_by, limit, seed, max_length)
     layout = job.anatomy.layout
     chosen = list(layout.stacks) if stacks is None else list(stacks)
     unknown = [one for one in chosen if one not in layout.stacks]
@@ -109,7 +111,9 @@ def learn_gates(
                 }
                 _, inputs, labels = batch_of(job, rows, padding)
                 with gated(model, gates):
-                    loss = example_losses(job.task.kind, model(**inputs), labels).mean()
+                    lost = example_losses(job.task.kind, model(**inputs), labels)
+                _check_losses(lost, job, rows, step)
+                loss = lost.mean()
                 price = sum(open_probability(weights[stack])[mask[stack]].sum() for stack in chosen)
                 optimizer.zero_grad()
                 (loss + strength * price.to(loss.device)).backward()  # type: ignore[union-attr]
@@ -117,8 +121,20 @@ def learn_gates(
                 losses.append(float(loss.detach()))
                 if progress is not None:
                     progress(number * steps + step + 1, len(strengths) * steps)
+            if not all(bool(one.detach().isfinite().all()) for one in weights.values()):
+                raise TrainingDiverged(f"the gates are not finite after the price {strength:g}; {OTHERWISE}")
             found.append(_state(weights, mask, float(np.mean(losses[-max(1, steps // 10) :]))))
     return _dataset(found, list(strengths), job.anatomy, chosen, job.task.name)
+
+
+def _check_losses(lost: Tensor, job: Job, rows: np.ndarray, step: int) -> None:
+    """An error with the example whose loss is not finite."""
+    bad = (~lost.detach().isfinite()).nonzero()
+    if len(bad):
+        raise TrainingDiverged(
+            f"the loss is not finite at step {step + 1} of learning gates, first for row "
+            f"{job.examples.ids[rows[int(bad[0])]]}; {OTHERWISE}"
+        )
 
 
 def _present(anatomy: Anatomy, stack: str) -> Tensor:

@@ -31,11 +31,13 @@ from headcount.data.losses import example_losses
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
+from headcount.errors import NotFinite
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
+from headcount.trace.origin import not_finite
 from headcount.trace.precision import wide, widened
 from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
 
@@ -100,8 +102,7 @@ def importance(
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
     if out is not None:
         check_untouched(model)
-    job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length,
-                  False)  # fmt: skip
+    job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length)
     layout = job.anatomy.layout
     order = by_length(job.encodings.lengths)
     ids = np.asarray(job.examples.ids)[order]
@@ -195,8 +196,10 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
         probes[block.stack, block.layer] = _Probe(gates)
     with torch.enable_grad(), edited(job.model, probes, "importance"):
         lost = example_losses(job.task.kind, job.model(**inputs), labels)
+    _check_losses(job, rows, padding, lost)
     places = list(probes)
     gradients = torch.autograd.grad(lost.sum(), [probes[place].gates for place in places], allow_unused=True)
+    _check_gradients(job, rows, dict(zip(places, gradients, strict=True)), width)
     source = batch.get("attention_mask", torch.ones_like(batch["input_ids"])).flatten(0, -2)
     target = (labels != IGNORED).long() if job.task.kind == "translation" else source
     found: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
@@ -214,6 +217,29 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
             found["norm"][key] = length[:, number]
     return {name: np.moveaxis(by_head(values, job.anatomy.layout), -1, 0).astype(np.float32)
             for name, values in found.items()}  # fmt: skip
+
+
+def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> None:
+    """An error with the example and the layer where a loss stopped being finite."""
+    bad = (~lost.detach().isfinite()).nonzero()
+    if len(bad):
+        row = rows[int(bad[0])]
+        _, inputs, _ = batch_of(job, np.array([row]), padding)
+        raise not_finite(job.model, job.anatomy, inputs, job.examples.ids[row], "the loss is")
+
+
+def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[Place, Tensor | None], width: int) -> None:
+    """An error with the example and the layer where a gradient stopped being finite: the highest, as they go down."""
+    for place, gradient in reversed(gradients.items()):
+        bad = torch.empty(0) if gradient is None else (~gradient.isfinite().all(-1)).nonzero()
+        if len(bad):
+            row = rows[int(bad[0]) // width]
+            dtype = str(job.model.dtype).removeprefix("torch.")
+            where = f"{job.anatomy.layout.spell_layer(*place)} and below"
+            raise NotFinite(
+                f"row {job.examples.ids[row]}: the gradient of the loss is not finite in {where} ({dtype}); "
+                "give --dtype float32, or leave the row out"
+            )
 
 
 @contextmanager

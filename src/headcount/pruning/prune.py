@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.heads import HeadSet
 from headcount.models.anatomy import read_anatomy
+from headcount.models.sound import check_weights
 from headcount.models.surgery import check_can_prune, cut
 from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
 from headcount.trace.gates import gated
@@ -39,6 +40,7 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
     if not chosen:
         return model
     check_can_prune(anatomy)
+    check_weights(model)
     given = dict(batch) if batch is not None else example_batch(model)
     gates = {stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
              for stack in {head.stack for head in chosen}}  # fmt: skip

@@ -17,7 +17,7 @@ from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.quiet import no_progress_bar
 from headcount.training.run import known_rows
-from headcount.training.trainer import Settings, ToldSteps, make_trainer
+from headcount.training.trainer import Settings, ToldSteps, check_trained, make_trainer
 
 
 def recover(
@@ -28,7 +28,7 @@ def recover(
     """The pruned model trained on for so many steps, in place: on examples that will not score it."""
     if steps < 1:
         raise InvalidOption(f"got {steps} steps to recover; expected at least 1")
-    check_classifier(model, task.kind)
+    check_classifier(model, task)
     examples = read_examples(table, task, getattr(model.config, "id2label", None))
     rows = known_rows(model, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed))
     settings = Settings(batch=min(batch, len(rows)), rate=rate, more={"max_steps": steps, "save_strategy": "no"})
@@ -38,4 +38,5 @@ def recover(
         if progress is not None:
             trainer.add_callback(ToldSteps(progress))
         trainer.train()
+    check_trained(model, rate)
     return model.eval()

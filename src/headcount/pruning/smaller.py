@@ -116,7 +116,7 @@ def find_smaller(
     check_numbers(seed=seed, limit=limit, max_length=max_length)
     layout = read_anatomy(model).layout
     known = find_known_task(data, task)
-    check_classifier(model, known.kind)
+    check_classifier(model, known)
     most = _check(orders, layout, stack, randoms, steps, at_least)
     counts = _counts(target, layout, most, steps)
     parts = read_halves(data, known, limit, seed)

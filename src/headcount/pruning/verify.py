@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.data.encode import longest_positions
-from headcount.errors import PruneMismatch
+from headcount.errors import NotFinite, PruneMismatch
 from headcount.trace.modes import evaluating
 
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -42,6 +42,12 @@ class Check:
 
 def check_outputs(gated: Tensor, pruned: Tensor) -> Check:
     """The check of two outputs; a mismatch is an error."""
+    if bool((gated.isnan() | (gated == float("inf"))).any()):
+        dtype = str(gated.dtype).removeprefix("torch.")
+        raise NotFinite(
+            f"the model's outputs are not finite in {dtype}, so that a cut cannot be checked; nothing was changed; "
+            "give --dtype float32, or a checkpoint that works"
+        )
     before, after = gated.double(), pruned.double()
     difference = float((before - after).abs().max()) if before.numel() else 0.0
     found = Check(difference, float(before.abs().median()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))

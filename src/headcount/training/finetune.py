@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
+from headcount.models.device import find_device
 from headcount.training.models import INITS
-from headcount.training.run import Run, device_name, perform
+from headcount.training.run import Run, perform
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
 
@@ -38,17 +38,19 @@ def finetune(
     limit: int | None = None,
     jobs: int = 1,
     device: str | None = None,
+    tokenizer: str | Path | None = None,
     trust_remote_code: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Train and score every task from every initialisation with every seed: one row for each run.
 
-    `model`: a folder or a hub name. `data`: a folder with `train.*` and `validation.*`, or with a folder for each task,
-    or a file, of which a fifth is held out for validation; None for the hub's GLUE. `inits`: `none` (only scored),
-    `random` (N(0, 0.02)), `pretrained`. `seeds`: how many, or which. Each run goes to `out/task/init/seed-n` (`model`,
-    `checkpoints/step-...`, `result.json`); the same call goes on where it stopped. `jobs`: runs side by side, on one
-    device. A run whose training score is no better than guessing the largest class is marked `failed`; one whose loss
-    is no longer a number raises.
+    `model`: a folder or a hub name; `tokenizer`: the same for its tokenizer, where it has none. `data`: a folder with
+    `train.*` and `validation.*`, or with a folder for each task, or a file, of which a fifth is held out for
+    validation; None for the hub's GLUE. `inits`: `none` (only scored), `random` (N(0, 0.02)), `pretrained`. `seeds`:
+    how many, or which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`, `result.json`); the
+    same call goes on where it stopped. `jobs`: runs side by side, on one device. A run whose training score is no
+    better than guessing the largest class is marked `failed`; one whose loss, weights or scores are no longer finite
+    raises `TrainingDiverged` and leaves no model.
     """
     settings = settings or Settings()
     settings.check()
@@ -62,11 +64,7 @@ def finetune(
     unknown = [init for init in wanted if init not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
-    place = device or device_name()
-    try:
-        torch.empty(0, device=place)
-    except (RuntimeError, AssertionError) as error:
-        raise InvalidOption(f"got the device {place!r}, which is not here; expected cpu or cuda") from error
+    place = find_device(device or "auto")
     runs = []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
@@ -75,7 +73,7 @@ def finetune(
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
                 runs.append(Run(str(model), splits, init, seed, folder, settings, keep_embeddings,
-                                place, trust_remote_code))  # fmt: skip
+                                place, trust_remote_code, None if tokenizer is None else str(tokenizer)))  # fmt: skip
     try:
         results = _perform_all(runs, jobs, progress)
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import AutoConfig, PreTrainedModel
+from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
-from headcount.models.load import NEW_WEIGHTS, TASK_CLASSES, load_model, load_tokenizer
+from headcount.models.fit import NEW_WEIGHTS
+from headcount.models.load import TASK_CLASSES, load_config, load_model, load_tokenizer
 from headcount.training.splits import Splits
 
 INITS = ("none", "random", "pretrained")
@@ -20,7 +21,7 @@ SPREAD = 0.02
 
 def build_model(
     name: str | Path, splits: Splits, init: str, seed: int, keep_embeddings: bool = False,
-    trust_remote_code: bool = False,
+    trust_remote_code: bool = False, tokenizer: str | None = None,
 ) -> tuple[PreTrainedModel, Any]:  # fmt: skip
     """A model with the head that the task needs, its classes named, and its tokenizer.
 
@@ -36,11 +37,10 @@ def build_model(
     elif splits.names:
         options = {"id2label": dict(enumerate(splits.names)), "label2id": {n: i for i, n in enumerate(splits.names)}}
     torch.manual_seed(seed)
+    words = load_tokenizer(tokenizer or name, trust_remote_code=trust_remote_code)
     if init != "random":
-        model = _pretrained(name, kind, options, seed, trust_remote_code)
-        return model, load_tokenizer(name, trust_remote_code=trust_remote_code)
-    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
-    config = AutoConfig.from_pretrained(str(name), trust_remote_code=trust_remote_code)
+        return _pretrained(name, kind, options, seed, trust_remote_code), words
+    config = load_config(name, trust_remote_code=trust_remote_code)
     for key, value in (options | {"initializer_range": SPREAD}).items():
         setattr(config, key, value)
     model = getattr(transformers, TASK_CLASSES[kind]).from_config(config, dtype=torch.float32)
@@ -48,7 +48,7 @@ def build_model(
         own = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
         for ours, theirs in zip(_embeddings(model), _embeddings(own), strict=True):
             ours.load_state_dict(theirs.state_dict())
-    return model, tokenizer
+    return model, words
 
 
 def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:

@@ -6,23 +6,31 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from headcount.core.provenance import differences, versions
 from headcount.data.encode import Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
-from headcount.errors import StudyProblem, TrainingDiverged
+from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
 from headcount.models.quiet import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits
-from headcount.training.trainer import LightCheckpoints, Settings, ToldSteps, checkpoint_steps, make_trainer, save_whole
+from headcount.training.trainer import (
+    LightCheckpoints,
+    Settings,
+    ToldSteps,
+    check_trained,
+    checkpoint_steps,
+    make_trainer,
+    save_whole,
+)
 
 Progress = Callable[[float, float], None]
 """Called with the steps that are done and all of them."""
@@ -43,6 +51,7 @@ class Run:
     keep_embeddings: bool = False
     device: str = "cpu"
     trust_remote_code: bool = False
+    tokenizer: str | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -50,6 +59,7 @@ class Run:
         return {
             "model": self.model, "task": self.splits.task.name, "init": self.init, "seed": self.seed,
             "data": self.splits.fingerprint, "keep_embeddings": self.keep_embeddings,
+            **({} if self.tokenizer is None else {"tokenizer": self.tokenizer}),
             **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_every")},
         }  # fmt: skip
 
@@ -61,27 +71,23 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
         return done
     start = time.monotonic()
     model, tokenizer = build_model(
-        run.model, run.splits, run.init, run.seed, run.keep_embeddings, run.trust_remote_code
+        run.model, run.splits, run.init, run.seed, run.keep_embeddings, run.trust_remote_code, run.tokenizer
     )
     model.to(run.device)
     longest = longest_input(model, tokenizer, run.settings.max_length)
     train, validation = (_encoded(run, model, tokenizer, table, longest) for table in
                          (run.splits.train, run.splits.validation))  # fmt: skip
     _write(_made(run.folder) / "options.json", run.identity)
-    steps = 0
-    if run.init != "none":
-        steps = _train(run, model, tokenizer, train[1], progress)
     part = _first(train, MOST_TRAINING)
+    with _kept_apart_if_diverged(run):
+        steps = _train(run, model, tokenizer, train[1], progress) if run.init != "none" else 0
+        scores = score(model, tokenizer, *validation), score(model, tokenizer, *part, generate=False)
     found: dict[str, Any] = {
         "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
-        "scores": score(model, tokenizer, *validation),
-        "training_scores": score(model, tokenizer, *part, generate=False),
+        "scores": scores[0], "training_scores": scores[1],
         "cut": train[1].cut + validation[1].cut, "versions": versions(), "device": run.device,
     }  # fmt: skip
     found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
-    scores = (*found["scores"].values(), *found["training_scores"].values())
-    if not all(math.isfinite(value) for value in scores):
-        found["failed"] = True
     if run.init != "none":
         shutil.rmtree(run.folder / "model", ignore_errors=True)
         save_whole(model, tokenizer, run.folder / "model")
@@ -141,17 +147,26 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings, progress:
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
     whole = sorted((one for one in state.glob("checkpoint-*") if _is_whole(one)),
                    key=lambda one: int(one.name.split("-")[1]))  # fmt: skip
+    with no_progress_bar():
+        trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
+    check_trained(model, run.settings.rate)
+    return int(trainer.state.global_step)
+
+
+@contextmanager
+def _kept_apart_if_diverged(run: Run) -> Iterator[None]:
+    """A training that diverged leaves no model: other options may be tried in its place, what was saved lies beside."""
     try:
-        with no_progress_bar():
-            trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
-    except TrainingDiverged:
-        # Other options may then be tried in the same place; what was saved before stays beside them.
+        yield
+    except (TrainingDiverged, NotFinite) as error:
+        if run.init == "none":
+            raise
         (run.folder / "options.json").unlink(missing_ok=True)
         shutil.rmtree(run.folder / "diverged", ignore_errors=True)
-        if state.exists():
-            state.replace(run.folder / "diverged")
-        raise
-    return int(trainer.state.global_step)
+        if (run.folder / "state").exists():
+            (run.folder / "state").replace(run.folder / "diverged")
+        rate = "" if isinstance(error, TrainingDiverged) else f": lower the learning rate, now {run.settings.rate:g}"
+        raise TrainingDiverged(f"{error}{rate}; what was saved before is kept in {run.folder}") from error
 
 
 def _is_whole(checkpoint: Path) -> bool:
@@ -188,7 +203,3 @@ def _failed(run: Run, scores: dict[str, float], examples: Examples) -> bool:
     if right is None:
         return next(iter(scores.values())) <= 0
     return bool(right <= share)
-
-
-def device_name() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -15,8 +15,11 @@ from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import IGNORED, Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import GENERATED, find_metric
-from headcount.data.outputs import reduce_result, trim_tags
+from headcount.data.outputs import first_not_finite, reduce_result, trim_tags
 from headcount.data.tasks import Task
+from headcount.errors import NotFinite
+from headcount.models.anatomy import read_anatomy
+from headcount.trace.origin import not_finite
 
 FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
 """What the papers give beside a task's own metric."""
@@ -35,12 +38,10 @@ def score(
         if generate and find_spec("sacrebleu") is not None:
             said = translate(model, tokenizer, encodings)
             found[task.metric] = find_metric(task.metric, task.kind).score({"predictions": said}, examples.labels)
-        outputs = predict(model, tokenizer, task.kind, encodings)
+        outputs = predict(model, tokenizer, task.kind, encodings, examples.ids)
         return found | {"loss": find_metric("loss", task.kind).score(outputs, examples.labels)}
     names = [task.metric, *FURTHER.get(task.name, ())]
-    outputs = predict(model, tokenizer, task.kind, encodings)
-    if "logits" in outputs and not np.isfinite(outputs["logits"]).all():
-        return dict.fromkeys(names, float("nan"))
+    outputs = predict(model, tokenizer, task.kind, encodings, examples.ids)
     labels = examples.labels
     if task.kind == "token-classification":
         # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
@@ -78,8 +79,14 @@ def translate(
     return [said[place] for place in np.argsort(order)]
 
 
-def predict(model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, tokens: int = 8192) -> Any:
-    """The outputs of the model for all examples, in their order."""
+def predict(
+    model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, ids: np.ndarray | None = None,
+    tokens: int = 8192,
+) -> Any:  # fmt: skip
+    """The outputs of the model for all examples, in their order; an output that is not finite is an error.
+
+    `ids`: what the error calls the examples.
+    """
     order = by_length(encodings.lengths)
     width = max((sum(tag >= 0 for tag in row["labels"]) for row in encodings.rows), default=0) \
         if kind == "token-classification" else 0  # fmt: skip
@@ -101,6 +108,19 @@ def predict(model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodi
     model.train(training)
     back = np.argsort(order)
     outputs: dict[str, Any] = {key: np.concatenate(arrays)[back] for key, arrays in parts.items()}
+    bad = first_not_finite(outputs)
+    if bad is not None:
+        raise _not_finite(model, tokenizer, kind, encodings, bad[0], bad[0] if ids is None else ids[bad[0]])
     if kind == "token-classification":
         outputs["predictions"] = trim_tags(outputs["predictions"])
     return outputs
+
+
+def _not_finite(
+    model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, row: int, name: Any
+) -> NotFinite:  # fmt: skip
+    """The error for one example, with the layer where it began."""
+    batch = collate([encodings.rows[row]], tokenizer.pad_token_id or 0, model.device)
+    known = inspect.signature(model.forward).parameters
+    inputs = {key: value for key, value in batch.items() if key in known and (key != "labels" or kind == "translation")}
+    return not_finite(model, read_anatomy(model), inputs, name, "the model's outputs are")

@@ -19,8 +19,9 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
 from headcount.data.numbers import check_all
-from headcount.errors import InvalidOption, TrainingDiverged
+from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 from headcount.models.quiet import no_progress_bar
+from headcount.models.sound import check_weights
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,17 @@ class RunTrainer(Trainer):  # type: ignore[misc]
         if not bool(torch.isfinite(loss)):
             raise TrainingDiverged(
                 f"the loss is {float(loss)} at step {self.state.global_step + 1}: lower the learning rate, "
-                f"now {self.args.learning_rate:g}; what was saved before is kept in {Path(self.args.output_dir).parent}"
+                f"now {self.args.learning_rate:g}"
             )
         return loss
+
+
+def check_trained(model: PreTrainedModel, rate: float) -> None:
+    """An error where a training has left weights that are not finite: its last step has no loss that would show it."""
+    try:
+        check_weights(model)
+    except NotFinite as error:
+        raise TrainingDiverged(f"the training diverged ({error}): lower the learning rate, now {rate:g}") from error
 
 
 class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
@@ -127,6 +136,7 @@ class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         place = self.folder / f"step-{state.global_step:06d}"
         if state.global_step in self.steps and not place.exists():
+            check_trained(model, args.learning_rate)
             save_whole(model, self.tokenizer, place)
 
 

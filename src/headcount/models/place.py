@@ -1,0 +1,57 @@
+"""Which folder a model's name means, and whether that folder can hold a model; asked before anything is loaded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from headcount.errors import ModelUnavailable
+from headcount.models.trouble import first_line
+from headcount.zoo.bundled import find_model
+
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
+
+
+def find_place(name: str, weights: bool = True) -> str:
+    """The folder, or the name on the hub: `bundled:qnli` and a run of `finetune` are resolved.
+
+    A folder must have a config.json, and weights unless they are not asked for; what is not a folder must look like
+    the name of a model on the hub.
+    """
+    found = find_model(name)
+    folder = Path(found)
+    if not found.strip() or not folder.is_dir():
+        if folder.exists() or found.startswith((".", "/", "~")) or found.count("/") > 1 or not found.strip():
+            raise ModelUnavailable(f"got {name!r} for a model; expected a folder with config.json or a hub name")
+        return found
+    if is_run(folder):
+        folder = folder / "model"
+    config = folder / "config.json"
+    if not config.is_file():
+        raise ModelUnavailable(f"the folder {name!r} has no config.json; expected what save_pretrained writes")
+    try:
+        _check_numbers(config, json.loads(config.read_text(encoding="utf-8")))
+    except (ValueError, OSError) as error:
+        raise ModelUnavailable(f"{config} cannot be read as JSON ({first_line(error)}); restore the file") from error
+    if weights and not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+        raise ModelUnavailable(f"the folder {name!r} has a config.json but no weights; expected model.safetensors")
+    return str(folder)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder is that of a run of `headcount finetune`: its model lies in `model`."""
+    return not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file()
+
+
+def notes_of_place(name: str) -> list[str]:
+    """What to tell somebody whose name was understood as another folder."""
+    folder = Path(name)
+    return [f"{name} is the folder of a run; its model is {folder / 'model'}"] if is_run(folder) else []
+
+
+def _check_numbers(path: Path, config: Any) -> None:
+    """A model has at least one head: with less, transformers fails in words that nobody understands, or not at all."""
+    for key, value in config.items() if isinstance(config, dict) else ():
+        if key.endswith(("heads", "_head")) and isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            raise ModelUnavailable(f"{path} says {key}: {value}; expected at least 1, as when the model was saved")
