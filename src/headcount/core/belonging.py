@@ -34,18 +34,20 @@ def admit(path: Any, known: Known, result: str, models: Mapping[str, dict[str, s
     one of them alone may be added under a name of its own, so that nobody takes it for the study's model.
     """
     own, beside = known.get("model"), dict(known.get("beside", {}))
-    named = "@" in result or result.startswith("maps/")
     mine = {own["fingerprint"]} if own else set(beside)
     if len(models) > 1:
         if mine and not mine & set(models):
             raise StudyProblem(_refusal(path, known, models))
         beside |= {mark: one for mark, one in models.items() if mark not in mine}
-    for mark, one in models.items() if len(models) == 1 else ():
-        if mark in mine if own else not mine or (mark in mine and not named):
-            own = own or {"fingerprint": mark, **one}
-        elif not (mark in beside and named):
+    elif models:
+        ((mark, one),) = models.items()
+        named = "@" in result or result.startswith("maps/")
+        if mine and mark not in mine and not (mark in beside and named):
             advice = "; give it a name of its own with --name (name=)" if mark in beside else ""
             raise StudyProblem(_refusal(path, known, models) + advice)
+        # A result with a name of its own may be of any of several models: it does not say whose study this is.
+        if own is None and not (beside and named):
+            own = {"fingerprint": mark, **one}
     if own:
         beside.pop(own["fingerprint"], None)
     return {"model": own, "beside": beside}

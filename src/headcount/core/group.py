@@ -164,7 +164,7 @@ class Group:
         for name, (_, values) in summary.items():
             found, wanted = np.asarray(self.zarr[name][...]), np.asarray(values)
             if wanted.dtype.kind in "UO":
-                same = found.shape == wanted.shape and bool((found.astype(str) == wanted.astype(str)).all())
+                same = list(map(str, found.ravel().tolist())) == list(map(str, wanted.ravel().tolist()))
             else:
                 same = np.array_equal(found, wanted, equal_nan=wanted.dtype.kind in "fc")
             if not same:

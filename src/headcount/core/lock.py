@@ -171,8 +171,9 @@ def _leave(file: Path, descriptor: int | None) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if _is(file, descriptor):
             file.unlink()
-    except OSError:
-        pass  # other shards go on
+    except OSError:  # other shards go on
+        with suppress(OSError):
+            os.write(descriptor, (json.dumps(_myself() | {"left": True}) + "\n").encode())
     finally:
         os.close(descriptor)
 
@@ -184,16 +185,19 @@ def _myself() -> dict[str, Any]:
 
 def _refusal(path: str | Path, file: Path) -> str:
     """Which process holds the lock, as far as the file tells."""
-    holders = []
+    holders: dict[tuple[str, int], dict[str, Any]] = {}
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError, TypeError, KeyError):
                 one = json.loads(line)
-                if is_alive(str(one["host"]), int(one["process"])):
-                    holders.append(one)
+                who = str(one["host"]), int(one["process"])
+                if one.get("left") or not is_alive(*who):
+                    holders.pop(who, None)
+                else:
+                    holders[who] = one
     if not holders:
         return f"{path} is being written by another process; {REMEDY}"
-    one = holders[-1]
+    one = list(holders.values())[-1]
     command = str(one.get("command") or "")
     said = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
     return (

@@ -13,6 +13,7 @@ import math
 import os
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -68,14 +69,15 @@ def read_node(folder: Path, expected: str | None = None) -> Node:
         node = json.loads(content)
     except ValueError:
         raise Damaged("is not readable") from None
-    if not isinstance(node, dict) or not isinstance(node.get("attributes", {}), dict) or "node_type" not in node:
+    if not isinstance(node, dict) or not isinstance(node.get("attributes"), dict) or "node_type" not in node:
         raise Damaged("is not readable")
-    node.setdefault("attributes", {})
     sealed = node["attributes"].get(DIGEST)
     if sealed is not None:
         before, mark, after = content.rpartition(str(sealed).encode())
         if not mark or digest(before + after) != sealed:
             raise Damaged("was changed")
+    elif MANIFEST in node["attributes"]:
+        raise Damaged("was changed")
     if expected is not None and sealed != expected:
         raise Damaged("was changed")
     return node
@@ -126,7 +128,7 @@ def array_nodes(folder: Path) -> dict[str, str]:
     """By name, the digests of the metadata of all arrays in a group."""
     found = {}
     for place in sorted(folder.iterdir()):
-        if (place / NODE).is_file():
+        with suppress(OSError, ValueError, KeyError, TypeError):
             content = (place / NODE).read_bytes()
             if json.loads(content)["node_type"] == "array":
                 found[place.name] = digest(content)
@@ -191,6 +193,8 @@ def find_results(study: Path) -> tuple[dict[str, Node | None], list[str]]:
         if node is not None and COMPLETE in node["attributes"]:
             results[name] = node
             return True
+        if node is not None and DIGEST not in node["attributes"] and node["attributes"]:
+            problem = "was changed"
         if problem is None:
             return any(inside)
         if any(inside):

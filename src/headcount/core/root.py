@@ -90,7 +90,7 @@ def restore_root(study: Path) -> None:
     there = {name: node["attributes"] for name, node in find_results(study)[0].items() if node is not None}
     listed = {name: entry(said) for name, said in there.items()
               if said.get(COMPLETE) and DIGEST in said and not examine(study, name)}  # fmt: skip
-    attributes = {MARK: VERSION, **known_from(there.items()), RESULTS: listed}
+    attributes = {MARK: VERSION, **known_from(there.items()), RESULTS: dict(sorted(listed.items()))}
     write_sealed(study, study, group_node(attributes))
     warnings.warn(f"{study}/{NODE} {reason}; it was restored from the results", HeadcountWarning, stacklevel=2)
 
@@ -116,7 +116,7 @@ def list_result(study: Path, name: str, said: Mapping[str, str] | None) -> None:
     if said is not None:
         results[name] = dict(said)
     if results != attributes[RESULTS]:
-        write_sealed(study, study, group_node({**attributes, RESULTS: results}))
+        write_sealed(study, study, group_node({**attributes, RESULTS: dict(sorted(results.items()))}))
 
 
 def admit_models(study: Path, result: str, models: Mapping[str, dict[str, str]]) -> None:

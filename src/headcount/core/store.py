@@ -103,6 +103,11 @@ class Study:
     def has(self, name: str) -> bool:
         return (self.path / name / NODE).is_file()
 
+    def _has_arrays(self, name: str) -> bool:
+        """Whether something is left of a result that lost its metadata."""
+        folder = self.path / name
+        return folder.is_dir() and bool(array_nodes(folder))
+
     def existing(self, name: str, identity: Mapping[str, Any]) -> Group | None:
         """The group with this name, if it is there and whole; a damaged one is taken away, to be computed again."""
         with finishing(self.path):
@@ -111,7 +116,7 @@ class Study:
     def _existing(self, name: str, identity: Mapping[str, Any]) -> Group | None:
         with clear_errors(self.path):
             listed = listed_results(self.path).get(name)
-            if listed is None and not self.has(name):
+            if listed is None and not self.has(name) and not self._has_arrays(name):
                 return None
             for place in _above(name):
                 self._check_parent(place)
@@ -155,7 +160,6 @@ class Study:
         fixed: Labelled, units: list[tuple[int, int]],
     ) -> None:  # fmt: skip
         for parent in _above(name):
-            (self.path / parent).mkdir(exist_ok=True)
             self._check_parent(parent)
         with scratch(self.path) as place:
             said = {**attributes, "identity": identity, "command": current_command(), COMPLETE: False}
@@ -186,12 +190,17 @@ class Study:
 
     def _check_parent(self, name: str) -> None:
         """A folder above results says nothing but that it is a group: it is written anew where that is lost."""
-        try:
-            if read_node(self.path / name)["node_type"] == "group":
+        folder = self.path / name
+        if not folder.is_dir():
+            folder.mkdir()
+        else:
+            try:
+                read_node(folder)
                 return
-        except Damaged:
-            pass
-        write_sealed(self.path, self.path / name, group_node({}))
+            except Damaged as error:
+                told = f"{folder}/{NODE} {error}; it was restored"
+                warnings.warn(told, HeadcountWarning, stacklevel=2)
+        write_sealed(self.path, folder, group_node({}))
 
     def _take_away(
         self, name: str, identity: Mapping[str, Any], wrong: list[str], listed: Mapping[str, str] | None
