@@ -66,3 +66,14 @@ def save(folder: Path) -> Path:
     classifier().save_pretrained(folder)
     tokenizer(folder).save_pretrained(folder)
     return folder
+
+
+@torch.no_grad()
+def too_large_for_float16(model: Any) -> Any:
+    """The model with a feed-forward layer in L1 that only `up` wakes: its numbers are beyond float16, not float32."""
+    layer = model.bert.encoder.layer[1]
+    layer.intermediate.dense.weight.zero_()
+    layer.intermediate.dense.weight[:, NOISE] = 1
+    layer.intermediate.dense.bias.fill_(-1)
+    layer.output.dense.weight.fill_(20_000)
+    return model

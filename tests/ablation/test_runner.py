@@ -1,4 +1,4 @@
-"""A device that runs out of memory gets smaller batches, then fewer variants, and the numbers stay the same."""
+"""Out of memory: smaller batches, then fewer variants, the same numbers. Not finite: an error with row and layer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
+import transformers as tf
 
 import headcount as hc
-from headcount.errors import HeadcountError
+from headcount.data.tasks import find_task
+from headcount.errors import HeadcountError, NotFinite
 from headcount.trace.replay import Replay
 from tests import planted
 from tests.closeness import ROUNDED, assert_same
@@ -60,3 +64,46 @@ def test_what_failed_is_let_go_before_less_is_tried(tmp_path: Path) -> None:
         hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(20), task="sst2", batch_tokens=200)
     assert len(alive) > 2
     assert max(held) == 0
+
+
+def test_an_output_that_is_not_finite_is_an_error_with_its_row_and_layer(tmp_path: Path) -> None:
+    """Float16 overflows for some texts: their logits are NaN, and the largest of two NaN is class 0, often right."""
+    tokenizer, data = planted.tokenizer(tmp_path), planted.texts(40).iloc[3:]
+    model = planted.too_large_for_float16(planted.classifier(3))
+    assert np.isfinite(hc.sweep(model, tokenizer, data, task="sst2", by="layer")["score"]).all()
+    with pytest.raises(
+        NotFinite, match=r"^row \d+: the model's outputs are not finite, from L1 on \(float16"
+    ) as caught:
+        hc.sweep(model.half(), tokenizer, data, task="sst2", by="layer", out=tmp_path / "study")
+    row = int(str(caught.value).split(":")[0].removeprefix("row "))
+    assert " up " in f" {data.at[row, 'sentence']} "
+
+
+def test_a_variant_that_is_not_finite_is_named(tmp_path: Path) -> None:
+    """The whole model computes finite numbers because a head cancels what is too large; without it nothing does."""
+    model, tokenizer, data = planted.classifier().half(), planted.tokenizer(tmp_path), planted.texts(12)
+    attention = model.bert.encoder.layer[1].attention
+    with torch.no_grad():
+        attention.self.value.bias.fill_(1)
+        attention.output.dense.weight.zero_()
+        attention.output.dense.weight[:, 0] = 60_000
+        attention.output.dense.weight[:, 4] = -60_000
+        attention.output.dense.bias.fill_(30_000)
+    with pytest.raises(NotFinite, match=r"the model's outputs without L1H1 are not finite, from L1 on \(float16\)"):
+        hc.sweep(model, tokenizer, data, task="sst2", how="zero")
+
+
+def test_tags_of_numbers_that_are_not_finite(tmp_path: Path) -> None:
+    """Tags are the largest logits: their arrays hold no NaN that would tell."""
+    torch.manual_seed(0)
+    whole = planted.classifier()
+    tagger = tf.BertForTokenClassification(whole.config).eval()
+    tagger.bert.load_state_dict(whole.bert.state_dict(), strict=False)
+    words = [["so", "good"], ["it", "is", "up"], ["the", "bad"]]
+    data = pd.DataFrame({"tokens": words, "tags": [[0, 1], [0, 0, 1], [0, 0]]})
+    task = find_task("token-classification", texts=("tokens",), label="tags")
+    tokenizer = planted.tokenizer(tmp_path)
+    planted.too_large_for_float16(tagger)
+    hc.sweep(tagger, tokenizer, data, task=task)
+    with pytest.raises(NotFinite, match=r"^row 1: the model's outputs are not finite, from L1 on"):
+        hc.sweep(tagger.half(), tokenizer, data, task=task)

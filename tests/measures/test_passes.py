@@ -9,15 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers as tf
 
 import headcount as hc
-from headcount.errors import InvalidOption, StudyProblem
+from headcount.errors import InvalidOption, NotFinite, StudyProblem
 from headcount.measures import passes
 from headcount.measures.compare import compare
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.measure import measure
 from headcount.measures.passes import collect, prepare
 from headcount.trace.wiring import Place
+from tests import planted as planted_heads
 from tests.measures.planted import PAIRS, SENTENCES
 from tests.measures.test_measure import same
 from tests.measures.tiny import causal, masked, translator
@@ -253,3 +255,33 @@ def test_in_memory_an_ablated_model_is_measured_as_it_is(bert: Any) -> None:
     shares = found["share_of_uniform"].values[0]
     assert shares[0, 1] == pytest.approx(1, abs=1e-5)
     assert (np.delete(shares[0], 1) < 0.95).all()
+
+
+OVERFLOWS = pd.DataFrame({"text": ["so good it is", "the bad", "it is up so up", "a good"]})
+
+
+@pytest.mark.parametrize("only", ["entropy", "distances", "gradients"])
+def test_numbers_that_are_not_finite_are_an_error_with_row_and_layer(tmp_path: Path, only: str) -> None:
+    """NaN is a measure's word for a question that does not apply: an overflow must not pass for one."""
+    model = tf.BertForMaskedLM(planted_heads.classifier(3).config).eval()
+    model.bert.load_state_dict(planted_heads.classifier(3).bert.state_dict(), strict=False)
+    planted_heads.too_large_for_float16(model)
+    tokenizer = planted_heads.tokenizer(tmp_path)
+    assert hc.measure(model, tokenizer, OVERFLOWS, only=only)
+    with pytest.raises(NotFinite, match=r"^row 2: the .* not finite, from L1 on \(float16\); .* --dtype float32"):
+        hc.measure(model.half(), tokenizer, OVERFLOWS, only=only, out=tmp_path / "study")
+
+
+def test_the_model_that_is_not_finite_is_named_in_a_comparison(tmp_path: Path) -> None:
+    good, bad = planted_heads.classifier(3).half(), planted_heads.too_large_for_float16(planted_heads.classifier(3))
+    bad.config._name_or_path = "after"
+    with pytest.raises(NotFinite, match="^row 2: in after the outputs of its heads are not finite, from L1 on"):
+        hc.compare(good, bad.half(), planted_heads.tokenizer(tmp_path), OVERFLOWS)
+
+
+def test_what_does_not_apply_stays_nan(tmp_path: Path) -> None:
+    """No full stop and no comma in a text: no attention to one, which is no error."""
+    model, tokenizer = planted_heads.classifier(), planted_heads.tokenizer(tmp_path)
+    found = hc.measure(model, tokenizer, OVERFLOWS, only=["features"])["features"]
+    assert found["attention"].sel(feature="punctuation").isnull().all()
+    assert found["attention"].sel(feature="sep").notnull().all()

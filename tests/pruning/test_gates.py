@@ -12,7 +12,7 @@ import xarray as xr
 
 import headcount as hc
 from headcount.data.tasks import find_task
-from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.errors import InvalidOption, ModelUnavailable, TrainingDiverged
 from headcount.pruning.gates import BETA, HIGH, LOW, START, learn_gates, open_probability, sample_gate, steady_gate
 from tests import planted
 from tests.measures.tiny import assert_untouched, first_output
@@ -241,3 +241,12 @@ def test_a_task_in_other_words(tokenizer: Any) -> None:
     named = parts.texts(8).rename(columns={"sentence": "said", "label": "meant"})
     found = learn(needy(), tokenizer, named, task=find_task("classification", texts=("said",), label="meant"))
     assert found.attrs["task"] == "classification"
+
+
+def test_gates_that_diverge_are_an_error(tokenizer: Any) -> None:
+    model = planted.too_large_for_float16(planted.classifier(3))
+    assert np.isfinite(learn(model, tokenizer, planted.texts(40))["loss"]).all()
+    with pytest.raises(TrainingDiverged, match=r"the loss is not finite at step \d of learning gates, first for row"):
+        learn(model.half(), tokenizer, planted.texts(40))
+    with pytest.raises(TrainingDiverged, match="not finite"):
+        learn(needy(), tokenizer, rate=1e38, steps=9)

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import headcount as hc
 from headcount.data.tasks import find_task
-from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotFinite, StudyProblem
 from headcount.pruning import importance as module
 from headcount.pruning.importance import ESTIMATORS, NORMED, estimate, importance, prediction, stability
 from headcount.pruning.orders import by_values
@@ -381,3 +381,25 @@ def test_a_classifier_that_was_not_trained(tokenizer: Any, tmp_path: Path) -> No
     model, own = hc.load(tmp_path / "model", head="classification")
     with pytest.raises(ModelUnavailable, match="no trained weights"):
         importance(model, own, jobs.sentences(), task="sst2")
+
+
+def test_a_loss_that_is_not_finite_is_an_error_with_row_and_layer(tokenizer: Any) -> None:
+    model, data = planted.too_large_for_float16(planted.classifier(3)), planted.texts(40).iloc[3:]
+    assert np.isfinite(importance(model, tokenizer, data, task="sst2")["michel"]).all()
+    with pytest.raises(NotFinite, match=r"^row \d+: the loss is not finite, from L1 on \(float16\)") as caught:
+        importance(model.half(), tokenizer, data, task="sst2")
+    row = int(str(caught.value).split(":")[0].removeprefix("row "))
+    assert " up " in f" {data.at[row, 'sentence']} "
+
+
+def test_a_gradient_that_is_not_finite_is_an_error_with_row_and_layer(tokenizer: Any) -> None:
+    """The loss is finite, what flows back from it is too large for float16: where the model is wrong."""
+    model, data = planted.classifier(), planted.texts(40).iloc[3:]
+    with torch.no_grad():
+        model.classifier.weight.mul_(60_000)
+    wrong = hc.sweep(model, tokenizer, data, task="sst2", by="layer")
+    mistaken = wrong["example"].values[wrong["baseline_logits"].values.argmax(-1) != wrong["label"].values]
+    assert np.isfinite(importance(model, tokenizer, data, task="sst2")["michel"]).all()
+    with pytest.raises(NotFinite, match=r"^row \d+: the gradient of the loss is not finite in L1 and below") as caught:
+        importance(model.half(), tokenizer, data, task="sst2")
+    assert int(str(caught.value).split(":")[0].removeprefix("row ")) in mistaken

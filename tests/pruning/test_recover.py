@@ -11,7 +11,7 @@ import torch
 
 import headcount as hc
 from headcount.data.tasks import find_task
-from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.errors import InvalidOption, ModelUnavailable, TrainingDiverged
 from headcount.pruning.recover import recover
 from headcount.training.scores import score_table
 from tests import planted
@@ -97,3 +97,11 @@ def test_a_rate_must_be_above_zero(tokenizer: Any) -> None:
 def test_a_model_that_cannot_do_the_task(tokenizer: Any) -> None:
     with pytest.raises(ModelUnavailable, match="cannot do classification"):
         recover(jobs.random_model("BertForMaskedLM"), tokenizer, TEXTS, SST2, 1)
+
+
+@pytest.mark.parametrize("steps", [2, 4])
+def test_a_recovery_that_diverges_is_an_error(tokenizer: Any, steps: int) -> None:
+    """The loss of the last step was good, and the weights that it leaves are lost: they are looked at too."""
+    with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e\\+300") as caught:
+        recover(pruned().float(), tokenizer, TEXTS, SST2, steps, rate=1e300)
+    assert tempfile.gettempdir() not in str(caught.value)

@@ -21,7 +21,7 @@ import transformers as tf
 import headcount as hc
 from headcount.data.encode import Encodings
 from headcount.data.tasks import find_task
-from headcount.errors import StudyProblem
+from headcount.errors import StudyProblem, TrainingDiverged
 from headcount.training import run as running
 from headcount.training.run import Run, known_rows, perform
 from headcount.training.splits import read_splits
@@ -163,12 +163,15 @@ def test_learning_nothing_is_marked(place: Path, tmp_path: Path) -> None:
     ("task", "data"),
     [("mrpc", "pairs"), ("stsb", "numbers")],
 )
-def test_weights_that_are_lost_at_the_last_step_are_marked(place: Path, tmp_path: Path, task: str, data: str) -> None:
+def test_a_model_that_is_lost_at_the_last_step_is_not_saved(place: Path, tmp_path: Path, task: str, data: str) -> None:
     """One step at a huge rate: its loss was good, but the model that it leaves gives no numbers."""
-    result = perform(make(place, tmp_path, Settings(batch=32, epochs=1, rate=1e38, warm_up=0), task=task, data=data))
-    lost = toy.weights(tmp_path / "model")
-    assert max(float(tensor.abs().max()) for tensor in lost.values()) > 1e30
-    assert result["failed"] is True
+    for rate in (1e38, 1e300):
+        settings = Settings(batch=32, epochs=1, rate=rate, warm_up=0, checkpoints=1)
+        with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e.*what was saved before is kept in"):
+            perform(make(place, tmp_path, settings, task=task, data=data))
+        assert not (tmp_path / "model").exists()
+        assert not (tmp_path / "result.json").exists()
+        assert not (tmp_path / "options.json").exists(), "other options may be tried in its place"
 
 
 def test_a_regression(place: Path, tmp_path: Path) -> None:
