@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +75,31 @@ def test_a_wrong_name_says_what_is_right(names: object, layout: Layout, expected
         HeadSet.of(names, layout)  # type: ignore[arg-type]
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_layers_and_heads_as_transformers_4_took_them() -> None:
+    assert str(HeadSet.of({3: [1], 0: (2, 0), 5: np.arange(2), 7: []}, BERT)) == "L0H0, L0H2, L3H1, L5H0-1"
+    assert str(HeadSet.of({2: {1}}, PRUNED)) == "L2"
+
+
+@pytest.mark.parametrize(
+    ("heads", "layout", "expected"),
+    [
+        ({"L3": [1]}, BERT, r"got the entry 'L3': \[1\] in a dict of heads; expected a layer and a list"),
+        ({"3": [1]}, BERT, "got the entry '3'"),
+        ({3: 1}, BERT, "got the entry 3: 1 "),
+        ({3: "12"}, BERT, "got the entry 3: '12'"),
+        ({3: ["H1"]}, BERT, "got the entry 3"),
+        ({3: {1: 2}}, BERT, "got the entry 3"),
+        ({True: [1]}, BERT, "got the entry True"),
+        ({"encoder": {3: [1]}}, MARIAN, "got the entry 'encoder'"),
+        ({3: [1]}, MARIAN, r"several stacks; expected names such as 'encoder\.L3H1'"),
+        ({12: [1]}, BERT, "layers L0 to L11"),
+        ({3: [12]}, BERT, "heads are counted from 0"),
+        ({-1: [0]}, BERT, "got 'L-1H0'"),
+    ],
+)
+def test_other_dicts_are_refused(heads: Any, layout: Layout, expected: str) -> None:
+    with pytest.raises(UnknownHead, match=expected) as error:
+        HeadSet.of(heads, layout)
+    assert "\n" not in str(error.value)

@@ -25,14 +25,14 @@ CASES = {
 FAMILY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
-def build(case: Case, dtype: torch.dtype, kernel: str = "flex_attention") -> Any:
+def build(case: Case, dtype: torch.dtype, kernel: str = "flex_attention", device: Any = DEVICE) -> Any:
     torch.manual_seed(7)
     model = tf.AutoModel.from_config(case.make_config(), attn_implementation=kernel).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
                 parameter.normal_(0, 0.25)
-    return model.to(DEVICE, dtype)
+    return model.to(device, dtype)
 
 
 def run_or_skip(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -58,28 +58,16 @@ def test_gates_of_one_and_zero(case: Case, dtype: torch.dtype) -> None:
     assert torch.equal(run(model, batch), plain)
 
 
-@pytest.mark.parametrize(
-    "heads",
-    [
-        pytest.param(
-            ["L1H2", "L2H0-1"],
-            marks=pytest.mark.xfail(
-                raises=RuntimeError,
-                strict=True,
-                reason="the mask of flex attention is read for all heads where some are replaced",
-            ),
-            id="some heads",
-        ),
-        pytest.param(["L1"], id="a layer"),
-    ],
-)
+@pytest.mark.parametrize("heads", [["L1H2", "L2H0-1"], ["L1"], ["L0", "L1", "L2"]], ids=" ".join)
+@DTYPE
 @FAMILY
-def test_uniform(case: Case, heads: list[str]) -> None:
+def test_uniform(case: Case, dtype: torch.dtype, heads: list[str]) -> None:
     batch = to_device(inputs(case, "right"))
-    model = build(case, torch.float32)
+    model = build(case, dtype)
     plain = run_or_skip(model, batch)
-    expected = naive.run_with_uniform_weights(build(case, torch.float32, "eager"), heads, batch)
+    # The weights as the dtype rounds them, computed with in float32.
+    expected = naive.run_with_uniform_weights(build(case, dtype, "eager").float(), heads, batch)
     with hc.ablated(model, heads, how="uniform"):
         without = run(model, batch)
-    assert largest_share(without, expected) <= TOLERANCE[torch.float32]
-    assert largest_share(plain, expected) > 2 * TOLERANCE[torch.float32], "the heads made no difference"
+    assert largest_share(without, expected) <= TOLERANCE[dtype]
+    assert largest_share(plain, expected) > 3 * largest_share(without, expected), "the heads made no difference"

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+import headcount as hc
+from headcount.ablation.replacements import Uniform
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import read_anatomy
-from headcount.trace.allowed import allowed_keys, attention_weights, uniform_outputs, uniform_weights
+from headcount.trace.allowed import allowed_counts, allowed_keys, attention_weights, uniform_outputs, uniform_weights
 from headcount.trace.attention import AttentionCall
 from tests.closeness import assert_same
-from tests.contracts.zoo import tiny
+from tests.contracts import naive
+from tests.contracts.zoo import Case, inputs, run, tiny
+from tests.gpu.device import DTYPE, TOLERANCE, largest_share
+from tests.gpu.test_flex import CASES, build
 
 PADDING = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1]])
 
@@ -54,6 +61,66 @@ def test_a_flex_mask_is_read_through_its_function() -> None:
     one = call("mistral", "flex_attention", mask)
     means = uniform_outputs(one, [3])
     assert_same(means[0, 2, 0], one.value[0, 1, :3].mean(0))
+
+
+def by_head(b: Any, h: Any, q: Any, k: Any) -> Any:
+    """Head 0 sees everything, head 1 two tokens back at most, head 2 one, ..."""
+    return (h == 0) | ((q >= k) & (q - k < 4 - h))
+
+
+@pytest.mark.parametrize("kind", ["flex", "bool", "float"])
+@pytest.mark.parametrize("places", [None, [2], [3, 1]], ids=str)
+def test_a_mask_of_each_heads_own(kind: str, places: list[int] | None) -> None:
+    """Each head that is replaced gets the mean over the keys that it may attend to."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    h, q, k = torch.arange(4)[:, None, None], torch.arange(5)[:, None], torch.arange(5)
+    allowed = by_head(None, h, q, k)[None]
+    mask: Any = allowed
+    if kind == "flex":
+        mask = create_block_mask(by_head, 2, 4, 5, 5, device="cpu")
+    elif kind == "float":
+        mask = torch.zeros(1, 4, 5, 5).masked_fill(~allowed, torch.finfo(torch.float32).min)
+    one = call("mistral", "flex_attention" if kind == "flex" else "sdpa", mask)
+    chosen = list(range(4)) if places is None else places
+    weights = allowed.double() / allowed.sum(-1, keepdim=True)
+    expected = weights[:, chosen] @ one.value[:, [head // 2 for head in chosen]]
+    assert_same(uniform_outputs(one, places), expected.transpose(1, 2))
+    assert_same(uniform_weights(one, places).expand(2, -1, -1, -1), weights[:, chosen].expand(2, -1, -1, -1))
+    assert_same(allowed_counts(one).expand(2, 4, 5), allowed.sum(-1).float().expand(2, -1, -1))
+    maps = torch.rand(2, 4, 5, 5, dtype=torch.float64)
+    changed = Uniform(chosen).change_map(maps, one)
+    assert_same(changed[:, chosen], weights[:, chosen].expand(2, -1, -1, -1))
+    others = [head for head in range(4) if head not in chosen]
+    assert torch.equal(changed[:, others], maps[:, others])
+
+
+@pytest.fixture
+def flex_without_a_compiler() -> Iterator[None]:
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        # PyTorch's and transformers' own about each other.
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.usefixtures("flex_without_a_compiler")
+@pytest.mark.parametrize("padding", ["none", "right"])
+@pytest.mark.parametrize("heads", [["L1H2"], ["L1H2", "L2H0-1"], ["L1"], ["L0", "L1", "L2"]], ids=" ".join)
+@DTYPE
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_uniform_under_flex_attention(case: Case, dtype: torch.dtype, heads: list[str], padding: str) -> None:
+    batch = inputs(case, padding)
+    model = build(case, dtype, device="cpu")
+    plain = run(model, batch)
+    expected = naive.run_with_uniform_weights(build(case, dtype, "eager", "cpu").float(), heads, batch)
+    with hc.ablated(model, heads, how="uniform"):
+        without = run(model, batch)
+        seen = hc.observe(model, batch)
+    assert largest_share(without, expected) <= TOLERANCE[dtype]
+    assert largest_share(plain, expected) > 3 * largest_share(without, expected), "the heads made no difference"
+    sums = next(iter(seen.maps.values())).float().sum(-1)
+    real = batch["attention_mask"].bool()
+    assert largest_share(sums[:, :, real], torch.ones_like(sums[:, :, real])) <= TOLERANCE[dtype]
 
 
 def test_a_static_cache_stops_at_the_queries() -> None:

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
-from headcount.core.heads import Head, HeadSet
+from headcount.core.heads import Heads, HeadSet
 from headcount.errors import InvalidOption, UnknownHead
 from headcount.models.anatomy import read_anatomy
 from headcount.trace.wiring import edited
@@ -19,11 +19,14 @@ from headcount.trace.wiring import edited
 @contextmanager
 def ablated(
     model: PreTrainedModel,
-    heads: str | Head | HeadSet | Iterable[str | Head],
+    heads: Heads,
     how: str = "zero",
     reference: Any = None,
 ) -> Iterator[PreTrainedModel]:
     """Replace heads in every forward pass inside the context, generation included; contexts nest.
+
+    `heads`: names (`"L3H7, L5"`, `["L3H7", "L5"]`), or layers and their heads (`{3: [7], 5: [0, 1]}`). The context
+    belongs to the thread or task that opened it: passes that others run at the same time are untouched.
 
     `how`: `zero` (nothing in their place), `uniform` (attention spread equally over all that the head may
     attend to, values kept) or `mean` (the head's mean output over the real tokens of `reference`: a batch

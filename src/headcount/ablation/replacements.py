@@ -46,7 +46,7 @@ class Uniform(Replacement):
 
     def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
         weights = weights.clone()
-        weights[:, self.places] = uniform_weights(call).to(weights.dtype)
+        weights[:, self.places] = uniform_weights(call, self.places).to(weights.dtype)
         return weights
 
 

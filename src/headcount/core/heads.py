@@ -7,8 +7,10 @@ in a model with several stacks the stack stands in front: `encoder.L3H7`, `cross
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 
 from headcount.errors import UnknownHead
 
@@ -131,8 +133,13 @@ class HeadSet:
     layout: Layout
 
     @classmethod
-    def of(cls, names: str | Head | HeadSet | Iterable[str | Head], layout: Layout) -> HeadSet:
-        """The heads with these names; a string may hold several, with commas or blanks between."""
+    def of(cls, names: Heads, layout: Layout) -> HeadSet:
+        """The heads with these names; a string may hold several, with commas or blanks between.
+
+        A dict from layers to heads, `{3: [1, 7]}`, is what transformers 4 took; it is for a model with one stack.
+        """
+        if isinstance(names, Mapping):
+            names = _from_numbers(names, layout)
         if isinstance(names, HeadSet):
             names = list(names)
         if isinstance(names, str):
@@ -203,6 +210,33 @@ class HeadSet:
             else:
                 words += [f"{place}H{part}" for part in _ranges(heads).split(", ")]
         return ", ".join(words)
+
+
+Heads = str | Head | HeadSet | Iterable[str | Head] | Mapping[int, Iterable[int]]
+"""Whatever a set of heads is made of."""
+
+
+def _from_numbers(heads: Mapping[int, Iterable[int]], layout: Layout) -> list[str]:
+    """The names for a dict from layers to heads."""
+    found = []
+    for layer, listed in heads.items():
+        numbers = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str | Mapping) else [None]
+        if not all(map(_is_number, [layer, *numbers])):
+            raise UnknownHead(
+                f"got the entry {layer!r}: {reprlib.repr(listed)} in a dict of heads; expected a layer and a list of "
+                "its heads, both as numbers, such as 3: [1, 7], or names instead of a dict, such as ['L3H1', 'L3H7']"
+            )
+        found += [f"L{layer}H{number}" for number in numbers]
+    if len(layout.stacks) > 1:
+        raise UnknownHead(
+            "got a dict from layers to heads for a model with several stacks; "
+            f"expected names such as {', '.join(repr(f'{stack}.L3H1') for stack in layout.stacks)}"
+        )
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:

@@ -29,7 +29,7 @@ class Entropy(Measure):
 
     def see(self, seen: Seen) -> Values:
         entropy = seen.view.entropy()
-        uniform = allowed_counts(seen.view.call).log().expand(len(entropy), 1, entropy.shape[-1])
+        uniform = allowed_counts(seen.view.call).log().expand(len(entropy), -1, entropy.shape[-1])
         return {
             "entropy": seen.mean(entropy),
             "from_first": entropy[..., 0],

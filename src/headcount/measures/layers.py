@@ -52,7 +52,7 @@ def see_layers(
         if place in calls and place in outputs:
             call, given = calls.pop(place), outputs.pop(place)
             # Only contexts around this one can have changed the map.
-            changed = wiring.weights(call) if len(wiring.sessions) > 1 else None
+            changed = wiring.weights(call) if len(wiring.active) > 1 else None
             stack = place[0]
             queries = source if stack == "encoder" or target is None else target
             bad.append((~given.isfinite().flatten(2).all(-1) & (queries.real > 0).to(given.device)).any(-1))

@@ -37,7 +37,9 @@ def allowed_keys(call: AttentionCall) -> Tensor | None:
     if hasattr(mask, "mask_mod"):
         from torch.nn.attention.flex_attention import create_mask
 
-        batch, heads = call.value.shape[0], len(call.block.heads)
+        # A mask that was made for one example or one head is the same for all of them.
+        batch = call.value.shape[0] if mask.shape[0] > 1 else 1
+        heads = len(call.block.heads) if mask.shape[1] > 1 else 1
         return create_mask(mask.mask_mod, batch, heads, call.queries, keys, device=device)
     raise UnknownFamily(f"{call.block.name}: got a mask of type {type(mask).__name__}, which is not understood")
 
@@ -76,7 +78,7 @@ def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Ten
     elif call.mask is None and "flash" not in call.implementation:
         means = values.mean(2, keepdim=True)
     else:
-        allowed, count = _rows(call)
+        allowed, count = (_of_heads(one, places) for one in _rows(call))
         sums = torch.matmul(allowed.to(values.dtype), values)
         means = sums / count
     return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
@@ -90,17 +92,23 @@ def _values(call: AttentionCall, places: list[int] | None) -> Tensor:
     return call.value[:, [groups[place] for place in (range(len(groups)) if places is None else places)]]
 
 
-def uniform_weights(call: AttentionCall) -> Tensor:
-    """The uniform attention map [B or 1, 1, Q, K] over the keys that each query may attend to."""
+def _of_heads(tensor: Tensor, places: list[int] | None) -> Tensor:
+    """The rows of some heads from [B, 1 or H, ...]: most masks are the same for all heads."""
+    return tensor if places is None or tensor.shape[1] == 1 else tensor[:, places]
+
+
+def uniform_weights(call: AttentionCall, places: list[int] | None = None) -> Tensor:
+    """The uniform attention maps [B or 1, 1 or heads, Q, K] over the keys that each query may attend to."""
     allowed = allowed_keys(call)
     if allowed is None:
         keys = call.value.shape[2]
         return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
+    allowed = _of_heads(allowed, places)
     return allowed.to(wide(call.value.dtype)) / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
 def allowed_counts(call: AttentionCall) -> Tensor:
-    """How many keys each query may attend to, as floats [B or 1, 1, Q or 1]."""
+    """How many keys each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
     if is_causal(call):
         return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
     if call.mask is None and "flash" not in call.implementation:
@@ -109,7 +117,7 @@ def allowed_counts(call: AttentionCall) -> Tensor:
 
 
 def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
-    """Allowed keys and their number [B, 1, Q or 1, K or 1]; one row where it is the same for all queries."""
+    """Allowed keys and their number [B, 1 or H, Q or 1, K or 1]; one row where it is the same for all queries."""
     # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
     shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4 and not call.mask.is_inference()
     if shareable and call.mask in _prepared:

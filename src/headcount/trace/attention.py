@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,19 +51,23 @@ class AttentionCall:
 Listener = Callable[[AttentionCall], None]
 
 
-def listen(block: Attention, listener: Listener, weights: bool = False) -> Callable[[], None]:
+def listen(
+    block: Attention, listener: Listener, wanted: Callable[[], bool], weights: bool = False
+) -> Callable[[], None]:
     """Call `listener` at every call of the layer's attention, until the returned function is called.
 
     It is called before the output projection. With `weights`, the families that compute attention themselves
-    are asked for their weights, and the call comes when the module has ended.
+    are asked for their weights, and the call comes when the module has ended; `wanted` says whether this pass is to be.
     """
     if block.family.interface:
         return _listen_at_interface(block, listener)
-    return _listen_at_module(block, listener, weights)
+    return _listen_at_module(block, listener, wanted, weights)
 
 
 _listeners: WeakKeyDictionary[nn.Module, list[tuple[Attention, Listener]]] = WeakKeyDictionary()
 _overrides: dict[tuple[int, str], _Override] = {}
+_lock = threading.RLock()
+"""Held while the two are changed."""
 
 
 class _Override:
@@ -103,50 +108,69 @@ def _listen_at_interface(block: Attention, listener: Listener) -> Callable[[], N
     module: Any = block.module
     interface = sys.modules[type(module).__module__].ALL_ATTENTION_FUNCTIONS
     key = (id(interface), module.config._attn_implementation)
-    override = _overrides.setdefault(key, _Override(interface, key[1]))
     entry = (block, listener)
-    override.__enter__()
-    _listeners.setdefault(module, []).append(entry)
+    with _lock:
+        override = _overrides.setdefault(key, _Override(interface, key[1]))
+        override.__enter__()
+        _listeners.setdefault(module, []).append(entry)
 
     def stop() -> None:
-        _listeners[module].remove(entry)
-        if not _listeners[module]:
-            del _listeners[module]
-        override.__exit__()
+        with _lock:
+            _listeners[module].remove(entry)
+            if not _listeners[module]:
+                del _listeners[module]
+            override.__exit__()
 
     return stop
 
 
-def _listen_at_module(block: Attention, listener: Listener, weights: bool) -> Callable[[], None]:
+class _Call(threading.local):
+    """What a call of a module that computes attention itself has shown so far, in this thread."""
+
+    mask: Any = None
+    asked: bool = False
+    value: Tensor | None = None
+
+
+def _listen_at_module(
+    block: Attention, listener: Listener, wanted: Callable[[], bool], weights: bool
+) -> Callable[[], None]:
     """MPNet and DeBERTa-v2: the mask from the arguments, values from the projection, weights from the output."""
     module = block.module
     signature = inspect.signature(module.forward)
-    seen: dict[str, Any] = {}
+    seen = _Call()
 
-    def before(_: nn.Module, args: Any, kwargs: Any) -> Any:
+    # A hook may meet a pass of another thread while it is being registered: it then comes without the keywords.
+    def before(_: nn.Module, args: Any, kwargs: Any = None) -> Any:
+        if not wanted():
+            return None
         bound = signature.bind(*args, **kwargs)
-        seen["mask"] = bound.arguments.get("attention_mask")
-        seen["asked"] = bound.arguments.get("output_attentions", False)
+        seen.mask = bound.arguments.get("attention_mask")
+        seen.asked = bound.arguments.get("output_attentions", False)
         if weights:
             bound.arguments["output_attentions"] = True
         return bound.args, bound.kwargs
 
     def keep_value(_: nn.Module, __: Any, output: Tensor) -> None:
-        seen["value"] = output.unflatten(-1, (-1, block.head_size)).transpose(1, 2)
+        if not wanted():
+            return
+        seen.value = output.unflatten(-1, (-1, block.head_size)).transpose(1, 2)
         if not weights:  # values come last before the output projection, which MPNet calls inside the module
             tell(None)
 
     def after(_: nn.Module, __: Any, output: Any) -> Any:
-        if not weights:
+        if not weights or not wanted():
             return None
         tell(output[1])
-        if seen["asked"]:
+        if seen.asked:
             return None
         return output[:1] if block.output_name.startswith(block.name) else (output[0], None)
 
     def tell(found: Tensor | None) -> None:
-        value = seen["value"]
-        listener(AttentionCall(block, "module", value, seen["mask"], value.shape[2], weights=found))
+        value, mask = seen.value, seen.mask
+        assert value is not None  # the value projection has run
+        seen.value = seen.mask = None
+        listener(AttentionCall(block, "module", value, mask, value.shape[2], weights=found))
 
     handles = [
         module.register_forward_pre_hook(Hook(before), with_kwargs=True),

@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 
 from headcount.models.anatomy import Anatomy
 from headcount.models.families.first_position import first_position_forward
+from headcount.trace.standins import StandIn, own_forward, standing_before
 from headcount.trace.variants import Variant, merge, tile, untile
 from headcount.trace.wiring import Place, edited
 
@@ -45,7 +46,7 @@ class Replay:
         self.first_position = first_position_forward(model, anatomy) if first_position else None
         self.compiled: dict[nn.Module, Any] = {}
         if compiled:
-            self.compiled = {module: torch.compile(module.forward, dynamic=True) for module in self.layers}
+            self.compiled = {module: torch.compile(own_forward(module), dynamic=True) for module in self.layers}
         self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
         self.recorded: list[Any] = []
         self.inputs: Inputs = {}
@@ -125,25 +126,16 @@ class Replay:
         """Let `answer` stand before every layer's own code."""
         uses: Counter[nn.Module] = Counter()
 
-        def stand_in(module: nn.Module, numbers: list[int], forward: Callable[..., Any]) -> Callable[..., Any]:
-            def call(*args: Any, **kwargs: Any) -> Any:
+        def stand_in(module: nn.Module, numbers: list[int]) -> StandIn:
+            def call(forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
                 number = numbers[uses[module] % len(numbers)]
                 uses[module] += 1
                 return answer(number, forward, args, kwargs)
 
             return call
 
-        before = {module: module.__dict__.get("forward") for module in self.layers}
-        for module, numbers in self.layers.items():
-            module.forward = stand_in(module, numbers, module.forward)
-        try:
+        with standing_before({module: stand_in(module, numbers) for module, numbers in self.layers.items()}):
             yield
-        finally:
-            for module, forward in before.items():
-                if forward is None:
-                    del module.forward
-                else:
-                    module.forward = forward
 
 
 def _layer_modules(anatomy: Anatomy) -> dict[nn.Module, list[int]]:

@@ -1,0 +1,61 @@
+"""Gradient checkpointing runs layers once more in the backward pass: with the edits of the pass that it repeats.
+
+The backward pass may run in a thread of autograd's own, and after the context was left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+_NAME = "_gradient_checkpointing_func"
+"""Where transformers keeps a layer's checkpointing function."""
+
+
+class Repeatable:
+    """Over a layer's checkpointing function; copies of the model get that function itself."""
+
+    def __init__(self, original: Callable[..., Any], wiring: Any) -> None:
+        self.original, self.wiring = original, wiring
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        wiring = self.wiring
+        sessions, uses, ran = wiring.active, wiring.uses.copy(), False
+        if not sessions:
+            return self.original(function, *args, **kwargs)
+
+        def run(*inputs: Any, **options: Any) -> Any:
+            nonlocal ran
+            if not ran:
+                ran = True
+                return function(*inputs, **options)
+            with wiring.repeated(sessions, uses):
+                return function(*inputs, **options)
+
+        return self.original(run, *args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Callable[..., Any]:
+        return self.original
+
+    def __reduce__(self) -> Any:
+        return _itself, (self.original,)
+
+
+def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def repeatable(model: nn.Module, wiring: Any) -> Callable[[], None]:
+    """Let repetitions have the edits of their pass, until the returned function is called."""
+    over = {module: Repeatable(vars(module)[_NAME], wiring) for module in model.modules() if _NAME in vars(module)}
+    for module, one in over.items():
+        setattr(module, _NAME, one)
+
+    def stop() -> None:
+        for module, one in over.items():
+            if vars(module).get(_NAME) is one:  # checkpointing may have been turned on or off meanwhile
+                setattr(module, _NAME, one.original)
+
+    return stop
