@@ -8,7 +8,6 @@ comes at the end, and the mark that the group is complete comes last.
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import os
 import re
@@ -27,7 +26,7 @@ import zarr
 import zarr.api.asynchronous
 
 from headcount.core.provenance import differences
-from headcount.errors import StudyProblem
+from headcount.errors import StudyProblem, cannot_write
 
 VERSION = 1
 MARK = "headcount_study"
@@ -256,9 +255,7 @@ def clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
-        raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
+        raise StudyProblem(cannot_write(path, error)) from error
     except (
         ValueError,
         KeyError,
