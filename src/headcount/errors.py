@@ -1,6 +1,16 @@
-"""The errors Headcount raises: one class for each remedy, each message one line that says what to do."""
+"""The errors Headcount raises: one class for each remedy, each message one line that says what to do.
+
+Below them, how a message quotes data and says why a place cannot be written.
+"""
 
 from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class HeadcountError(Exception):
@@ -53,3 +63,42 @@ class PruneMismatch(HeadcountError):
 
 class HeadcountWarning(UserWarning):
     """Something that a user should know and that stops nothing: one line on the command line."""
+
+
+def short(value: object, most: int = 80) -> str:
+    """A value of the user's data as a message quotes it: long ones are cut, and their length is told.
+
+    >>> short("some text"), short("word " * 300, most=20)
+    ("'some text'", "'word word word word... (1,502 characters)")
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most].rstrip()}... ({len(text):,} characters)"
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Some names of the user's data in a row: of many the first, and how many there are.
+
+    >>> listed(["a", "b"]), listed(range(30), most=3)
+    ('a, b', '0, 1, 2, ... (30 in all)')
+    """
+    words = [one if len(one) <= 40 else f"{one[:40]}..." for one in map(str, names)]
+    return ", ".join(words if len(words) <= most else [*words[:most], f"... ({len(words)} in all)"]) or "nothing"
+
+
+def cannot_write(place: object, error: OSError) -> str:
+    """What is wrong with a place that could not be written, and what helps there."""
+    # safetensors and torch pass the system's words on, not its number.
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
+        return f"no room on the disk for {place}; free some and run the same command again"
+    remedy = {
+        errno.EROFS: "choose a folder that can be written",
+        errno.EACCES: "choose a folder that you may write",
+        errno.EPERM: "choose a folder that you may write",
+        errno.ENAMETOOLONG: "choose a shorter name",
+        errno.ENOTDIR: "a file is where a folder should be: choose another one",
+        errno.EEXIST: "a file is where a folder should be: choose another one",
+        errno.EISDIR: "a folder is where a file should be: choose another name",
+        errno.ENOENT: "make the folder first, or choose another one",
+    }.get(error.errno or 0, "check that the disk works and has room, and run the same command again")
+    reason = error.strerror or str(error).partition("\n")[0]
+    return f"cannot write {place}: {reason}; {remedy}"

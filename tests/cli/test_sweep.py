@@ -72,7 +72,7 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
         (["--device", "cuda:77"], "not here"),
         (["--metric", "pearson"], "accuracy"),
         (["--label", "stars"], "no label column 'stars'"),
-        (["--labels", "yes", "no"], "do not match"),
+        (["--labels", "yes", "no"], "say what 0, 1, ... mean in the model's words, such as --labels negative positive"),
         (["--shard", "1/2"], "needs --out"),
     ],
 )

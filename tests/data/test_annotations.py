@@ -98,7 +98,7 @@ def spoiled(sentence: int, old: str, new: str) -> str:
 
 def test_a_snippet_with_known_answers(tmp_path: Path) -> None:
     first, second, third = read_annotated(conllu(tmp_path, SNIPPET))
-    assert [one.name for one in (first, second, third)] == ["first", "1", "2"]
+    assert [one.name for one in (first, second, third)] == ["first", "2", "3"]
     assert " ".join(first.words) == "Anna did n't think it was written by her rival ."
     assert first.heads == (4, 4, 4, 0, 7, 7, 4, 10, 10, 7, 4)
     assert first.antecedents == {8: 0}
@@ -225,8 +225,8 @@ def test_every_table_says_the_same(tmp_path: Path, suffix: str, column: str) -> 
 
 def test_a_sentence_without_a_name_is_called_by_its_row() -> None:
     table = pd.concat([frame(), frame(sent_id=None), frame(sent_id=17), frame(sent_id=float("nan"))])
-    assert [one.name for one in read_annotated(table)] == ["one", "1", "17", "3"]
-    assert [one.name for one in read_annotated(table.drop(columns="sent_id"))] == ["0", "1", "2", "3"]
+    assert [one.name for one in read_annotated(table)] == ["one", "2", "17", "4"]
+    assert [one.name for one in read_annotated(table.drop(columns="sent_id"))] == ["1", "2", "3", "4"]
 
 
 def test_heads_may_be_written_as_numbers_of_any_kind() -> None:
@@ -294,7 +294,7 @@ def test_tables_that_are_refused(problem: str) -> None:
 FILES = {
     "empty": ("", "some.conllu is empty; expected at least one sentence in CoNLL-U; check the file"),
     "blank": ("\n \n", "some.conllu is empty; expected at least one sentence"),
-    "only comments": ("# sent_id = x\n", "some.conllu, sentence 'x' has no words; expected at least one"),
+    "only comments": ("# sent_id = x\n", "some.conllu, sentence 'x' (line 1) has no words; expected at least one"),
     "nine columns": (
         spoiled(1, "2|is|be|VERB|VBZ|", "2|is|be|VERB|"),
         "some.conllu, line 21: got 9 columns; expected 10 with tabs between; mend it",
@@ -310,12 +310,12 @@ FILES = {
     "a number that is none": (spoiled(2, "2|he|", "b|he|"), "line 31: got the word number 'b'; expected 2;"),
     "a head too far": (
         spoiled(2, "_|3|nsubj", "_|6|nsubj"),
-        "some.conllu, sentence '2': word 2 ('he') has the head '6'; expected 0 (root) or another word, 1 to 5; mend it",
+        "some.conllu, sentence 3 (line 30): word 2 ('he') has the head '6'; expected 0 (root) or another word, 1 to 5",
     ),
     "a head that is none": (spoiled(2, "_|3|nsubj", "_|_|nsubj"), "word 2 ('he') has the head '_'; expected 0 (root)"),
     "an antecedent too far": (
         spoiled(1, "Antecedent=3", "Antecedent=10"),
-        "some.conllu, sentence '1': word 4 ('that') has the antecedent '10'; expected another word, 1 to 9; mend it",
+        "some.conllu, sentence 2 (line 19): word 4 ('that') has the antecedent '10'; expected another word, 1 to 9",
     ),
     "antecedent zero": (spoiled(1, "Antecedent=3", "Antecedent=0"), "has the antecedent '0'; expected another word"),
     "its own antecedent": (spoiled(1, "Antecedent=3", "Antecedent=4"), "has the antecedent '4'; expected another"),
@@ -323,7 +323,7 @@ FILES = {
     "an empty antecedent": (spoiled(1, "Antecedent=3", "Antecedent="), "has the antecedent ''; expected another word"),
     "another text": (
         spoiled(0, "# text = Anna didn't", "# text = Anna did not"),
-        """some.conllu, sentence 'first': word 3 is "n't", but the text goes on with 'not think it was wri';""",
+        """some.conllu, sentence 'first' (line 1): word 3 is "n't", but the text goes on with 'not think it was wri'""",
     ),
 }  # fmt: skip
 
@@ -338,7 +338,7 @@ def test_paths_that_are_refused(tmp_path: Path) -> None:
     assert_refused(tmp_path / "none.conllu", "none.conllu; expected sentences in CoNLL-U; check the path")
     assert_refused(tmp_path / "none.parquet", "there is no file")
     (tmp_path / "a.txt").write_text(SNIPPET, encoding="utf-8")
-    assert_refused(tmp_path / "a.txt", "a.txt; expected a file that ends in .conllu, .parquet, .csv, .tsv, .jsonl")
+    assert_refused(tmp_path / "a.txt", "a.txt; expected a file that ends in .parquet, .csv, .tsv, .jsonl, .conllu")
     (tmp_path / "latin.conllu").write_bytes("# é".encode("latin-1"))
     assert_refused(tmp_path / "latin.conllu", "latin.conllu is not UTF-8 at byte 2; expected UTF-8; save it so")
     frame(heads=[9, 4, 4, 0, 4]).to_parquet(tmp_path / "bad.parquet")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from headcount.data.examples import match_labels, read_examples
+from headcount.data.tables import read_table
 from headcount.data.tasks import find_task
 from headcount.errors import DataProblem
 
@@ -56,8 +59,8 @@ def test_errors_name_the_row_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("values", "names", "id2label", "expected"),
     [
-        ([0], NAMES, {0: "yes", 1: "no"}, "entailment do not match the model's 0=yes, 1=no"),
-        (["maybe"], None, {0: "yes", 1: "no"}, "maybe do not match"),
+        ([0], NAMES, {0: "yes", 1: "no"}, "mean in the model's words, such as --labels yes no"),
+        (["maybe"], None, {0: "yes", 1: "no"}, r"\(maybe\) are not the model's classes \(yes, no\)"),
         ([0, 3], NAMES, {0: "entailment", 1: "neutral", 2: "contradiction"}, "row 1: got the label 3; expected 0 to 2"),
         ([-1], None, {0: "a", 1: "b"}, "expected 0 to 1"),
         ([0.5], None, {0: "a", 1: "b"}, "whole numbers"),
@@ -95,3 +98,61 @@ def test_words_and_tags_must_match() -> None:
         read_examples(table, find_task("token-classification"), {0: "LABEL_0", 1: "LABEL_1"})
     with pytest.raises(DataProblem, match="a list of words"):
         read_examples(pd.DataFrame({"tokens": ["a b"], "tags": [[0]]}), find_task("token-classification"), {0: "x"})
+
+
+REVIEWS = ["bad", "good", "bad"]
+PLAIN = {0: "LABEL_0", 1: "LABEL_1"}
+
+
+@pytest.mark.parametrize("id2label", [PLAIN, {0: "negative", 1: "positive"}])
+def test_labels_in_other_words_lead_to_a_command_that_works(id2label: dict[int, str]) -> None:
+    """What the error proposes is what is then understood."""
+    with pytest.raises(DataProblem, match="in the order of its classes, such as --labels bad good$"):
+        match_labels(REVIEWS, None, id2label)
+    for names in (None, ("negative", "positive")):
+        assert match_labels(REVIEWS, names, id2label, ("bad", "good"))[0].tolist() == [0, 1, 0]
+        assert match_labels(REVIEWS, names, id2label, ("good", "bad"))[0].tolist() == [1, 0, 1]
+
+
+def test_the_models_own_words_come_first() -> None:
+    id2label = {0: "negative", 1: "positive"}
+    assert match_labels(["positive", "negative"], None, id2label, ("positive", "negative"))[0].tolist() == [1, 0]
+    with pytest.raises(DataProblem, match=r"or those of --labels \(LABEL_0, LABEL_1\); .* --labels bad good"):
+        match_labels(REVIEWS, None, PLAIN, ("LABEL_0", "LABEL_1"))
+
+
+def test_a_message_does_not_repeat_the_data() -> None:
+    many = [f"class {number} {'x' * 50}" for number in range(500)]
+    with pytest.raises(DataProblem) as error:
+        match_labels(many, None, PLAIN)
+    assert len(str(error.value)) < 1000
+    with pytest.raises(DataProblem) as error:
+        read_examples(pd.DataFrame({"sentence": [["word"] * 900], "label": [0]}), find_task("sst2"), PLAIN)
+    assert "characters)" in str(error.value)
+    assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize("column", ["ner_tags", "upos", "labels"])
+def test_the_column_of_tags_is_found(column: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"tokens": [["a", "b"], ["c"]], column: [["X", "Y"], ["Y"]]})
+    table.to_csv(tmp_path / "tagged.csv", index=False)
+    for data in (table, tmp_path / "tagged.csv"):
+        found = read_examples(read_table(data), find_task("ner"), {0: "X", 1: "Y"})
+        assert found.labels == [[0, 1], [1]]
+        assert found.texts == [(["a", "b"],), (["c"],)]
+        assert found.notes == (f"the tags are those of the column '{column}'",)
+
+
+def test_a_column_of_tags_that_is_not_found() -> None:
+    table = pd.DataFrame({"tokens": [["a"]], "ner_tags": [["X"]], "pos_tags": [["Y"]]})
+    with pytest.raises(DataProblem, match="has ner_tags, pos_tags: name one with --label"):
+        read_examples(table, find_task("token-classification"), {0: "X"})
+    assert read_examples(table, find_task("ner", label="pos_tags"), {0: "Y"}).labels == [[0]]
+    with pytest.raises(DataProblem, match="no label column 'gold'; the table has tokens, ner_tags"):
+        read_examples(table, find_task("ner", label="gold"), {0: "X"})
+
+
+def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("sentence,label\na,0\nb,1\nc,2\n", encoding="utf-8")
+    with pytest.raises(DataProblem, match=r"pairs.csv, row 3 \(line 4\): got the label 2"):
+        read_examples(read_table(tmp_path / "pairs.csv"), find_task("classification"), PLAIN)

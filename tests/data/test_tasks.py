@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from headcount.data.metrics import ALLOWED
-from headcount.data.tasks import GLUE, KINDS, find_task
+from headcount.data.tasks import GLUE, KINDS, find_glue, find_task, plain_name
 from headcount.errors import DataProblem, InvalidOption
 
 
@@ -30,3 +30,22 @@ def test_what_is_given_replaces_what_is_known() -> None:
     assert (task.texts, task.label, task.given, task.metric) == ((("a", "b"),), "y", ("no", "yes"), "f1")
     with pytest.raises(InvalidOption, match="context, then each choice"):
         find_task("multiple-choice")
+
+
+@pytest.mark.parametrize(
+    ("guess", "expected"),
+    [("sst-2", "sst2"), ("SST2", "sst2"), ("SST-2", "sst2"), ("sts-b", "stsb"), ("STS_B", "stsb"), ("CoLA", "cola"),
+     ("mnli_mm", "mnli-mm"), ("MNLI-mismatched", "mnli-mm"), ("mnli-m", "mnli"), (" rte", "rte"),
+     ("text-classification", "classification"), ("Token Classification", "token-classification"),
+     ("ner", "token-classification"), ("masked_lm", "masked-lm"), ("text-generation", "causal-lm")],
+)  # fmt: skip
+def test_first_guesses_of_a_name(guess: str, expected: str) -> None:
+    assert find_task(guess).name == expected
+    assert (find_glue(guess) is not None) == (plain_name(guess) == plain_name(expected) and expected in GLUE)
+
+
+def test_a_task_that_is_not_known() -> None:
+    with pytest.raises(InvalidOption, match=r"got the task 'mrcp'; did you mean mrpc\? Expected one of cola, mnli"):
+        find_task("mrcp")
+    with pytest.raises(InvalidOption, match="got the task 'squad'; expected one of cola"):
+        find_task("squad")

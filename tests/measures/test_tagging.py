@@ -264,7 +264,7 @@ def test_another_tagger_is_other_data(planted_model: Any, tagger: Path, random_t
 
 
 def test_two_that_annotate(planted_model: Any, tagger: Path) -> None:
-    with pytest.raises(InvalidOption, match="spacy and tagger"):
+    with pytest.raises(InvalidOption, match="spacy= and tagger="):
         hc.measure(*planted_model, COUPLES, tagger=tagger, spacy="en_core_web_sm")
 
 

@@ -95,7 +95,7 @@ def test_it_is_one_clear_line(place: Path, tmp_path: Path, fault: str) -> None:
     message = str(caught.value)
     assert "\n" not in message
     assert str(tmp_path) in message
-    assert "run it again" in message
+    assert "run the same command again" in message
 
 
 @pytest.mark.parametrize(

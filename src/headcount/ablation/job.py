@@ -20,7 +20,7 @@ from headcount.data.encode import IGNORED, Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import Metric, find_metric
 from headcount.data.tables import read_table
-from headcount.data.tasks import GLUE, Task, find_task
+from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fit import check_head
@@ -67,7 +67,7 @@ def prepare(
     anatomy = read_anatomy(model)
     check_weights(model)
     if isinstance(data, str) and task is None:
-        if data not in GLUE:
+        if find_glue(data) is None:
             raise InvalidOption(
                 f"say what {data} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
             )
@@ -92,15 +92,15 @@ def read_data(data: Data, task: Task) -> pd.DataFrame:
     data = find_data(data)
     if isinstance(data, pd.DataFrame) or Path(data).exists():
         return read_table(data)
-    if isinstance(data, str) and (data in GLUE or data.startswith("hub:")):
+    glue = find_glue(data)
+    if isinstance(data, str) and (glue is not None or data.startswith("hub:")):
         from headcount.data.hub import read_hub
 
-        if data.startswith("hub:"):
+        if glue is None:
             path, _, config = data.removeprefix("hub:").partition(":")
             return read_hub(path, config or None, "validation")
-        hub = GLUE[data].hub
-        assert hub is not None  # every GLUE task has its place on the hub
-        return read_hub(*hub)
+        assert glue.hub is not None  # every GLUE task has its place on the hub
+        return read_hub(*glue.hub)
     return read_table(data)
 
 

@@ -21,7 +21,7 @@ Labels = Annotated[
     tuple[str, ...] | None,
     Parameter(
         help="Names of the label codes 0, 1, ..., in the model's words; where its classes are LABEL_0, LABEL_1, ..., "
-        "the names of these classes.",
+        "or the labels are other words than its own, the labels in the order of its classes.",
         consume_multiple=True,
     ),
 ]

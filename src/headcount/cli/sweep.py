@@ -91,7 +91,7 @@ def sweep(
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
-            loaded, words, task if data is None else data, task=found, by=by, how=how, stack=stack,
+            loaded, words, found.name if data is None else data, task=found, by=by, how=how, stack=stack,
             sets=None if sets is None else read_sets(sets), draws=draws, size=size,
             reference=reference,
             limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.errors import StudyProblem
+from headcount.errors import StudyProblem, cannot_write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,9 +55,7 @@ def _writing(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StudyProblem(
-            f"cannot write {output}: {error.strerror or error}; give a file in a folder that exists"
-        ) from error
+        raise StudyProblem(cannot_write(output, error)) from error
 
 
 def study_table(study: Path, group: str | None = None) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from headcount.core.manifest import (
 )
 from headcount.core.provenance import differences
 from headcount.core.root import entry, list_result
-from headcount.errors import HeadcountWarning, StudyProblem
+from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
 
 DONE = "done"
 Labelled = Mapping[str, tuple[tuple[str, ...], np.ndarray]]
@@ -224,9 +223,7 @@ def clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
-        raise StudyProblem(f"cannot read or write {path}: {error.strerror or error}") from error
+        raise StudyProblem(cannot_write(path, error)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, Damaged) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

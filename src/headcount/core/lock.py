@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.provenance import current_command
-from headcount.errors import HeadcountWarning, StudyProblem
+from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
 
 try:
     import fcntl
@@ -133,10 +133,8 @@ def _take(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
         elif error.errno in NOT_ALLOWED:
             if os.access(path, os.W_OK):
                 _warn(path, f"no lock file may be written beside it ({error.strerror})")
-        elif error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StudyProblem(f"no room on the disk for {path}; free some and run the same command again") from error
         else:
-            raise StudyProblem(f"cannot write {path}: {error.strerror or error}; give another folder") from error
+            raise StudyProblem(cannot_write(path, error)) from error
         return None, missing[::-1]
     return descriptor, missing[::-1]
 

@@ -6,8 +6,6 @@ of BERT"), mapped to these annotations. Words are counted from 0; only `Annotate
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headcount.data.tables import SUFFIXES, read_table
-from headcount.errors import DataProblem
+from headcount.data.rows import name_row
+from headcount.data.tables import CONLLU, SUFFIXES, read_list, read_table
+from headcount.errors import DataProblem, listed, short
 
-CONLLU = ".conllu"
 NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "csubj")
 NEGATIONS = frozenset((
@@ -37,7 +35,7 @@ _NOT_A_WORD_LINE = re.compile(r"\d+[-.]\d+")
 class Annotated:
     """One sentence: for each word its part of speech, its relation and its head (from 1; 0 is the root).
 
-    `name` is the sentence's id, or its place in the file or table, from 0, where it has none. `antecedents` says which
+    `name` is the sentence's id, or its place in the file or table, from 1, where it has none. `antecedents` says which
     noun a pronoun stands for (both from 0); it is empty for sentences from a table.
     """
 
@@ -68,7 +66,7 @@ def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
     if path.suffix == CONLLU:
         return list(_from_conllu(path))
     if path.is_file() and path.suffix not in SUFFIXES:
-        raise DataProblem(f"got {path}; expected a file that ends in {', '.join((CONLLU, *SUFFIXES))}")
+        raise DataProblem(f"got {path}; expected a file that ends in {', '.join(SUFFIXES)}")
     return list(_from_table(read_table(path), str(path)))
 
 
@@ -144,13 +142,13 @@ def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
     missing = [column for column in lists if column not in table.columns]
     if missing:
         named = ", ".join("tokens (or words)" if column == words else column for column in missing)
-        has = ", ".join(map(str, table.columns)) or "none"
+        has = listed(table.columns)
         raise DataProblem(f"{source} has no column {named}; it has {has}; add or rename columns")
     nothing = [None] * len(table)
     names, texts = (table[column] if column in table.columns else nothing for column in ("sent_id", "text"))
     for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[one] for one in lists), strict=True)):
-        name = str(row) if _absent(sent_id) else str(sent_id)
-        where = f"{source}, sentence {name!r}"
+        name = str(row + 1) if _absent(sent_id) else str(sent_id)
+        where = name_row(table.attrs, table.index[row]) if _absent(sent_id) else f"{source}, sentence {short(name)}"
         columns = {column: _list(cell, column, where) for column, cell in zip(lists, cells, strict=True)}
         yield _annotated(where, name, columns, {}, None if _absent(text) else text)
 
@@ -160,27 +158,18 @@ def _absent(value: object) -> bool:
 
 
 def _list(cell: object, column: str, where: str) -> list[Any]:
-    found = _parsed(cell) if isinstance(cell, str) else cell
+    found = read_list(cell)
     if not isinstance(found, list | tuple | np.ndarray):
-        raise DataProblem(f"{where}, column {column!r}: got {cell!r}; expected a list, one entry for each word")
+        raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list, one entry for each word")
     # Of an array, plain numbers: errors then show 9, not np.int64(9).
     return found.tolist() if isinstance(found, np.ndarray) else list(found)
-
-
-def _parsed(cell: str) -> object:
-    try:
-        return json.loads(cell)
-    except ValueError:
-        try:
-            return ast.literal_eval(cell)
-        except (ValueError, SyntaxError):
-            return None
 
 
 def _from_conllu(path: Path) -> Iterator[Annotated]:
     for place, block in enumerate(_blocks(_lines(path))):
         comments = _comments(line for _, line in block)
-        name = comments.get("sent_id") or str(place)
+        name = comments.get("sent_id") or str(place + 1)
+        where = f"{path}, sentence {short(name) if 'sent_id' in comments else name} (line {block[0][0]})"
         rows = _rows(block, path)
         columns = {
             column: [row[field] for row in rows]
@@ -188,7 +177,7 @@ def _from_conllu(path: Path) -> Iterator[Annotated]:
         }
         found = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
         antecedents = {word: noun for word, noun in found if noun is not None}
-        yield _annotated(f"{path}, sentence {name!r}", name, columns, antecedents, comments.get("text"))
+        yield _annotated(where, name, columns, antecedents, comments.get("text"))
 
 
 def _lines(path: Path) -> list[str]:
@@ -234,7 +223,7 @@ def _rows(block: Sequence[tuple[int, str]], path: Path) -> list[list[str]]:
         # A blank line that is missing would make one sentence of two, whose heads then point at the wrong words.
         if row[0] != str(len(rows) + 1):
             raise DataProblem(
-                f"{path}, line {number}: got the word number {row[0]!r}; expected {len(rows) + 1};"
+                f"{path}, line {number}: got the word number {short(row[0])}; expected {len(rows) + 1};"
                 " number the words from 1 and put a blank line between sentences"
             )
         rows.append(row)
@@ -267,7 +256,7 @@ def _annotated(
 def _strings(values: Sequence[object], column: str, where: str) -> tuple[str, ...]:
     for place, value in enumerate(values, start=1):
         if not isinstance(value, str) or not value.strip():
-            raise DataProblem(f"{where}: got {value!r} as entry {place} of {column}; expected a string; mend it")
+            raise DataProblem(f"{where}: got {short(value)} as entry {place} of {column}; expected a string; mend it")
     return tuple(map(str, values))
 
 
@@ -275,7 +264,7 @@ def _head(head: object, word: int, words: Sequence[str], where: str) -> int:
     number = _whole(head)
     if number is None or not 0 <= number <= len(words) or number == word + 1:
         raise DataProblem(
-            f"{where}: word {word + 1} ({words[word]!r}) has the head {head!r};"
+            f"{where}: word {word + 1} ({short(words[word])}) has the head {short(head)};"
             f" expected 0 (root) or another word, 1 to {len(words)}; mend it"
         )
     return number
@@ -285,7 +274,7 @@ def _antecedent(noun: str, word: int, words: Sequence[str], where: str) -> int:
     number = _whole(noun)
     if number is None or not 1 <= number <= len(words) or number == word + 1:
         raise DataProblem(
-            f"{where}: word {word + 1} ({words[word]!r}) has the antecedent {noun!r};"
+            f"{where}: word {word + 1} ({short(words[word])}) has the antecedent {short(noun)};"
             f" expected another word, 1 to {len(words)}; mend it"
         )
     return number - 1
@@ -301,17 +290,17 @@ def _whole(value: Any) -> int | None:
 
 def _check_text(text: object, words: Sequence[str], where: str) -> None:
     if not isinstance(text, str):
-        raise DataProblem(f"{where}: got {text!r} as its text; expected a string; mend it or leave the column out")
+        raise DataProblem(f"{where}: got {short(text)} as its text; expected a string; mend it or leave the column out")
     rest = text.lstrip()
     for place, word in enumerate(words, start=1):
         if not rest.startswith(word):
             raise DataProblem(
-                f"{where}: word {place} is {word!r}, but the text goes on with {rest[:20]!r};"
+                f"{where}: word {place} is {short(word)}, but the text goes on with {rest[:20]!r};"
                 " expected the words one after the other; mend the words or leave the text out"
             )
         rest = rest[len(word) :].lstrip()
     if rest:
         raise DataProblem(
-            f"{where}: after the last word, {words[-1]!r}, the text goes on with {rest[:20]!r};"
+            f"{where}: after the last word, {short(words[-1])}, the text goes on with {rest[:20]!r};"
             " expected no more; add the words or mend the text"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headcount.data.examples import Examples
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, short
 
 Encoding = dict[str, Any]
 IGNORED = -100
@@ -59,7 +59,7 @@ def encode(examples: Examples, tokenizer: Any, limit: int, seed: int = 0) -> Enc
     rows, cut = make(examples, tokenizer, limit, seed)
     if not rows or any(_length(row) == 0 for row in rows):
         empty = next((number for number, row in enumerate(rows) if _length(row) == 0), 0)
-        raise DataProblem(f"row {examples.ids[empty]}: the tokenizer makes no tokens of {examples.texts[empty]!r}")
+        raise DataProblem(f"{examples.where(empty)}: the tokenizer makes no tokens of {short(examples.texts[empty])}")
     return Encodings(rows, np.array([_length(row) for row in rows]), cut, limit)
 
 
@@ -112,9 +112,11 @@ def _tokens(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[
 
 def _causal(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
     rows, cut = _call(tokenizer, [text[0] for text in examples.texts], None, limit)
-    for row, number in zip(rows, examples.ids, strict=True):
+    for place, row in enumerate(rows):
         if examples.task.kind == "causal-lm" and len(row["input_ids"]) < 2:
-            raise DataProblem(f"row {number}: a text of one token has nothing to predict; expected at least two tokens")
+            raise DataProblem(
+                f"{examples.where(place)}: a text of one token has nothing to predict; expected at least two tokens"
+            )
         row["labels"] = list(row["input_ids"])
     return rows, cut
 
@@ -124,11 +126,11 @@ def _masked(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[
     if tokenizer.mask_token_id is None:
         raise DataProblem("the tokenizer has no mask token; masked-lm needs one, causal-lm does not")
     rows, cut = _causal(examples, tokenizer, limit, seed)
-    for row, number in zip(rows, examples.ids, strict=True):
+    for at, (row, number) in enumerate(zip(rows, examples.ids, strict=True)):
         special = tokenizer.get_special_tokens_mask(row["input_ids"], already_has_special_tokens=True)
         places = np.flatnonzero(np.array(special) == 0)
         if not len(places):
-            raise DataProblem(f"row {number}: nothing but special tokens; expected some text")
+            raise DataProblem(f"{examples.where(at)}: nothing but special tokens; expected some text")
         chosen = np.random.default_rng([seed, int(number)]).permutation(places)[
             : max(1, round(MASKED_SHARE * len(places)))
         ]

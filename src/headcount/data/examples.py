@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from headcount.data.rows import name_row
 from headcount.data.tasks import Task
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, listed, short
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,12 @@ class Examples:
     texts: list[tuple[Any, ...]]
     labels: Any
     notes: tuple[str, ...] = ()
+    attrs: Mapping[Any, Any] = field(default_factory=dict, repr=False)
+    """Those of the table: where the rows came from."""
+
+    def where(self, place: int) -> str:
+        """The row of an example, for a message."""
+        return name_row(self.attrs, self.ids[place])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -36,17 +44,16 @@ def read_examples(
 ) -> Examples:
     """The examples of a table; with `limit` a random part of that size, the same for the same seed."""
     columns = task.columns(table)
-    if task.label is not None and task.label not in table.columns:
-        raise DataProblem(f"no label column {task.label!r}; the table has {', '.join(map(str, table.columns))}")
+    task, found = task.with_label(table)
     rows = np.arange(len(table))
     if limit is not None and limit < len(table):
         rows = np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])
-    table = table.iloc[rows]
+    table = task.with_lists(table.iloc[rows])
     texts = _texts(table, columns, task)
     labels, notes = _labels(table, task, texts, id2label)
     if task.kind == "translation":
         texts = [(source,) for source, _ in texts]
-    return Examples(task, table.index.to_numpy(), texts, labels, notes)
+    return Examples(task, table.index.to_numpy(), texts, labels, found + notes, table.attrs)
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
@@ -63,7 +70,8 @@ def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tu
             )
             if not right:
                 expected = "a list of words" if words else "a string"
-                raise DataProblem(f"row {row}, column {column!r}: got {value!r}; expected {expected}")
+                where = name_row(table.attrs, row)
+                raise DataProblem(f"{where}, column {short(column)}: got {short(value)}; expected {expected}")
         found.append(values)
     return found
 
@@ -86,16 +94,19 @@ def _labels(
     if task.kind == "token-classification":
         for row, tags in zip(table.index, column, strict=True):
             if not isinstance(tags, np.ndarray | list):
-                raise DataProblem(f"row {row}: got the tags {tags!r}; expected a list, one for each word")
+                where = name_row(table.attrs, row)
+                raise DataProblem(f"{where}: got the tags {short(tags)}; expected a list, one for each word")
         rows = pd.Series(
             [tag for tags in column for tag in tags], index=np.repeat(table.index, [len(t) for t in column])
         )
+        rows.attrs = table.attrs
         flat, notes = match_labels(rows, task.names, id2label or {}, task.given)
         ends = np.cumsum([len(tags) for tags in column])
         labels = np.split(flat, ends[:-1])
         for row, words, tags in zip(table.index, texts, labels, strict=True):
             if len(words[0]) != len(tags):
-                raise DataProblem(f"row {row}: got {len(words[0])} words and {len(tags)} tags; expected one for each")
+                got = f"{len(words[0])} words and {len(tags)} tags"
+                raise DataProblem(f"{name_row(table.attrs, row)}: got {got}; expected one for each")
         return [tags.tolist() for tags in labels], notes
     return match_labels(column, task.names, id2label or {}, task.given)
 
@@ -104,7 +115,8 @@ def _numbers(column: pd.Series) -> np.ndarray:
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     for row, value, number in zip(column.index, column, numbers, strict=True):
         if not np.isfinite(number):
-            raise DataProblem(f"row {row}: got the label {value!r}; expected a finite number")
+            where = name_row(column.attrs, row)
+            raise DataProblem(f"{where}: got the label {short(value)}; expected a finite number")
     return numbers
 
 
@@ -116,41 +128,47 @@ def match_labels(
 
     `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is
     matched by them. One without (LABEL_0, LABEL_1, ...) is matched by what the user says its classes are; a task's
-    codes are never taken for its class numbers, because models order them differently. What cannot be matched is
-    an error that shows both sides.
+    codes are never taken for its class numbers, because models order them differently. Labels that are other words
+    than the model's are matched by `given` if it has them all, one for each class in the model's order. What cannot be
+    matched is an error that shows both sides.
     """
     column = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if column.isna().any():
-        first = column.index[column.isna()][0]
-        raise DataProblem(f"row {first}: the label is missing (NaN); expected a value in every row")
+        first = name_row(column.attrs, column.index[column.isna()][0])
+        raise DataProblem(f"{first}: the label is missing (NaN); expected a value in every row")
     model = {_spelled(label): int(number) for number, label in id2label.items()}
     unnamed = all(label == f"label_{number}" for label, number in model.items())
+    if not pd.api.types.is_numeric_dtype(column):
+        return _by_name(column, id2label, given), ()
     if unnamed and given is not None and not {_spelled(label) for label in given} <= set(model):
         if len(given) != len(id2label):
             raise DataProblem(
-                f"got {len(given)} labels ({', '.join(given)}) for a model of {len(id2label)} classes; expected one "
+                f"got {len(given)} labels ({listed(given)}) for a model of {len(id2label)} classes; expected one "
                 "for each class, in the model's order"
             )
         id2label = dict(enumerate(given))
-        model = {_spelled(label): number for number, label in id2label.items()}
     elif given is not None:
         names = given
-    if not pd.api.types.is_numeric_dtype(column):
-        return _by_name(column.astype(str), model, id2label), ()
     codes = _numbers(column)
     if (codes != codes.astype(int)).any():
         raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
     codes = codes.astype(int)
     if unnamed and given is None and names is not None:
         raise DataProblem(
-            f"the model's classes have no names ({', '.join(id2label.values())}), and models order {', '.join(names)} "
-            f"differently; give the names in the order of its classes, such as --labels {' '.join(names)} (labels=)"
+            f"the model's classes have no names ({listed(id2label.values())}), and models order {listed(names)} "
+            f"differently; give the names in the order of its classes, such as --labels {' '.join(names)}"
         )
     if names is None:
         _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
         return codes, ("labels are taken as the model's class numbers, as neither says what its codes mean",)
-    _check_range(codes, len(names), f"{len(names)} classes: {', '.join(names)}", column)
-    return _by_name(pd.Series([names[code] for code in codes]), model, id2label), ()
+    _check_range(codes, len(names), f"{len(names)} classes: {listed(names)}", column)
+    classes = {_spelled(label): int(number) for number, label in id2label.items()}
+    if not {_spelled(names[code]) for code in codes} <= set(classes):
+        raise DataProblem(
+            f"the data's codes mean {listed(names)}, which are not the model's classes {listed(id2label.values())}; "
+            f"say what 0, 1, ... mean in the model's words, such as --labels {' '.join(map(str, id2label.values()))}"
+        )
+    return np.array([classes[_spelled(names[code])] for code in codes], dtype=int), ()
 
 
 def _spelled(label: Any) -> str:
@@ -158,16 +176,20 @@ def _spelled(label: Any) -> str:
     return str(label).lower().replace(" ", "_")
 
 
-def _by_name(column: pd.Series, model: Mapping[str, int], id2label: Mapping[int, str]) -> np.ndarray:
-    wanted = column.str.lower().str.replace(" ", "_")
-    unknown = sorted(set(wanted) - set(model))
-    if unknown:
-        raise DataProblem(
-            f"the data's labels {', '.join(sorted(set(wanted)))} do not match the model's "
-            f"{', '.join(f'{number}={label}' for number, label in id2label.items())}; "
-            "give the names of the data's codes with --labels (labels=), in the model's words"
-        )
-    return wanted.map(model).to_numpy(dtype=int)
+def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, ...] | None) -> np.ndarray:
+    """Labels that are words: as the model calls its classes, or as the user says that the data calls them."""
+    wanted = column.map(_spelled)
+    for words in (id2label, dict(enumerate(given or ()))):
+        classes = {_spelled(label): int(number) for number, label in words.items()}
+        if set(wanted) <= set(classes) and len(words) == len(id2label):
+            return wanted.map(classes).to_numpy(dtype=int)
+    found = sorted(set(column.astype(str)))
+    said = f" or those of --labels ({listed(given)})" if given else ""
+    example = " ".join(map(shlex.quote, found)) if len(found) == len(id2label) else f"{found[0]} ..."
+    raise DataProblem(
+        f"the data's labels ({listed(found)}) are not the model's classes ({listed(id2label.values())}){said}; "
+        f"give the {len(id2label)} labels in the order of its classes, such as --labels {example[:80]}"
+    )
 
 
 def _check_range(codes: np.ndarray, count: int, expected: str, column: pd.Series) -> None:
@@ -175,5 +197,6 @@ def _check_range(codes: np.ndarray, count: int, expected: str, column: pd.Series
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
         raise DataProblem(
-            f"row {column.index[place]}: got the label {int(codes[place])}; expected 0 to {count - 1} ({expected})"
+            f"{name_row(column.attrs, column.index[place])}: got the label {int(codes[place])}; "
+            f"expected 0 to {count - 1} ({expected})"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from headcount.data.rows import remember_source
 from headcount.errors import DataProblem
 
 
@@ -20,4 +21,4 @@ def read_hub(path: str, config: str | None, split: str) -> pd.DataFrame:
             "give a local file or folder with --data"
         ) from error
     assert isinstance(table, pd.DataFrame)
-    return table
+    return remember_source(table, f"{path}{'/' + config if config else ''} ({split})")

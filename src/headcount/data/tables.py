@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from pathlib import Path
 
 import pandas as pd
 
+from headcount.data.rows import remember_source
 from headcount.errors import DataProblem
 
-SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
+CONLLU = ".conllu"
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
 
 def read_table(source: str | Path | pd.DataFrame, split: str = "validation") -> pd.DataFrame:
-    """The rows of a parquet, csv, tsv or jsonl file, of a folder's file for the split, or of a data frame."""
+    """The rows of a parquet, csv, tsv, jsonl or CoNLL-U file, of a folder's file for the split, or of a data frame."""
     if isinstance(source, pd.DataFrame):
         table, name = source, "the data frame"
     else:
         path = find_file(Path(source), split)
-        table, name = _read(path), str(path)
+        table, name = remember_source(_read(path), str(path)), str(path)
     if not len(table):
         raise DataProblem(f"{name} has no rows; expected at least one example")
     return table if _numbered(table.index) else table.reset_index(drop=True)
@@ -42,6 +46,29 @@ def find_file(path: Path, split: str) -> Path:
     return path
 
 
+def read_list(cell: object) -> object:
+    """A list that a csv file holds as JSON or Python write it; anything else as it is.
+
+    >>> read_list("['She', 'sleeps']"), read_list("[1, 2]"), read_list("She sleeps")
+    (['She', 'sleeps'], [1, 2], 'She sleeps')
+    """
+    if not isinstance(cell, str) or not cell.strip().startswith(("[", "(")):
+        return cell
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(cell)
+        except (ValueError, SyntaxError):
+            continue
+    return cell
+
+
+def _sentences(path: Path) -> pd.DataFrame:
+    from headcount.data.annotations import read_annotated
+
+    found = read_annotated(path)
+    return pd.DataFrame({"tokens": [list(one.words) for one in found], "upos": [list(one.upos) for one in found]})
+
+
 def _read(path: Path) -> pd.DataFrame:
     if not path.stat().st_size:
         raise DataProblem(f"{path} is empty; expected a table with at least one example")
@@ -55,6 +82,8 @@ def _read(path: Path) -> pd.DataFrame:
             return pd.read_csv(path, sep="\t", quoting=3)
         if path.suffix == ".jsonl":
             return pd.read_json(path, lines=True)
+        if path.suffix == CONLLU:
+            return _sentences(path)
     except (ValueError, OSError, pd.errors.ParserError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataProblem(f"{path} cannot be read as {path.suffix[1:]}: {first}") from error

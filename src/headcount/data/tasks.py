@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 import pandas as pd
 
-from headcount.errors import DataProblem, InvalidOption
+from headcount.data.rows import source_of
+from headcount.data.tables import read_list
+from headcount.errors import DataProblem, InvalidOption, listed, short
 
 KINDS = (
     "classification",
@@ -46,7 +49,25 @@ class Task:
             if set(names) <= set(table.columns):
                 return names
         wanted = " or ".join(" and ".join(names) for names in self.texts)
-        raise DataProblem(f"no column {wanted} for {self.name}; the table has {', '.join(map(str, table.columns))}")
+        known = f"{source_of(table)} has {listed(table.columns)}"
+        raise DataProblem(f"no column {wanted} for {self.name}; {known}: name its text columns with --text")
+
+    def with_lists(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table with lists of words and tags, which a csv file holds as text."""
+        if self.kind != "token-classification":
+            return table
+        columns = [name for name in (*self.columns(table), self.label) if name in table.columns]
+        return table.assign(**{str(name): table[name].map(read_list) for name in columns})
+
+    def with_label(self, table: pd.DataFrame) -> tuple[Task, tuple[str, ...]]:
+        """The task with the label column of this table, and what to say of it: tags have many usual names."""
+        if self.label is None or self.label in table.columns:
+            return self, ()
+        found = [name for name in TAGS if name in table.columns] if self.label == TAGS[0] else []
+        if len(found) == 1:
+            return replace(self, label=found[0]), (f"the tags are those of the column {found[0]!r}",)
+        known = f"{source_of(table)} has {listed(found or table.columns)}"
+        raise DataProblem(f"no label column {short(self.label)}; {known}: name one with --label")
 
 
 def _glue(name: str, metric: str, names: tuple[str, ...] | None, *texts: tuple[str, ...], split: str = "validation",
@@ -57,6 +78,8 @@ def _glue(name: str, metric: str, names: tuple[str, ...] | None, *texts: tuple[s
 
 _PAIR, _ENTAILMENT = ("sentence1", "sentence2"), ("entailment", "not_entailment")
 _MNLI = ("entailment", "neutral", "contradiction")
+TAGS = ("tags", "ner_tags", "upos", "pos_tags", "labels", "label", "chunk_tags", "xpos")
+"""What the column of a word's tags is called in data sets; the first is the default."""
 GLUE = {
     task.name: task
     for task in (
@@ -84,6 +107,30 @@ _KINDS = {
 }  # fmt: skip
 
 
+_ALSO = {
+    "mnlim": "mnli", "mnlimatched": "mnli", "mnlimismatched": "mnli-mm", "textclassification": "classification",
+    "sequenceclassification": "classification", "ner": "token-classification", "pos": "token-classification",
+    "fillmask": "masked-lm", "mlm": "masked-lm", "textgeneration": "causal-lm", "clm": "causal-lm",
+}  # fmt: skip
+"""Other names of tasks, as `plain_name` writes them."""
+
+
+def plain_name(name: str) -> str:
+    """A task's name as names are compared.
+
+    >>> plain_name("STS-B"), plain_name("sst2") == plain_name("SST-2")
+    ('stsb', True)
+    """
+    return name.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def find_glue(name: object) -> Task | None:
+    """The GLUE task of that name in any spelling, if it is one."""
+    return next(
+        (task for task in GLUE.values() if isinstance(name, str) and plain_name(name) == plain_name(task.name)), None
+    )
+
+
 def find_task(
     name: str,
     *,
@@ -94,9 +141,12 @@ def find_task(
 ) -> Task:
     """A GLUE task or a kind of task by name, with other columns, label names or metric where they are given."""
     known = GLUE | _KINDS
-    if name not in known:
-        raise InvalidOption(f"got the task {name!r}; expected one of {', '.join(known)}")
-    task = known[name]
+    spelled = {plain_name(one): one for one in known} | _ALSO
+    if plain_name(name) not in spelled:
+        near = get_close_matches(plain_name(name), spelled, 1)
+        meant = f"did you mean {spelled[near[0]]}? Expected" if near else "expected"
+        raise InvalidOption(f"got the task {short(name)}; {meant} one of {', '.join(known)}")
+    task = known[spelled[plain_name(name)]]
     if texts is not None:
         task = replace(task, texts=(tuple(texts),))
     if label is not None:
@@ -106,5 +156,7 @@ def find_task(
     if metric is not None:
         task = replace(task, metric=metric)
     if not task.texts:
-        raise InvalidOption(f"the task {name!r} needs the names of its text columns: the context, then each choice")
+        raise InvalidOption(
+            f"the task {name!r} needs the names of its text columns: --text, the context, then each choice"
+        )
     return task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from headcount.data.annotations import Annotated, join, read_annotated
 from headcount.data.encode import Encoding, longest_input
 from headcount.data.marks import Facts, Kinds, find_facts
 from headcount.data.rarity import mark_rarest
+from headcount.data.rows import name_row
 from headcount.data.tables import read_table
-from headcount.errors import DataProblem, InvalidOption
+from headcount.errors import DataProblem, InvalidOption, listed, short
 from headcount.models.decoder import decoder_inputs
 from headcount.zoo.bundled import find_data
 
@@ -90,12 +91,14 @@ def read_inputs(
         for row, text in zip(rows, texts, strict=True):
             empty = next((part for part in text if not part.strip()), None)
             if empty is not None:
-                raise DataProblem(f"row {row}: there is no word in {empty!r}; expected some text")
+                raise DataProblem(
+                    f"{name_row(table.attrs, row)}: there is no word in {short(empty)}; expected some text"
+                )
         columns_of = [annotate(list(column)) for column in zip(*texts, strict=True)]
-        return _plain(texts, rows, tokenizer, longest, model, list(zip(*columns_of, strict=True)))
+        return _plain(texts, rows, tokenizer, longest, model, table.attrs, list(zip(*columns_of, strict=True)))
     if both:
-        return _translations(texts, rows, tokenizer, longest, model)
-    return _plain(texts, rows, tokenizer, longest, model)
+        return _translations(texts, rows, tokenizer, longest, model, table.attrs)
+    return _plain(texts, rows, tokenizer, longest, model, table.attrs)
 
 
 def _check_alone(both: bool) -> None:
@@ -117,13 +120,12 @@ def _text_columns(table: pd.DataFrame, columns: tuple[str, ...] | None) -> tuple
     if columns is not None:
         missing = [name for name in columns if name not in table.columns]
         if missing or not 1 <= len(columns) <= 2:
-            known = ", ".join(map(str, table.columns))
-            raise DataProblem(f"got the text columns {', '.join(columns)}; expected one or two of {known}")
+            raise DataProblem(f"got the text columns {listed(columns)}; expected one or two of {listed(table.columns)}")
         return columns
     found = next((names for names in COLUMNS if set(names) <= set(table.columns)), None)
     if found is None:
         raise DataProblem(
-            f"which column holds the text? The table has {', '.join(map(str, table.columns))}; name one or two of them"
+            f"which column holds the text? The table has {listed(table.columns)}; name one or two of them with --text"
         )
     return found
 
@@ -138,13 +140,15 @@ def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple
     values: tuple[Any, ...] = tuple(table.at[row, name] for name in names)
     for name, value in zip(names, values, strict=True):
         if not isinstance(value, str):
-            raise DataProblem(f"row {row}, column {name!r}: got {value!r}; expected a string")
+            raise DataProblem(
+                f"{name_row(table.attrs, row)}, column {short(name)}: got {short(value)}; expected a string"
+            )
     return values
 
 
 def _plain(
     texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel,
-    sentences: list[tuple[Annotated, ...]] | None = None,
+    attrs: Mapping[Any, Any], sentences: list[tuple[Annotated, ...]] | None = None,
 ) -> Inputs:  # fmt: skip
     """Texts or pairs as they are, or as the words that `sentences` makes of them."""
     pairs = len(texts[0]) == 2
@@ -155,8 +159,7 @@ def _plain(
     if sentences is not None:
         texts = [tuple(" ".join(one.words) for one in parts) for parts in sentences]
     columns = [list(column) for column in zip(*texts, strict=True)]
-    names = [f"row {row}" for row in ids]
-    rows, facts, cut = _encode(tokenizer, columns, names, longest, sentences)
+    rows, facts, cut = _encode(tokenizer, columns, lambda at: name_row(attrs, ids[at]), longest, sentences)
     lengths = np.array([one.length for one in facts])
     linked = sentences is not None and any(any(one.heads) for parts in sentences for one in parts)
     return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], sentences is not None, pairs,
@@ -164,7 +167,7 @@ def _plain(
 
 
 def _encode(
-    tokenizer: Any, columns: list[list[str]], names: list[str], longest: int,
+    tokenizer: Any, columns: list[list[str]], where: Callable[[int], str], longest: int,
     sentences: list[tuple[Annotated, ...]] | None = None, gold: bool = False,
 ) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
     """Encodings and facts of all texts, and how many were longer than the model takes.
@@ -173,13 +176,13 @@ def _encode(
     """
     pairs = len(columns) > 1
     if longest <= tokenizer.num_special_tokens_to_add(pairs):
-        raise InvalidOption(f"got room for {longest} tokens, which leaves none for the text; give a larger max_length")
+        raise InvalidOption(f"got room for {longest} tokens, which leaves none for the text; give a larger max_length=")
     options: dict[str, Any] = {"return_offsets_mapping": True} | ({"return_token_type_ids": True} if pairs else {})
     whole = tokenizer(*columns, verbose=False, **options)
     long = {number for number, ids in enumerate(whole["input_ids"]) if len(ids) > longest}
     made = tokenizer(*columns, truncation=True, max_length=longest, **options) if long else whole
     kinds, rows, facts = Kinds.of(tokenizer), [], []
-    for number, name in enumerate(names):
+    for number in range(len(columns[0])):
         row = {key: list(made[key][number]) for key in made if key != "offset_mapping"}
         sentence = None if sentences is None else join(*sentences[number])
         words: list[int | None] = made.word_ids(number)
@@ -188,11 +191,13 @@ def _encode(
             words = _words_of(sentences[number], made["offset_mapping"][number], made.sequence_ids(number))
             lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
             if lost and gold:
-                raise DataProblem(f"{name}: the tokenizer makes no token of the word {sentence.words[lost[0]]!r}")
+                raise DataProblem(
+                    f"{where(number)}: the tokenizer makes no token of the word {short(sentence.words[lost[0]])}"
+                )
         found = find_facts(row, kinds, words, sentence)
         if len(found.classes["special"]) == found.length:
             text = " | ".join(column[number] for column in columns)
-            raise DataProblem(f"{name}: nothing but special tokens in {text!r}; expected some text")
+            raise DataProblem(f"{where(number)}: nothing but special tokens in {short(text)}; expected some text")
         rows.append(row)
         facts.append(found)
     mark_rarest([row["input_ids"] for row in rows], facts)
@@ -222,21 +227,23 @@ def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, li
     ids = _some(len(sentences), limit, seed)
     chosen = [sentences[number] for number in ids]
     texts = [" ".join(sentence.words) for sentence in chosen]
-    names = [f"sentence {sentence.name}" for sentence in chosen]
-    rows, facts, cut = _encode(tokenizer, [texts], names, longest, [(one,) for one in chosen], gold=True)
+    rows, facts, cut = _encode(
+        tokenizer, [texts], lambda at: f"sentence {chosen[at].name}", longest, [(one,) for one in chosen], gold=True
+    )
     lengths = np.array([one.length for one in facts])
     return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest, True)
 
 
 def _translations(
-    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel
-) -> Inputs:
+    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel,
+    attrs: Mapping[Any, Any],
+) -> Inputs:  # fmt: skip
     if len(texts[0]) != 2:
         raise DataProblem("an encoder-decoder needs two text columns, source and target; got one")
-    names = [f"row {row}" for row in ids]
+    where = lambda at: name_row(attrs, ids[at])
     sources, aims = (list(column) for column in zip(*texts, strict=True))
-    rows, facts, cut = _encode(tokenizer, [sources], names, longest)
-    wanted, _, cut_too = _encode(_Targets(tokenizer), [aims], names, longest)
+    rows, facts, cut = _encode(tokenizer, [sources], where, longest)
+    wanted, _, cut_too = _encode(_Targets(tokenizer), [aims], where, longest)
     kinds, targets = Kinds.of(tokenizer), []
     for row, aim in zip(rows, wanted, strict=True):
         row["labels"] = aim["input_ids"]

@@ -14,7 +14,7 @@ from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.encode import longest_input
 from headcount.data.numbers import check_numbers
-from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.decoder import decoder_inputs
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
@@ -149,14 +149,14 @@ def _check_model(model: PreTrainedModel, tokenizer: Any) -> None:
 def _check_text(tokenizer: Any, what: str, value: Any) -> None:
     """A string of which the tokenizer makes more than special tokens; a word that it does not know is one, too."""
     if not isinstance(value, str):
-        raise DataProblem(f"got {value!r} for the {what}; expected a string")
+        raise DataProblem(f"got {short(value)} for the {what}; expected a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise DataProblem(f"the {what} is no valid UTF-8 ({error.reason}); expected readable text") from error
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     if not set(tokenizer(value, add_special_tokens=False, verbose=False)["input_ids"]) - special:
-        raise DataProblem(f"nothing but special tokens in the {what} {_brief(value)!r}; expected some words")
+        raise DataProblem(f"nothing but special tokens in the {what} {short(value)}; expected some words")
 
 
 def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented: bool) -> None:

@@ -17,7 +17,7 @@ import torch
 from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import longest_input
-from headcount.errors import DataProblem, InvalidOption
+from headcount.errors import DataProblem, InvalidOption, short
 from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import load_model, load_tokenizer
 from headcount.trace.modes import evaluating
@@ -57,7 +57,7 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
     words = [split_words(text) for text in texts]
     empty = next((number for number, found in enumerate(words) if not found), None)
     if empty is not None:
-        raise DataProblem(f"there is no word in {texts[empty]!r}; expected some text")
+        raise DataProblem(f"there is no word in {short(texts[empty])}; expected some text")
     if not getattr(tokenizer, "is_fast", False):
         raise InvalidOption(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
     limit = longest_input(model, tokenizer)

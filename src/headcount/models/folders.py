@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, cannot_write
 
 WRITTEN = "headcount-files.json"
 """In every folder that Headcount wrote: the names of what it put there. All else belongs to somebody else."""
@@ -63,8 +63,7 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
         (new / WRITTEN).write_text(json.dumps({"files": names}, indent=1) + "\n", encoding="utf-8")
         _put(new, place)
     except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise InvalidOption(f"cannot write {place}: {reason}; free some room or give another folder") from error
+        raise InvalidOption(cannot_write(place, error)) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headcount.errors import InvalidOption, PruneMismatch
+from headcount.errors import InvalidOption, PruneMismatch, cannot_write
 from headcount.pruning.verify import OUTPUTS, Check, example_batch
 from headcount.trace.modes import evaluating
 
@@ -63,7 +63,7 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
         if isinstance(error, OSError):
-            raise InvalidOption(f"cannot write {place}: {error.strerror or error}; give another place") from error
+            raise InvalidOption(cannot_write(place, error)) from error
         if isinstance(error, torch.onnx.errors.OnnxExporterError):
             reason = str(error).strip().splitlines()[0]
             raise InvalidOption(f"torch cannot export {type(model).__name__} to ONNX ({reason})") from error

@@ -18,7 +18,7 @@ from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
 from headcount.core.writers import writes_study
 from headcount.data.numbers import check_numbers
-from headcount.data.tasks import GLUE, Task, find_task
+from headcount.data.tasks import Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.pruning.curves import curve
@@ -163,8 +163,9 @@ def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: in
 def find_known_task(data: Data, task: str | Task | None) -> Task:
     if isinstance(task, Task):
         return task
-    if task is None and isinstance(data, str) and data in GLUE:
-        return GLUE[data]
+    glue = find_glue(data)
+    if task is None and glue is not None:
+        return glue
     if task is None:
         raise InvalidOption("say what the data is with task=")
     return find_task(task)

@@ -18,7 +18,7 @@ import numpy as np
 import headcount
 from headcount.core.agreement import lost
 from headcount.core.statistics import rank_correlation
-from headcount.errors import InvalidOption, StudyProblem
+from headcount.errors import InvalidOption, StudyProblem, cannot_write
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences, short_name
 from headcount.reporting.gaps import find_gaps
@@ -62,7 +62,7 @@ def check_output(place: Path, example: str = "report.html") -> None:
         if not parent.is_dir():
             raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
     except OSError as error:  # a name that is too long, say
-        raise StudyProblem(f"cannot write {place}: {error.strerror or error}; give another name") from error
+        raise StudyProblem(cannot_write(place, error)) from error
     if not os.access(parent, os.W_OK):
         raise StudyProblem(f"cannot write into {place.parent}; give a place where you may")
 
@@ -78,7 +78,7 @@ def replace_file(place: Path, content: bytes) -> None:
         os.chmod(beside, 0o644)
         os.replace(beside, place)
     except OSError as error:
-        raise StudyProblem(f"cannot write {place}: {error.strerror or error}; give a file you may write") from error
+        raise StudyProblem(cannot_write(place, error)) from error
     finally:
         if beside is not None:
             beside.unlink(missing_ok=True)

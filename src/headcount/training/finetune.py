@@ -14,7 +14,7 @@ import pandas as pd
 
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_task
-from headcount.errors import HeadcountError, InvalidOption, StudyProblem
+from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot_write
 from headcount.models.device import find_device
 from headcount.training.models import INITS
 from headcount.training.run import Run, perform
@@ -79,7 +79,7 @@ def finetune(
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
         table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
-        raise StudyProblem(f"cannot write {out}: {error.strerror or error}; free some room and run it again") from error
+        raise StudyProblem(cannot_write(out, error)) from error
     return table
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 
 from headcount.core.provenance import fingerprint
 from headcount.data.numbers import check_numbers
+from headcount.data.rows import name_row
 from headcount.data.tables import SUFFIXES, read_table
-from headcount.data.tasks import GLUE, Task
-from headcount.errors import DataProblem
+from headcount.data.tasks import GLUE, Task, plain_name
+from headcount.errors import DataProblem, listed, short
 from headcount.zoo.bundled import find_data
 
 
@@ -25,6 +26,7 @@ class Splits:
     train: pd.DataFrame
     validation: pd.DataFrame
     names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -44,13 +46,15 @@ def read_splits(task: Task, root: str | Path | None, limit: int | None = None, s
     else:
         train, validation = _from_folder(task, Path(root))
     check_numbers(limit=limit)
+    task, notes = task.with_label(train)
+    train, validation = (task.with_lists(table) for table in (train, validation))
     names = _class_names(task, train, validation)  # of all examples: a few may lack a class
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
-        train = train.iloc[rows].reset_index(drop=True)
+        train = train.iloc[rows]
     if task.kind in ("classification", "token-classification") and task.names is None:
         task = replace(task, names=names, given=names)
-    return Splits(task, train, validation, names)
+    return Splits(task, train, validation, names, notes)
 
 
 HELD_OUT = 0.2
@@ -62,16 +66,8 @@ def _held_out(table: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFram
     if count < 1:
         raise DataProblem(f"{name} has {len(table)} rows; expected enough to hold a fifth out for validation")
     order = np.random.default_rng(0).permutation(len(table))
-    parts = [table.iloc[np.sort(rows)].reset_index(drop=True) for rows in (order[count:], order[:count])]
+    parts = [table.iloc[np.sort(rows)] for rows in (order[count:], order[:count])]
     return parts[0], parts[1]
-
-
-def _plain(name: str) -> str:
-    """
-    >>> _plain("STS-B"), _plain("sst2") == _plain("SST-2")
-    ('stsb', True)
-    """
-    return name.lower().replace("-", "").replace("_", "")
 
 
 def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -79,8 +75,8 @@ def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         raise DataProblem(f"there is no folder {root}; expected one with train.* and validation.*, or a folder a task")
     # MNLI's two validation sets share a folder, as they share a data set on the hub.
     _, config, split = task.hub or (None, task.name, "validation")
-    inside = [one for one in sorted(root.iterdir()) if one.is_dir() and _plain(one.name) == _plain(task.name)]
-    inside += [one for one in sorted(root.iterdir()) if one.is_dir() and _plain(one.name) == _plain(config)]
+    inside = [one for one in sorted(root.iterdir()) if one.is_dir() and plain_name(one.name) == plain_name(task.name)]
+    inside += [one for one in sorted(root.iterdir()) if one.is_dir() and plain_name(one.name) == plain_name(config)]
     folder = inside[0] if inside else root
     return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation", split))
 
@@ -115,25 +111,27 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
     found = []
     for split, table in (("train", train), ("validation", validation)):
         if task.label not in table.columns:
-            raise DataProblem(f"{split}: no label column {task.label!r}; it has {', '.join(map(str, table.columns))}")
+            raise DataProblem(f"{split}: no label column {short(task.label)}; it has {listed(table.columns)}")
         found.append(_values(table[task.label]))
     ours, theirs = found
     if not theirs <= ours:
         odd = sorted(map(str, theirs - ours))
-        raise DataProblem(f"validation has the labels {', '.join(odd)}, which train has not; expected the same labels")
+        raise DataProblem(f"validation has the labels {listed(odd)}, which train has not; expected the same labels")
     if len(ours) < 2:
-        raise DataProblem(f"train has one class only ({next(iter(ours))!r}); expected at least two")
+        raise DataProblem(f"train has one class only ({short(next(iter(ours)))}); expected at least two")
     folded = {str(value).lower().replace(" ", "_") for value in ours}
     if len(folded) < len(ours):
-        raise DataProblem(f"labels differ only in their spelling: {', '.join(sorted(map(str, ours)))}; make them one")
+        raise DataProblem(f"labels differ only in their spelling: {listed(sorted(map(str, ours)))}; make them one")
     if task.names is not None:
         return task.names
     return tuple(str(value) for value in sorted(ours, key=lambda value: (isinstance(value, str), value)))
 
 
 def _values(column: pd.Series) -> set[Any]:
+    attrs = column.attrs
     if len(column) and isinstance(column.iloc[0], list | np.ndarray):
-        column = pd.Series([tag for tags in column for tag in tags])
+        column = pd.Series([tag for tags in column for tag in tags], np.repeat(column.index, list(map(len, column))))
     if column.isna().any():
-        raise DataProblem(f"row {column.index[column.isna()][0]}: the label is missing (NaN); expected a value")
+        first = name_row(attrs, column.index[column.isna()][0])
+        raise DataProblem(f"{first}: the label is missing (NaN); expected a value")
     return {value.item() if isinstance(value, np.generic) else value for value in column.unique()}

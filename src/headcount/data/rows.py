@@ -1,0 +1,47 @@
+"""Which row of which file an error is about, counted from 1 as an editor counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+_KEY = "headcount_source"
+_HEADERS = {".csv": 1, ".tsv": 1, ".jsonl": 0}
+"""Lines before the first row, of files that have lines."""
+
+
+def remember_source(table: pd.DataFrame, source: str) -> pd.DataFrame:
+    """The table with the name of where it came from; parts of it, and its columns, remember it too."""
+    table.attrs[_KEY] = {"name": source, "rows": len(table)}
+    return table
+
+
+def source_of(table: pd.DataFrame) -> str:
+    """The name of the file or data set that a table came from."""
+    return str(table.attrs[_KEY]["name"]) if _KEY in table.attrs else "the table"
+
+
+def name_row(attrs: Mapping[Any, Any], row: Any) -> str:
+    """A row of a table or column with these `attrs`: file, row and line; of a data frame, its index.
+
+    >>> name_row({}, 7), name_row({_KEY: {"name": "pairs.parquet", "rows": 9}}, 2)
+    ('row 7', 'pairs.parquet, row 3')
+    """
+    source = attrs.get(_KEY)
+    if source is None:
+        return f"row {row}"
+    path = Path(source["name"])
+    line = f" (line {row + 1 + _HEADERS[path.suffix]})" if _a_line_each(path, source["rows"]) else ""
+    return f"{source['name']}, row {row + 1}{line}"
+
+
+def _a_line_each(path: Path, rows: int) -> bool:
+    """Not where a text has line breaks, or where blank lines were skipped."""
+    if path.suffix not in _HEADERS or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        lines = sum(1 for _ in file)
+    return lines == rows + _HEADERS[path.suffix]
