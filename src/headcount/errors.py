@@ -1,4 +1,4 @@
-"""The errors Headcount raises: one class for each remedy, each message one line that says what to do."""
+"""The errors Headcount raises, one class for each remedy, and its warnings; each message is one line."""
 
 from __future__ import annotations
 
@@ -45,3 +45,11 @@ class CannotPrune(HeadcountError):
 
 class PruneMismatch(HeadcountError):
     """A pruned model does not compute what the whole one does without these heads: a defect; nothing was changed."""
+
+
+class HeadcountWarning(UserWarning):
+    """What a user should know of a result that was computed all the same, in one line."""
+
+
+class BlankRows(HeadcountWarning):
+    """Rows with nothing to look at or to predict were left out."""

@@ -50,6 +50,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "main",
         "options",
         "demo_story",
+        "speech",
     }
     verbs = {name for name in modules if callable(getattr(import_module(f"headcount.cli.{name}"), name, None))}
     assert verbs == modules

@@ -27,6 +27,7 @@ from headcount.cli.measure import measure
 from headcount.cli.patterns import patterns
 from headcount.cli.prune import prune
 from headcount.cli.report import report
+from headcount.cli.speech import plain_speech
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.errors import HeadcountError, InvalidOption
@@ -69,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
         _read_config(words)
-        app(words, exit_on_error=False, print_error=False)
+        with plain_speech():
+            app(words, exit_on_error=False, print_error=False)
     except HeadcountError as error:
         return _refuse(str(error))
     except CycloptsError as error:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.data.blank import is_absent
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.errors import DataProblem
 
@@ -55,7 +56,8 @@ def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
     A `.conllu` file may say `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
     A table has lists in the columns `tokens` (or `words`), `upos`, `heads` and `deprels`, and perhaps `sent_id` and
     `text`; in a csv file a list is written as JSON or Python writes it. A text that is given must be made of the words,
-    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`.
+    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`. A sentence
+    without words is given as such.
 
     >>> columns = {"tokens": [["She", "sleeps"]], "upos": [["PRON", "VERB"]], "heads": [[2, 0]]}
     >>> [sentence] = read_annotated(pd.DataFrame({**columns, "deprels": [["nsubj", "root"]]}))
@@ -149,14 +151,12 @@ def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
     nothing = [None] * len(table)
     names, texts = (table[column] if column in table.columns else nothing for column in ("sent_id", "text"))
     for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[one] for one in lists), strict=True)):
-        name = str(row) if _absent(sent_id) else str(sent_id)
+        name = str(row) if is_absent(sent_id) else str(sent_id)
         where = f"{source}, sentence {name!r}"
+        if all(map(is_absent, cells)):
+            cells = [[] for _ in cells]
         columns = {column: _list(cell, column, where) for column, cell in zip(lists, cells, strict=True)}
-        yield _annotated(where, name, columns, {}, None if _absent(text) else text)
-
-
-def _absent(value: object) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+        yield _annotated(where, name, columns, {}, None if is_absent(text) else text)
 
 
 def _list(cell: object, column: str, where: str) -> list[Any]:
@@ -255,7 +255,7 @@ def _annotated(
         got = ", ".join(f"{size} {column}" for column, size in sizes.items())
         raise DataProblem(f"{where}: got {got}; expected lists of the same length; mend that sentence")
     if not any(sizes.values()):
-        raise DataProblem(f"{where} has no words; expected at least one; leave that sentence out")
+        return Annotated(name, (), (), (), (), {})
     words, upos, deprels = (_strings(values, column, where) for column, values in columns.items() if column != "heads")
     if text is not None:
         _check_text(text, words, where)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from headcount.core.options import without_effect
+from headcount.data.blank import is_absent, known_blank, leave_out_blank
 from headcount.data.tasks import Task
 from headcount.errors import DataProblem
 
@@ -26,27 +28,41 @@ class Examples:
     texts: list[tuple[Any, ...]]
     labels: Any
     notes: tuple[str, ...] = ()
+    blank: Mapping[str, Any] = field(default_factory=dict)
+    """The rows of the table that were left out: their count, of how many, the numbers of the first."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def read_examples(
-    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0
-) -> Examples:
-    """The examples of a table; with `limit` a random part of that size, the same for the same seed."""
+    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0,
+    tokenizer: Any = None,
+) -> Examples:  # fmt: skip
+    """The examples of a table; with `limit` a random part of that size, the same for the same seed.
+
+    With a tokenizer, rows that are blank to it are left out before anything is drawn.
+    """
     columns = task.columns(table)
     if task.label is not None and task.label not in table.columns:
         raise DataProblem(f"no label column {task.label!r}; the table has {', '.join(map(str, table.columns))}")
-    rows = np.arange(len(table))
-    if limit is not None and limit < len(table):
-        rows = np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])
-    table = table.iloc[rows]
+    if tokenizer is None:
+        table = draw_rows(table, limit, seed)
+    else:
+        table = draw_rows(leave_out_blank(table, columns, task.kind, tokenizer), limit, seed)
+        table = leave_out_blank(table, columns, task.kind, tokenizer, drawn=True)
     texts = _texts(table, columns, task)
     labels, notes = _labels(table, task, texts, id2label)
     if task.kind == "translation":
         texts = [(source,) for source, _ in texts]
-    return Examples(task, table.index.to_numpy(), texts, labels, notes)
+    return Examples(task, table.index.to_numpy(), texts, labels, notes, known_blank(table))
+
+
+def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame:
+    """A random part of at most `limit` rows, in their order, the same for the same seed."""
+    if limit is None or limit >= len(table):
+        return table
+    return table.iloc[np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])]
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
@@ -55,6 +71,8 @@ def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tu
     for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
         if words:
             values = tuple(list(value) if isinstance(value, np.ndarray | list) else value for value in values)
+        elif len(columns) > 1:  # one text of a pair may be absent
+            values = tuple("" if is_absent(value) else value for value in values)
         for column, value in zip(columns, values, strict=True):
             right = (
                 isinstance(value, list) and all(isinstance(word, str) for word in value)
@@ -135,6 +153,8 @@ def match_labels(
         model = {_spelled(label): number for number, label in id2label.items()}
     elif given is not None:
         names = given
+        if not pd.api.types.is_numeric_dtype(column):
+            without_effect("labels", given, "the data gives its labels by name, and the model's classes have names")
     if not pd.api.types.is_numeric_dtype(column):
         return _by_name(column.astype(str), model, id2label), ()
     codes = _numbers(column)

@@ -8,6 +8,8 @@ import pandas as pd
 
 from headcount.errors import DataProblem
 
+ABSENT = [""]
+"""What is absent in a file of texts: an empty cell, not "None" or "NA", which may be a text."""
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
@@ -49,10 +51,10 @@ def _read(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         if path.suffix == ".csv":
-            return pd.read_csv(path)
+            return pd.read_csv(path, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".tsv":
             # Quotes are text in GLUE's files: read as quotes they would merge rows without a word.
-            return pd.read_csv(path, sep="\t", quoting=3)
+            return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".jsonl":
             return pd.read_json(path, lines=True)
     except (ValueError, OSError, pd.errors.ParserError) as error:

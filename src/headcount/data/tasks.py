@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from headcount.core.options import without_effect
 from headcount.errors import DataProblem, InvalidOption
 
 KINDS = (
@@ -97,6 +98,9 @@ def find_task(
     if name not in known:
         raise InvalidOption(f"got the task {name!r}; expected one of {', '.join(known)}")
     task = known[name]
+    without_effect("label", label if task.label is None else None, f"{task.kind} has no label column")
+    if task.kind not in ("classification", "token-classification"):
+        without_effect("labels", names, f"{task.kind} has no classes to name")
     if texts is not None:
         task = replace(task, texts=(tuple(texts),))
     if label is not None:

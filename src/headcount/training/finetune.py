@@ -11,9 +11,11 @@ from typing import Any
 import pandas as pd
 import torch
 
+from headcount.core.options import no_repeats, spell, without_effect
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
+from headcount.models.load import load_tokenizer
 from headcount.training.models import INITS
 from headcount.training.run import Run, device_name, perform
 from headcount.training.splits import read_splits
@@ -60,15 +62,21 @@ def finetune(
     unknown = [init for init in wanted if init not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
+    for option, values in (("tasks", [str(getattr(one, "name", one)) for one in chosen]), ("inits", wanted)):
+        no_repeats(spell(option), values)
+    no_repeats(spell("seeds"), numbers)
+    if "random" not in wanted:
+        without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(wanted)})")
     place = device or device_name()
     try:
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError) as error:
         raise InvalidOption(f"got the device {place!r}, which is not here; expected cpu or cuda") from error
+    tokenizer = load_tokenizer(model, trust_remote_code=trust_remote_code)
     runs = []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
-        splits = read_splits(task, data, limit)
+        splits = read_splits(task, data, limit, tokenizer=tokenizer)
         for init in wanted:
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
