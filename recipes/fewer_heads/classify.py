@@ -71,7 +71,7 @@ def recovery(
     tokenizer = load_tokenizer(model.config._name_or_path)
     train, validation = some(splits.train, options.train_rows, 1), splits.validation[: options.limit]
     metric = find_metric(splits.task.metric, splits.task.kind)
-    examples = read_examples(validation, splits.task, model.config.id2label)
+    examples = read_examples(validation, splits.task, model.config.id2label, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, LENGTH, 0)
 
     def sums(one: PreTrainedModel) -> np.ndarray:

@@ -64,7 +64,7 @@ class Study:
         self.options, self.name, self.before, self.tokenizer = options, name, before, tokenizer
         task = find_task(name)
         self.folder = median_run(options.trained / "runs", name)
-        self.splits: Splits = read_splits(task, options.data)
+        self.splits: Splits = read_splits(task, options.data, tokenizer=tokenizer)
         self.tuned = load_model(self.folder, head=task.kind, dtype=torch.float32).to(options.device)
         self.texts = self.splits.validation[list(task.columns(self.splits.validation))]
         self.limits = {"limit": options.texts, "max_length": LENGTH}

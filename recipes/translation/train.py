@@ -94,7 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
     for folder in [*sorted((run / "checkpoints").glob("step-*")), run / "model"]:
         model, tokenizer = load_model(folder, head="translation").to(options.device), load_tokenizer(folder)
         for test in tests if folder.name == "model" else tests[:1]:
-            examples = read_examples(pd.read_parquet(test)[["de", "en"]][: options.limit], task, None)
+            table = pd.read_parquet(test)[["de", "en"]][: options.limit]
+            examples = read_examples(table, task, None, tokenizer=tokenizer)
             found = translate(model, tokenizer, encode(examples, tokenizer, 126, 0))
             said.setdefault(folder.name, {})[test.stem] = found
     (options.out / "translations.json").write_text(json.dumps(said, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The errors Headcount raises: one class for each remedy, each message one line that says what to do.
+"""The errors Headcount raises, one class for each remedy, and its warnings; each message is one line.
 
 Below them, how a message quotes data and says why a place cannot be written.
 """
@@ -62,7 +62,11 @@ class PruneMismatch(HeadcountError):
 
 
 class HeadcountWarning(UserWarning):
-    """Something that a user should know and that stops nothing: one line on the command line."""
+    """What a user should know of a result that was computed all the same, in one line."""
+
+
+class BlankRows(HeadcountWarning):
+    """Rows with nothing to look at or to predict were left out."""
 
 
 def short(value: object, most: int = 80) -> str:

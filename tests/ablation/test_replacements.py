@@ -57,5 +57,5 @@ def test_a_new_entry_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = swept["logits"].sel(layer=0, head=0).values[0]
     np.testing.assert_allclose(found, expected.numpy(), atol=1e-6)
     assert not np.allclose(found, swept["baseline_logits"].values)
-    with pytest.raises(InvalidOption, match="takes no reference="):
+    with pytest.raises(InvalidOption, match="reference=, which has no effect here"):
         hc.sweep(model, tokenizer, texts, task="sst2", how="negated", reference=texts)

@@ -19,6 +19,7 @@ from headcount.pruning.cost import size
 from tests import planted
 from tests.contracts.zoo import tiny
 
+QUICK_IMAGES = ["--batches", "1,2", "--repeats", "2", "--device", "cpu"]
 QUICK = ["--batches", "1,2", "--lengths", "8,16", "--repeats", "2", "--device", "cpu"]
 SHAPES = ["1 x 8", "1 x 16", "2 x 8", "2 x 16"]
 
@@ -112,7 +113,7 @@ def test_the_number_type_that_was_asked_for(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["whole", "--batches", "one"], "got --batches one --lengths 32,128; expected numbers"),
+        (["whole", "--batches", "one"], "got --batches one; expected numbers"),
         (["whole", "--batches", "1,,2"], "expected numbers"),
         (["whole", "--batches", ""], "expected numbers"),
         (["whole", "--batches", "1.5"], "expected numbers"),
@@ -154,7 +155,9 @@ def test_brackets_in_the_name_of_a_model(place: Path, capsys: pytest.CaptureFixt
 def test_images_have_no_length(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     vit = tiny("vit", head="AutoModelForImageClassification")
     monkeypatch.setattr("headcount.cli.cost.load_ready", lambda *_: vit)
-    assert main(["cost", "vit", *QUICK]) == 0
+    assert main(["cost", "vit", *QUICK]) == 2
+    assert "got --lengths, which has no effect here: images have no length" in capsys.readouterr().err
+    assert main(["cost", "vit", *QUICK_IMAGES]) == 0
     shown = capsys.readouterr().out
     assert shapes(rows(shown.splitlines())) == ["1", "2"]
     assert "At 2 x 16" not in shown

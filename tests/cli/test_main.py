@@ -55,6 +55,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "entry",
         "stopping",
         "wording",
+        "speech",
     }
     verbs = {name for name in modules if callable(getattr(import_module(f"headcount.cli.{name}"), name, None))}
     assert verbs == modules

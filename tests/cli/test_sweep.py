@@ -73,7 +73,7 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
         (["--metric", "pearson"], "accuracy"),
         (["--label", "stars"], "no label column 'stars'"),
         (["--labels", "yes", "no"], "say what 0, 1, ... mean in the model's words, such as --labels negative positive"),
-        (["--shard", "1/2"], "needs --out"),
+        (["--shard", "1/2"], "--shard, which has no effect without --out"),
     ],
 )
 def test_bad_input(place: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,6 +223,13 @@ def test_every_table_says_the_same(tmp_path: Path, suffix: str, column: str) -> 
     assert word_links(expected[0]) == {"verb-subject": ((3, 0),), "noun-pronoun": ()}
 
 
+def test_a_sentence_without_words_has_none(tmp_path: Path) -> None:
+    for nothing in ([], None):
+        empty = frame(**dict.fromkeys(("tokens", "upos", "heads", "deprels"), nothing), text=None)
+        assert [len(one.words) for one in read_annotated(pd.concat([frame(), empty]))] == [5, 0]
+    assert [one.words for one in read_annotated(conllu(tmp_path, "# sent_id = x\n"))] == [()]
+
+
 def test_a_sentence_without_a_name_is_called_by_its_row() -> None:
     table = pd.concat([frame(), frame(sent_id=None), frame(sent_id=17), frame(sent_id=float("nan"))])
     assert [one.name for one in read_annotated(table)] == ["one", "2", "17", "4"]
@@ -244,10 +251,6 @@ TABLES = {
     "a list is shorter": (
         {"heads": [4, 4, 4, 0]},
         "the data frame, sentence 'one': got 5 tokens, 5 upos, 4 heads, 5 deprels; expected lists of the same length",
-    ),
-    "no words": (
-        {"tokens": [], "upos": [], "heads": [], "deprels": []},
-        "the data frame, sentence 'one' has no words; expected at least one; leave that sentence out",
     ),
     "not a list": (
         {"upos": "PRON AUX"},
@@ -294,7 +297,6 @@ def test_tables_that_are_refused(problem: str) -> None:
 FILES = {
     "empty": ("", "some.conllu is empty; expected at least one sentence in CoNLL-U; check the file"),
     "blank": ("\n \n", "some.conllu is empty; expected at least one sentence"),
-    "only comments": ("# sent_id = x\n", "some.conllu, sentence 'x' (line 1) has no words; expected at least one"),
     "nine columns": (
         spoiled(1, "2|is|be|VERB|VBZ|", "2|is|be|VERB|"),
         "some.conllu, line 21: got 9 columns; expected 10 with tabs between; mend it",

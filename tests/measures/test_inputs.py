@@ -13,7 +13,7 @@ import tokenizers as tk
 import transformers as tf
 
 from headcount.data.annotations import Annotated, read_annotated, word_links
-from headcount.errors import DataProblem, HeadcountError, InvalidOption
+from headcount.errors import BlankRows, DataProblem, HeadcountError, InvalidOption
 from headcount.measures.inputs import Inputs, read_inputs
 from headcount.zoo.bundled import bundled_sentences
 from tests.contracts.zoo import tiny
@@ -373,20 +373,22 @@ def test_an_unknown_word_is_some_text(bert: Any) -> None:
     assert tokens(bert, inputs) == [["[CLS]", "[UNK]", "[SEP]"]]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "[SEP]"])
-def test_nothing_but_special_tokens(bert: Any, text: str) -> None:
-    refused(
-        DataProblem, "row 1", "nothing but special tokens", pair=bert, data=pd.DataFrame({"text": ["It is.", text]})
-    )
+@pytest.mark.parametrize("text", ["", "   ", "[SEP]", None])
+def test_nothing_but_special_tokens(bert: Any, text: str | None) -> None:
+    with pytest.warns(BlankRows, match="1 of 2 rows is blank and was left out \\(counted from 0: 1\\)"):
+        inputs = read(bert, pd.DataFrame({"text": ["It is.", text]}))
+    assert (inputs.ids.tolist(), inputs.blank) == ([0], {"count": 1, "of": 2, "rows": [1]})
 
 
 def test_no_tokens_at_all() -> None:
-    refused(DataProblem, "row 0", "expected some text", pair=causal(), data=pd.DataFrame({"text": [""]}))
+    refused(
+        DataProblem, "all 1 rows are blank", "some text in 'text'", pair=causal(), data=pd.DataFrame({"text": [""]})
+    )
 
 
 def test_an_empty_target(bart: Any) -> None:
     data = pd.DataFrame({"source": ["It is."], "target": [""]})
-    refused(DataProblem, "row 0", "nothing but special tokens", pair=bart, data=data)
+    refused(DataProblem, "all 1 rows are blank", "'source' and 'target'", pair=bart, data=data)
 
 
 @pytest.mark.parametrize("name", ["roberta", "distilbert", "gpt2"])

@@ -13,7 +13,7 @@ import transformers as tf
 
 import headcount as hc
 from headcount.data.annotations import word_classes, word_links
-from headcount.errors import DataProblem, HeadcountError, InvalidOption, ModelUnavailable
+from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable
 from headcount.measures import tagging
 from headcount.measures.tagging import split_words, tag_texts
 from tests.measures.cases import Texts, at
@@ -185,15 +185,9 @@ def test_what_is_no_tagger(tagger: Path, tmp_path: Path) -> None:
     assert "no tokenizer" in refused(ModelUnavailable, ["A dog"], tmp_path / "alone")
 
 
-@pytest.mark.parametrize("text", ["", " \n "])
-def test_a_text_without_words(tagger: Path, text: str) -> None:
-    assert refused(DataProblem, ["A dog", text, ""], tagger).startswith(f"there is no word in {text!r}")
-
-
-def test_the_row_of_a_text_without_words_is_that_of_the_table(planted_model: Any, tagger: Path) -> None:
-    data = pd.DataFrame({"text": ["A dog"] * 50 + [""] + ["A dog"] * 50})
-    with pytest.raises(DataProblem, match="row 50: "):
-        hc.measure(*planted_model, data, only="features", limit=90, tagger=tagger)
+def test_a_text_without_words_has_none(tagger: Path) -> None:
+    assert [one.words for one in tag_texts(["A dog", " \n ", ""], tagger)] == [("A", "dog"), (), ()]
+    assert [one.words for one in tag_texts([""], tagger)] == [()]
 
 
 def test_a_long_text_for_a_tagger_with_fewer_positions_than_its_config_says(tmp_path: Path) -> None:

@@ -159,7 +159,9 @@ def test_as_many_as_asked_for(tokenizer: Any, keep: int) -> None:
     assert found.chosen["removed"].values.tolist() == sorted({3, 5, 8, 8 - keep} - {0})
 
 
-def test_choice_and_confirmation_use_different_examples(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_and_confirmation_use_different_examples(
+    tokenizer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Importance, ablation and one curve see the first half, the other curve the second one alone."""
     seen: dict[str, set[str]] = {}
 
@@ -173,7 +175,8 @@ def test_choice_and_confirmation_use_different_examples(tokenizer: Any, monkeypa
     for place, name in ((ordering, "importance"), (ordering, "sweep"), (module, "curve")):
         monkeypatch.setattr(place, name, listening(name, getattr(place, name)))
     data = parts.texts(200).drop_duplicates("sentence").reset_index(drop=True)
-    find(parts.classifier(parts.GRADED), tokenizer, data, orders=("importance", "ablation"), steps=2)
+    study = tmp_path / "study"
+    find(parts.classifier(parts.GRADED), tokenizer, data, orders=("importance", "ablation"), steps=2, study=study)
     assert set(seen) == {"importance prune", "sweep prune-order", "curve prune-choosing", "curve prune-confirming"}
     confirming = seen.pop("curve prune-confirming")
     for chose in seen.values():

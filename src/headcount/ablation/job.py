@@ -78,7 +78,7 @@ def prepare(
     check_classifier(model, task, untrained)
     table = read_data(data, task)
     named = getattr(model.config, "id2label", None)
-    examples = read_examples(table, task, named, limit, seed)
+    examples = read_examples(table, task, named, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
     if task.kind == "token-classification":
         # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
@@ -139,7 +139,8 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
 
 def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:
     """The mean head outputs over the reference, which is read like the sweep's own data."""
-    examples = read_examples(read_data(reference, job.task), job.task, getattr(job.model.config, "id2label", None))
+    named = getattr(job.model.config, "id2label", None)
+    examples = read_examples(read_data(reference, job.task), job.task, named, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, job.encodings.limit, seed)
     order = by_length(encodings.lengths)
     padding = tokenizer.pad_token_id or 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Head, HeadSet, Layout
+from headcount.core.options import belongs_to, without_effect
 from headcount.core.results import by_head, by_layer, head_coords
 from headcount.data.batches import plan_batches
 from headcount.errors import DataProblem, InvalidOption
@@ -61,7 +62,7 @@ class Choices:
 
 def choose(
     layout: Layout,
-    by: str = "head",
+    by: str | None = None,
     stack: str | None = None,
     sets: Iterable[Any] | None = None,
     draws: int | None = None,
@@ -69,23 +70,22 @@ def choose(
     seed: int = 0,
 ) -> Choices:
     """The choices of a sweep by head, by layer, of all heads of a layer but one, of given or of drawn sets."""
-    if by not in BY:
+    if by not in (None, *BY):
         raise InvalidOption(f"got by={by!r}; expected one of {', '.join(BY)}")
-    if size is not None and draws is None:
-        raise InvalidOption("size= belongs to draws=, the number of random sets")
-    if (sets is not None or draws is not None) and by in ("layer", "all-but-one"):
-        raise InvalidOption(f"by={by!r} does not go with sets= or draws=")
+    belongs_to("size", size, "draws", draws)
+    for option, given in (("sets", sets), ("draws", draws)):
+        if given is not None:
+            without_effect("by", by not in (None, option), f"{option}= says what is left out")
+    if sets is not None:
+        without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
+        without_effect("stack", stack, "the heads of sets= name their stacks")
+    by = by or "head"
     stacks = _stacks(layout, stack)
     heads = [head for head in layout if head.stack in stacks]
     if sets is not None:
         found = tuple(HeadSet.of(one, layout) for one in sets)
         if not found or not all(found):
             raise InvalidOption("got an empty set of heads; expected at least one head in each set")
-        outside = [str(one) for one in found if any(head.stack not in stacks for head in one)]
-        if outside:
-            raise InvalidOption(
-                f"stack={stack!r} does not go with the set {outside[0]!r}, which has heads of another stack"
-            )
         return Choices("sets", layout, tuple(range(len(found))), found)
     if by == "draws" or draws is not None:
         return _draw(layout, heads, draws, size, seed)

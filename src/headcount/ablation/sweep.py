@@ -12,14 +12,16 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
 from headcount.ablation.evidence import which_test
-from headcount.ablation.job import Data, prepare, reference_means
+from headcount.ablation.job import Data, Job, prepare, reference_means
 from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
-from headcount.ablation.replacements import REPLACEMENTS
+from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
+from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint, versions
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
 from headcount.data.numbers import check_numbers
@@ -31,6 +33,8 @@ from headcount.models.fingerprint import device_label, model_fingerprint, model_
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
 
+MOST_TOKENS = 128
+"""Tokens that are generated at most."""
 Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
 
@@ -42,7 +46,7 @@ def sweep(
     data: Data,
     *,
     task: str | Task | None = None,
-    by: str = "head",
+    by: str | None = None,
     how: str = "uniform",
     metric: str | Callable[[Any, Any], float] | None = None,
     stack: str | None = None,
@@ -61,17 +65,18 @@ def sweep(
     batch_tokens: int | None = None,
     compiled: bool = False,
     untrained: bool = False,
-    beams: int = 1,
-    max_new_tokens: int = 128,
+    beams: int | None = None,
+    max_new_tokens: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
 
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
-    is. `by`: `head`, `layer`, `all-but-one` (all other heads of the layer gone), or `sets=`, or `draws=` random
-    sets of `size=` heads. `how`: what stands in for a head (`reference=`, data like `data`, for `mean`).
+    is. `by`: `head` (the default), `layer`, `all-but-one` (all other heads of the layer gone), or `sets=`, or `draws=`
+    random sets of `size=` heads. `how`: what stands in for a head (`reference=`, data like `data`, for `mean`).
     `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the sweep runs;
-    the same call goes on where it stopped. `shard`: "i/n", the i-th part of the work into the same study.
+    the same call goes on where it stopped. `shard`: "i/n", the i-th part of the work into the same study. `beams` (1)
+    and `max_new_tokens` (128): where texts are generated.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise` computes, and the outputs of every variant for every example.
@@ -86,15 +91,20 @@ def sweep(
         max_new_tokens=max_new_tokens,
     )
     part = Shard.parse(shard)
-    if shard is not None and out is None:
-        raise InvalidOption("a shard needs out=, the study folder in which the parts meet")
+    for option, given in (("shard", shard), ("name", name)):
+        belongs_to(option, given, "out", out)
+    if not REPLACEMENTS[check_how(how)].needs_reference:
+        without_effect("reference", reference, f"{how} needs no mean outputs, as mean does")
     if out is not None:
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
-    most = min(max_new_tokens, (longest_positions(model) or max_new_tokens + 2) - 2)
-    generate = {"num_beams": beams, "max_new_tokens": most, "do_sample": False} if generated else None
+    if generated:
+        without_effect("compiled", compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers")
+    generate = _generation(job, beams, max_new_tokens) if generated else None
+    for number in () if generated else (("beams", beams), ("max_new_tokens", max_new_tokens)):
+        without_effect(*number, f"no texts are generated for {job.metric_name}")
     order = by_length(job.encodings.lengths)
     lengths = job.encodings.lengths[order]
     budget = plan_budget(
@@ -106,8 +116,6 @@ def sweep(
         if reference is None:
             raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
-    elif reference is not None:
-        raise InvalidOption(f"how={how!r} takes no reference=; how='mean' does")
     identity = {
         "by": choices.by, "how": how, "task": job.task.name, "metric": job.metric_name, "stack": stack or "all",
         "sets": fingerprint([str(one) for one in choices.sets]), "limit": limit, "seed": seed,
@@ -122,7 +130,8 @@ def sweep(
         "higher_is_better": job.higher_is_better, "test": which_test(job.metric, job.task.kind),
         "model": model_name(model), "data": str(data)[:200]
         if not isinstance(data, pd.DataFrame) else "data frame", "model_class": type(model).__name__,
-        "cut": job.encodings.cut, "notes": list(job.examples.notes), "labels": _label_names(model, job.task),
+        "cut": job.encodings.cut, ATTRIBUTE: dict(job.examples.blank), "notes": list(job.examples.notes),
+        "labels": _label_names(model, job.task),
         "device": device_label(model), "versions": versions(), "units": [list(unit) for unit in units],
     }  # fmt: skip
     sink = (
@@ -149,6 +158,12 @@ def sweep(
     with evaluating(model):
         _run(runner, sink, part, progress)
     return sink.finish(choices, job, order, texts, seed)
+
+
+def _generation(job: Job, beams: int | None, tokens: int | None) -> dict[str, Any]:
+    wanted = tokens or MOST_TOKENS
+    most = min(wanted, (longest_positions(job.model) or wanted + 2) - 2)
+    return {"num_beams": beams or 1, "max_new_tokens": most, "do_sample": False}
 
 
 def _run(runner: Runner, sink: Sink, shard: Shard, progress: Progress | None) -> None:

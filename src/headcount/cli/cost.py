@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli.options import Device, Dtype, Trust, load_ready
+from headcount.core.options import belongs_to
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +21,12 @@ def cost(
     /,
     *,
     batches: Annotated[str, Parameter(help="Batch sizes.")] = "1,16",
-    lengths: Annotated[str, Parameter(help="Lengths in tokens.")] = "32,128",
+    lengths: Annotated[str | None, Parameter(help="Lengths in tokens; 32,128 by default.")] = None,
     repeats: Annotated[int, Parameter(help="Passes that are timed.")] = 10,
     device: Device = "auto",
     dtype: Dtype = "auto",
     study: Annotated[Path | None, Parameter(help="A study folder that the numbers go to.")] = None,
-    name: Annotated[str, Parameter(help="A name for them there.")] = "models",
+    name: Annotated[str | None, Parameter(help="A name for the numbers in the study; models by default.")] = None,
     json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
     trust_remote_code: Trust = False,
 ) -> None:
@@ -48,25 +49,28 @@ def cost(
     from headcount.cli.progress import show_progress
     from headcount.core.writers import writing_study
     from headcount.errors import InvalidOption
-    from headcount.pruning.cost import announce_cost, attention_share, make_inputs, store_cost
+    from headcount.pruning.cost import LENGTHS, announce_cost, attention_share, make_inputs, store_cost
     from headcount.pruning.cost import cost as measure
 
+    belongs_to("name", name, "study", study)
     try:
-        sizes = [[int(part) for part in words.split(",")] for words in (batches, lengths)]
+        many = [int(part) for part in batches.split(",")]
+        long = None if lengths is None else [int(part) for part in lengths.split(",")]
     except ValueError as error:
-        raise InvalidOption(f"got --batches {batches} --lengths {lengths}; expected numbers, such as 1,16") from error
+        given = f"--batches {batches}{'' if lengths is None else f' --lengths {lengths}'}"
+        raise InvalidOption(f"got {given}; expected numbers, such as 1,16") from error
     names = [model, *([other] if other is not None else [])]
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
-    models = {name: load_ready(name, device, dtype, trust_remote_code) for name in names}
+    models = {one: load_ready(one, device, dtype, trust_remote_code) for one in names}
     with writing_study(study), show_progress("cost", "batch shapes") as progress:
         if study is not None:
-            announce_cost(models, study, name)
-        found = measure(models, batches=sizes[0], lengths=sizes[1], repeats=repeats, progress=progress)
+            announce_cost(models, study, name or "models")
+        found = measure(models, batches=many, lengths=long, repeats=repeats, progress=progress)
         first = models[model]
-        share = attention_share(first, make_inputs(first, max(sizes[0]), max(sizes[1])))
+        share = attention_share(first, make_inputs(first, max(many), max(long or LENGTHS)))
         if study is not None:
-            store_cost(found, study, name)
+            store_cost(found, study, name or "models")
     if json_:
         print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
         return

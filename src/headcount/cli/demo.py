@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from headcount.core.options import without_effect
 from headcount.core.writers import writes_study
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def demo(
     from headcount.models.anatomy import read_anatomy
     from headcount.reporting.document import write_report
 
+    if quick:
+        without_effect("full", full, "--quick takes 16 pairs", "give one of the two")
     start = time.perf_counter()
     console = Console(highlight=False)
     model, tokenizer = load_model_and_tokenizer("bundled:qnli", "cpu", "auto")

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Tokenizer, Trust, say_note
+from headcount.cli.options import Device, Tokenizer, Trust
+from headcount.cli.speech import say
+from headcount.core.options import belongs_to
 
 
 def finetune(
@@ -32,7 +34,9 @@ def finetune(
         Literal["float32", "bfloat16", "float16"], Parameter(help="Number type of the passes.")
     ] = "float32",
     checkpoints: Annotated[int, Parameter(help="So many models along the way.")] = 0,
-    spacing: Annotated[Literal["even", "log"], Parameter(help="How they are spaced.")] = "even",
+    spacing: Annotated[
+        Literal["even", "log"] | None, Parameter(help="How the checkpoints are spaced; even by default.")
+    ] = None,
     keep_embeddings: Annotated[
         bool, Parameter(help="Random weights, but the pre-trained embeddings.", negative="")
     ] = False,
@@ -67,13 +71,14 @@ def finetune(
     from headcount.training.finetune import summarise
     from headcount.training.trainer import Settings
 
+    belongs_to("spacing", spacing, "checkpoints", checkpoints or None)
     settings = Settings(
         batch=batch, epochs=epochs, rate=rate, warm_up=warm_up, max_length=max_length, accumulate=accumulate,
-        precision=precision, checkpoints=checkpoints, spacing=spacing,
+        precision=precision, checkpoints=checkpoints, spacing=spacing or "even",
         report_to=tuple(report_to.split(",")) if report_to else (),
     )  # fmt: skip
     for note in notes_of_place(model):
-        say_note(note)
+        say(f"note: {note}")
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:
         table = run(

@@ -6,15 +6,11 @@ import os
 import re
 import shlex
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cyclopts import App, CycloptsError
 from cyclopts.config import Toml
-from rich.console import Console
 
 import headcount
 from headcount.cli.agreement import agreement
@@ -32,12 +28,13 @@ from headcount.cli.measure import measure
 from headcount.cli.patterns import patterns
 from headcount.cli.prune import prune
 from headcount.cli.report import report
+from headcount.cli.speech import plain_speech, say
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.numbers import check_all
-from headcount.errors import HeadcountError, HeadcountWarning, InvalidOption, TrainingDiverged
+from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
 
 app = App(
     name="headcount",
@@ -77,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with command(shlex.join(["headcount", *words])), _warnings_in_one_line():
+        with command(shlex.join(["headcount", *words])), plain_speech(_options(words)):
             _read_config(words)
             _run(_join_values(words))
     except TrainingDiverged as error:
@@ -136,30 +133,8 @@ def _read_config(words: list[str]) -> None:
     del words[place : place + (1 if equals else 2)]
 
 
-@contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Headcount's own warnings as `headcount: ...`; those of others as Python shows them."""
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, HeadcountWarning):
-                _say(str(message))
-            else:
-                show(message, category, *where, **more)
-
-        warnings.showwarning = say
-        warnings.simplefilter("always", HeadcountWarning)
-        yield
-
-
-def _say(message: str) -> None:
-    line = " ".join(message.split())
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
-
-
 def _refuse(message: str, code: int = 2) -> int:
-    _say(message)
+    say(message)
     return code
 
 

@@ -19,6 +19,7 @@ from headcount.cli.options import (
     load_model_and_tokenizer,
     say_saved,
 )
+from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def measure(
     limit: Limit = None,
     seed: Seed = 0,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    distance_examples: Annotated[int, Parameter(help="Texts for the distances between heads.")] = 50,
+    distance_examples: Annotated[
+        int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
+    ] = None,
     batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
@@ -74,6 +77,16 @@ def measure(
 
     console = Console(highlight=False)
     if list_:
+        others = {
+            "data": data, "out": out, "only": only, "name": name, "text": text, "spacy": spacy, "tagger": tagger,
+            "limit": limit, "max_length": max_length, "distance_examples": distance_examples,
+            "batch_tokens": batch_tokens, "json": json_, "trust_remote_code": trust_remote_code, "seed": seed or None,
+            "device": None if device == "auto" else device, "dtype": None if dtype == "auto" else dtype,
+        }  # fmt: skip
+        if model is not None:
+            raise InvalidOption(f"got the model {model} with --list, which only explains the measures; leave one out")
+        for option, given in others.items():
+            without_effect(option, given, "--list only explains the measures", "leave one of them out")
         console.print(explain())
         return
     if model is None or data is None:

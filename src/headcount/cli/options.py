@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from headcount.cli.speech import say
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -71,7 +73,7 @@ def load_ready(
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
     loaded = load_model(model, trust_remote_code=trust_remote_code, head=head, **options)
     for note in loading_notes(model, loaded, uses_head):
-        say_note(note)
+        say(f"note: {note}")
     loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":
         loaded.float()  # half precision is for storing there, not for computing
@@ -83,13 +85,6 @@ def find_tokenizer(model: str, tokenizer: str | None = None, trust_remote_code: 
     from headcount.models.load import load_tokenizer
 
     return load_tokenizer(model if tokenizer is None else tokenizer, trust_remote_code=trust_remote_code)
-
-
-def say_note(note: str) -> None:
-    """One line on stderr: what a result should be read with."""
-    from rich.console import Console
-
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: note: {note}")
 
 
 def as_stored(model: PreTrainedModel) -> PreTrainedModel:

@@ -12,13 +12,13 @@ from headcount.cli.options import (
     Dtype,
     Labels,
     Limit,
-    Seed,
     Tokenizer,
     Trust,
     as_stored,
     find_tokenizer,
     load_ready,
 )
+from headcount.core.options import belongs_to, without_effect
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
 if TYPE_CHECKING:
@@ -46,17 +46,23 @@ def prune(
     task: Annotated[str | None, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")] = None,
     data: Annotated[str | None, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")] = None,
     order: Annotated[
-        str, Parameter(help="Some of importance,ablation,taylor,norm,gates,random,file:PATH; the first one decides.")
-    ] = "importance,random",
-    steps: Annotated[int, Parameter(help="Steps of the curves.")] = 10,
-    randoms: Annotated[int, Parameter(help="Random orders to compare with.")] = 3,
+        str | None,
+        Parameter(
+            help="Some of importance,ablation,taylor,norm,gates,random,file:PATH; the first one decides; "
+            "importance,random by default."
+        ),
+    ] = None,
+    steps: Annotated[int | None, Parameter(help="Steps of the curves; 10 by default.")] = None,
+    randoms: Annotated[int | None, Parameter(help="Random orders to compare with; 3 by default.")] = None,
     anew: Annotated[bool, Parameter(help="Compute the importance again after each step.", negative="")] = False,
-    at_least: Annotated[int, Parameter(help="Heads that every layer keeps.")] = 0,
+    at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps; 0 by default.")] = None,
     stack: Annotated[str | None, Parameter(help="Only heads of this stack: encoder, decoder or cross.")] = None,
-    recover: Annotated[int, Parameter(help="Fine-tune for so many steps after the cut.")] = 0,
-    recover_rate: Annotated[float, Parameter(help="The learning rate of that.")] = 2e-5,
+    recover: Annotated[int | None, Parameter(help="Fine-tune for so many steps after the cut.")] = None,
+    recover_rate: Annotated[float | None, Parameter(help="Learning rate of --recover; 2e-5 by default.")] = None,
     study: Annotated[Path | None, Parameter(help="The study folder that curves and importance go to.")] = None,
-    name: Annotated[str, Parameter(help="A name for the results, where a study holds several alike.")] = "prune",
+    name: Annotated[
+        str | None, Parameter(help="A name for the results, where a study holds several alike; prune by default.")
+    ] = None,
     text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
     label: Annotated[str | None, Parameter(help="Label column.")] = None,
     labels: Labels = None,
@@ -64,7 +70,7 @@ def prune(
         bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
     ] = False,
     limit: Limit = None,
-    seed: Seed = 0,
+    seed: Annotated[int | None, Parameter(help="Seed of everything that is drawn; 0 by default.")] = None,
     max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
@@ -91,9 +97,18 @@ def prune(
     from headcount.models.folders import check_apart, check_place
     from headcount.zoo.bundled import find_data, find_model
 
+    if heads is not None:
+        chosen_by = {
+            "drop": drop, "keep": keep, "tolerance": tolerance, "by_estimate": by_estimate, "task": task, "data": data,
+            "order": order, "steps": steps, "randoms": randoms, "anew": anew, "at_least": at_least, "stack": stack,
+            "recover": recover, "recover_rate": recover_rate, "study": study, "name": name, "text": text,
+            "label": label, "labels": labels, "limit": limit, "seed": seed, "max_length": max_length,
+        }  # fmt: skip
+        for option, given in chosen_by.items():
+            without_effect(option, given, "--heads says which heads go", "leave one of them out")
     _check_ways(heads, task, data, (drop, keep, tolerance), recover)
-    if by_estimate and tolerance is None:
-        raise InvalidOption("--by-estimate says how --tolerance is judged; give --tolerance too, or leave it out")
+    belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
+    belongs_to("recover_rate", recover_rate, "recover", recover or None)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
     check_place(out, overwrite)
     console = Console(highlight=False)
@@ -111,9 +126,9 @@ def prune(
     known = find_task(str(task), texts=text, label=label, names=labels)
     with show_progress("prune", "") as progress:
         found = find_smaller(
-            loaded, words, str(data), task=known, target=target, orders=order.split(","),
-            randoms=randoms, steps=steps, anew=anew, at_least=at_least, stack=stack, by_estimate=by_estimate,
-            limit=limit, seed=seed, max_length=max_length, study=study, name=name,
+            loaded, words, str(data), task=known, target=target, orders=(order or "importance,random").split(","),
+            randoms=randoms, steps=10 if steps is None else steps, anew=anew, at_least=at_least or 0, stack=stack,
+            by_estimate=by_estimate, limit=limit, seed=seed or 0, max_length=max_length, study=study, name=name,
             progress=progress.stage,
         )  # fmt: skip
     console.print(curve_heading(found))
@@ -124,8 +139,8 @@ def prune(
         console.print(f"No model was written. {_next_try(found)}")
         return
     if recover:
-        parts = read_halves(str(data), known, limit, seed)
-        console.print(_recovered(loaded, words, parts, known, found, recover, recover_rate, max_length))
+        parts = read_halves(str(data), known, limit, seed or 0, words)
+        console.print(_recovered(loaded, words, parts, known, found, recover, recover_rate or 2e-5, max_length))
         from headcount.models.checkpoint import save
 
         save(as_stored(loaded), words, out, overwrite=overwrite)
@@ -143,13 +158,13 @@ def _next_try(found: Smaller) -> str:
     return "Give a larger --tolerance, or more --steps for a smaller first cut."
 
 
-def _check_ways(heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int) -> None:
+def _check_ways(
+    heads: str | None, task: str | None, data: str | None, sizes: tuple[Any, ...], recover: int | None
+) -> None:
     """Either the heads are named, or what they are to be chosen by."""
     asked = [one for one in sizes if one is not None]
     if heads is not None and not heads.strip(" ,"):
         raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
-    if heads is not None and (asked or task or data or recover):
-        raise InvalidOption("got --heads and a way to choose them; give --heads alone, or --task, --data and a size")
     if heads is None and (not task or not data or not asked):
         raise InvalidOption(
             "say which heads go: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, --tolerance 0.5"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
+from headcount.core.options import belongs_to
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,7 +35,9 @@ def sweep(
     ] = None,
     out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
     name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
-    by: Annotated[Literal["head", "layer", "all-but-one"], Parameter(help="What is left out at a time.")] = "head",
+    by: Annotated[
+        Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
+    ] = None,
     how: Annotated[Literal["uniform", "zero", "mean"], Parameter(help="What stands in for a head.")] = "uniform",
     stack: Annotated[Literal["encoder", "decoder", "cross"] | None, Parameter(help="Only this stack.")] = None,
     sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
@@ -61,10 +64,12 @@ def sweep(
     compiled: Annotated[
         bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
     ] = False,
-    beams: Annotated[int, Parameter(help="Beams of generation, where texts are scored.")] = 1,
-    max_new_tokens: Annotated[int, Parameter(help="Tokens to generate at most, where texts are scored.")] = 128,
+    beams: Annotated[int | None, Parameter(help="Beams of generation, where texts are scored; 1 by default.")] = None,
+    max_new_tokens: Annotated[
+        int | None, Parameter(help="Tokens to generate at most, where texts are scored; 128 by default.")
+    ] = None,
     shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
-    texts: Annotated[bool, Parameter(help="Keep the texts in the study.")] = True,
+    texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
     untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
     json_: Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")] = False,
     trust_remote_code: Trust = False,
@@ -86,6 +91,7 @@ def sweep(
     from headcount.data.tasks import find_task
     from headcount.models.anatomy import read_anatomy
 
+    belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     found = find_task(task, texts=text, label=label, names=labels, metric=metric)
     loaded, words = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code, tokenizer)
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
@@ -94,7 +100,7 @@ def sweep(
             loaded, words, found.name if data is None else data, task=found, by=by, how=how, stack=stack,
             sets=None if sets is None else read_sets(sets), draws=draws, size=size,
             reference=reference,
-            limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts, shard=shard,
+            limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts is not False, shard=shard,
             memory=memory, batch_tokens=batch_tokens, compiled=compiled, untrained=untrained, beams=beams,
             max_new_tokens=max_new_tokens, progress=progress,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.errors import StudyProblem, cannot_write
+from headcount.errors import InvalidOption, StudyProblem, cannot_write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,9 @@ def table(
     study: Path,
     /,
     *,
-    to: Annotated[Literal["csv", "parquet", "json"], Parameter(help="The format.")] = "csv",
+    to: Annotated[
+        Literal["csv", "parquet", "json"] | None, Parameter(help="The format; that of the file's ending, or csv.")
+    ] = None,
     group: Annotated[str | None, Parameter(help="Only this result, such as sweep/head-uniform.")] = None,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], help="A file; without it, the screen.")] = None,
 ) -> None:
@@ -35,19 +37,26 @@ def table(
     study
         A study folder.
     """
+    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    if to is not None and ending in FORMATS and ending != to:
+        raise InvalidOption(f"got --to {to} and -o {output}; expected a file that ends in .{to}, or no --to")
+    form = to or (ending if ending in FORMATS else "csv")
     rows = study_table(study, group)
-    if to == "parquet":
+    if form == "parquet":
         if output is None:
             raise StudyProblem("parquet cannot be shown on the screen; say where it goes with -o FILE")
         with _writing(output):
             rows.to_parquet(output, index=False)
         return
-    text = rows.to_csv(index=False) if to == "csv" else rows.to_json(orient="records", indent=1)
+    text = rows.to_csv(index=False) if form == "csv" else rows.to_json(orient="records", indent=1)
     if output is None:
         sys.stdout.write(text)
     else:
         with _writing(output):
             output.write_text(text, encoding="utf-8")
+
+
+FORMATS = ("csv", "parquet", "json")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 import xarray as xr
 
+from headcount.core.options import no_repeats
 from headcount.core.statistics import rank_correlation
 
 
@@ -29,6 +30,7 @@ def study_agreement(paths: list[Path]) -> list[Agreement]:
     """All pairs of complete sweeps over the same axes in these studies, stacks apart too."""
     from headcount.core.store import open_study
 
+    no_repeats("the studies", paths)
     results: dict[str, xr.DataArray] = {}
     for path in paths:
         for node in open_study(path).subtree:

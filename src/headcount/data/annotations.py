@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.data.blank import is_absent
 from headcount.data.rows import name_row
 from headcount.data.tables import CONLLU, SUFFIXES, read_list, read_table
 from headcount.errors import DataProblem, listed, short
@@ -53,7 +54,8 @@ def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
     A `.conllu` file may say `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
     A table has lists in the columns `tokens` (or `words`), `upos`, `heads` and `deprels`, and perhaps `sent_id` and
     `text`; in a csv file a list is written as JSON or Python writes it. A text that is given must be made of the words,
-    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`.
+    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`. A sentence
+    without words is given as such.
 
     >>> columns = {"tokens": [["She", "sleeps"]], "upos": [["PRON", "VERB"]], "heads": [[2, 0]]}
     >>> [sentence] = read_annotated(pd.DataFrame({**columns, "deprels": [["nsubj", "root"]]}))
@@ -147,14 +149,12 @@ def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
     nothing = [None] * len(table)
     names, texts = (table[column] if column in table.columns else nothing for column in ("sent_id", "text"))
     for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[one] for one in lists), strict=True)):
-        name = str(row + 1) if _absent(sent_id) else str(sent_id)
-        where = name_row(table.attrs, table.index[row]) if _absent(sent_id) else f"{source}, sentence {short(name)}"
+        name = str(row + 1) if is_absent(sent_id) else str(sent_id)
+        where = name_row(table.attrs, table.index[row]) if is_absent(sent_id) else f"{source}, sentence {short(name)}"
+        if all(map(is_absent, cells)):
+            cells = [[] for _ in cells]
         columns = {column: _list(cell, column, where) for column, cell in zip(lists, cells, strict=True)}
-        yield _annotated(where, name, columns, {}, None if _absent(text) else text)
-
-
-def _absent(value: object) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+        yield _annotated(where, name, columns, {}, None if is_absent(text) else text)
 
 
 def _list(cell: object, column: str, where: str) -> list[Any]:
@@ -244,7 +244,7 @@ def _annotated(
         got = ", ".join(f"{size} {column}" for column, size in sizes.items())
         raise DataProblem(f"{where}: got {got}; expected lists of the same length; mend that sentence")
     if not any(sizes.values()):
-        raise DataProblem(f"{where} has no words; expected at least one; leave that sentence out")
+        return Annotated(name, (), (), (), (), {})
     words, upos, deprels = (_strings(values, column, where) for column, values in columns.items() if column != "heads")
     if text is not None:
         _check_text(text, words, where)

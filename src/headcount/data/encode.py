@@ -57,10 +57,18 @@ def encode(examples: Examples, tokenizer: Any, limit: int, seed: int = 0) -> Enc
         "translation": _translation,
     }.get(kind, _texts)
     rows, cut = make(examples, tokenizer, limit, seed)
-    if not rows or any(_length(row) == 0 for row in rows):
-        empty = next((number for number, row in enumerate(rows) if _length(row) == 0), 0)
-        raise DataProblem(f"{examples.where(empty)}: the tokenizer makes no tokens of {short(examples.texts[empty])}")
+    blank = next((number for number, row in enumerate(rows) if _is_blank(row, kind)), None)
+    if blank is not None:
+        raise DataProblem(
+            f"{examples.where(blank)}: nothing to look at or to predict in {short(examples.texts[blank])}; leave it out"
+        )
     return Encodings(rows, np.array([_length(row) for row in rows]), cut, limit)
+
+
+def _is_blank(row: Encoding, kind: str) -> bool:
+    if kind in ("masked-lm", "token-classification"):
+        return all(label == IGNORED for label in row["labels"])
+    return _length(row) < (2 if kind == "causal-lm" else 1)
 
 
 def _length(row: Encoding) -> int:
@@ -112,11 +120,7 @@ def _tokens(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[
 
 def _causal(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
     rows, cut = _call(tokenizer, [text[0] for text in examples.texts], None, limit)
-    for place, row in enumerate(rows):
-        if examples.task.kind == "causal-lm" and len(row["input_ids"]) < 2:
-            raise DataProblem(
-                f"{examples.where(place)}: a text of one token has nothing to predict; expected at least two tokens"
-            )
+    for row in rows:
         row["labels"] = list(row["input_ids"])
     return rows, cut
 
@@ -126,11 +130,9 @@ def _masked(examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[
     if tokenizer.mask_token_id is None:
         raise DataProblem("the tokenizer has no mask token; masked-lm needs one, causal-lm does not")
     rows, cut = _causal(examples, tokenizer, limit, seed)
-    for at, (row, number) in enumerate(zip(rows, examples.ids, strict=True)):
+    for row, number in zip(rows, examples.ids, strict=True):
         special = tokenizer.get_special_tokens_mask(row["input_ids"], already_has_special_tokens=True)
         places = np.flatnonzero(np.array(special) == 0)
-        if not len(places):
-            raise DataProblem(f"{examples.where(at)}: nothing but special tokens; expected some text")
         chosen = np.random.default_rng([seed, int(number)]).permutation(places)[
             : max(1, round(MASKED_SHARE * len(places)))
         ]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.data.blank import is_absent, known_blank, leave_out_blank
 from headcount.data.rows import name_row
 from headcount.data.tasks import Task
 from headcount.errors import DataProblem, listed, short
@@ -28,6 +29,8 @@ class Examples:
     texts: list[tuple[Any, ...]]
     labels: Any
     notes: tuple[str, ...] = ()
+    blank: Mapping[str, Any] = field(default_factory=dict)
+    """The rows of the table that were left out: their count, of how many, the numbers of the first."""
     attrs: Mapping[Any, Any] = field(default_factory=dict, repr=False)
     """Those of the table: where the rows came from."""
 
@@ -40,20 +43,33 @@ class Examples:
 
 
 def read_examples(
-    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0
-) -> Examples:
-    """The examples of a table; with `limit` a random part of that size, the same for the same seed."""
+    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0,
+    tokenizer: Any = None,
+) -> Examples:  # fmt: skip
+    """The examples of a table; with `limit` a random part of that size, the same for the same seed.
+
+    With a tokenizer, rows that are blank to it are left out before anything is drawn.
+    """
     columns = task.columns(table)
     task, found = task.with_label(table)
-    rows = np.arange(len(table))
-    if limit is not None and limit < len(table):
-        rows = np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])
-    table = task.with_lists(table.iloc[rows])
+    if tokenizer is None:
+        table = draw_rows(table, limit, seed)
+    else:
+        table = draw_rows(leave_out_blank(table, columns, task.kind, tokenizer), limit, seed)
+        table = leave_out_blank(table, columns, task.kind, tokenizer, drawn=True)
+    table = task.with_lists(table)
     texts = _texts(table, columns, task)
     labels, notes = _labels(table, task, texts, id2label)
     if task.kind == "translation":
         texts = [(source,) for source, _ in texts]
-    return Examples(task, table.index.to_numpy(), texts, labels, found + notes, table.attrs)
+    return Examples(task, table.index.to_numpy(), texts, labels, found + notes, known_blank(table), table.attrs)
+
+
+def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame:
+    """A random part of at most `limit` rows, in their order, the same for the same seed."""
+    if limit is None or limit >= len(table):
+        return table
+    return table.iloc[np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])]
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
@@ -62,6 +78,8 @@ def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tu
     for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
         if words:
             values = tuple(list(value) if isinstance(value, np.ndarray | list) else value for value in values)
+        elif len(columns) > 1:  # one text of a pair may be absent
+            values = tuple("" if is_absent(value) else value for value in values)
         for column, value in zip(columns, values, strict=True):
             right = (
                 isinstance(value, list) and all(isinstance(word, str) for word in value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headcount.data.annotations import Annotated
-from headcount.errors import DataProblem, ModelUnavailable, short
+from headcount.errors import ModelUnavailable
 
 RELATIONS = {
     "nsubjpass": "nsubj:pass", "csubjpass": "csubj:pass", "agent": "obl:agent", "dobj": "obj", "dative": "iobj",
@@ -21,8 +21,6 @@ def parse_texts(texts: Sequence[str], name: str) -> list[Annotated]:
     found = []
     for number, document in enumerate(parser.pipe(texts)):
         tokens = [token for token in document if not token.is_space]
-        if not tokens:
-            raise DataProblem(f"spaCy finds no word in {short(texts[number])}; expected some text")
         at = {token.i: place for place, token in enumerate(tokens)}
         heads = tuple(0 if token.head.i == token.i else at.get(token.head.i, -1) + 1 for token in tokens)
         relations = tuple(RELATIONS.get(token.dep_, token.dep_) for token in tokens)

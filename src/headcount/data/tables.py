@@ -11,6 +11,8 @@ import pandas as pd
 from headcount.data.rows import remember_source
 from headcount.errors import DataProblem
 
+ABSENT = [""]
+"""What is absent in a file of texts: an empty cell, not "None" or "NA", which may be a text."""
 CONLLU = ".conllu"
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
@@ -76,10 +78,10 @@ def _read(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         if path.suffix == ".csv":
-            return pd.read_csv(path)
+            return pd.read_csv(path, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".tsv":
             # Quotes are text in GLUE's files: read as quotes they would merge rows without a word.
-            return pd.read_csv(path, sep="\t", quoting=3)
+            return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".jsonl":
             return pd.read_json(path, lines=True)
         if path.suffix == CONLLU:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import pandas as pd
 
+from headcount.core.options import without_effect
 from headcount.data.rows import source_of
 from headcount.data.tables import read_list
 from headcount.errors import DataProblem, InvalidOption, listed, short
@@ -147,6 +148,9 @@ def find_task(
         meant = f"did you mean {spelled[near[0]]}? Expected" if near else "expected"
         raise InvalidOption(f"got the task {short(name)}; {meant} one of {', '.join(known)}")
     task = known[spelled[plain_name(name)]]
+    without_effect("label", label if task.label is None else None, f"{task.kind} has no label column")
+    if task.kind not in ("classification", "token-classification"):
+        without_effect("labels", names, f"{task.kind} has no classes to name")
     if texts is not None:
         task = replace(task, texts=(tuple(texts),))
     if label is not None:

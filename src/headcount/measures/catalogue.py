@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headcount.core.options import no_repeats
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Measure
 from headcount.measures.contribution import Contribution
@@ -27,6 +28,8 @@ MEASURES: dict[str, Measure] = {
         Rare(), Contribution(), Gradients(), Distances(),
     )
 }  # fmt: skip
+ANNOTATED = ("features", "links")
+"""Those that read what is known of words: their classes, and which belong together."""
 
 
 def choose_measures(only: Iterable[str] | None) -> list[Measure]:
@@ -38,4 +41,5 @@ def choose_measures(only: Iterable[str] | None) -> list[Measure]:
     if unknown or not names:
         got = repr(unknown[0]) if unknown else "none"
         raise InvalidOption(f"got the measure {got}; expected some of {', '.join(MEASURES)}")
-    return [MEASURES[name] for name in dict.fromkeys(names)]
+    no_repeats("only", names)
+    return [MEASURES[name] for name in names]

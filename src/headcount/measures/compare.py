@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.writers import writes_study
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import longest_input
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
@@ -107,7 +108,7 @@ def compare(
         found = collect(task, measures, rows, run, "compare", further={"other": model_fingerprint(other)},
                         names={"other_model": model_name(other)})  # fmt: skip
     tree = xr.DataTree.from_dict(found)
-    tree.attrs = {"cut": task.inputs.cut, "texts": len(rows)}
+    tree.attrs = {"cut": task.inputs.cut, ATTRIBUTE: task.inputs.blank, "texts": len(rows)}
     return tree
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel
 
+from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, join, read_annotated
+from headcount.data.blank import is_absent, known_blank, leave_out_blank
 from headcount.data.encode import Encoding, longest_input
+from headcount.data.examples import draw_rows
 from headcount.data.marks import Facts, Kinds, find_facts
 from headcount.data.rarity import mark_rarest
 from headcount.data.rows import name_row
@@ -48,6 +51,8 @@ class Inputs:
     limit: int
     linked: bool = False
     """Whether the annotations tell how words hang together: those of a tagger do not."""
+    blank: dict[str, Any] = field(default_factory=dict)
+    """The rows that were left out: their count, of how many, the numbers of the first."""
 
     @property
     def fingerprint(self) -> str:
@@ -62,11 +67,11 @@ class Inputs:
 
 def read_inputs(
     data: Data, model: PreTrainedModel, tokenizer: Any, columns: tuple[str, ...] | None, limit: int | None, seed: int,
-    max_length: int | None, annotate: Annotate | None = None,
+    max_length: int | None, annotate: Annotate | None = None, annotator: str = "tagger",
 ) -> Inputs:  # fmt: skip
     """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table.
 
-    `annotate` finds the parts of speech and roles of plain texts.
+    `annotate` finds the parts of speech and roles of plain texts; `annotator` is the option that asked for it.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise InvalidOption(
@@ -76,29 +81,36 @@ def read_inputs(
     both = bool(getattr(model.config, "is_encoder_decoder", False))
     data = find_data(data)
     if _is_conllu(data):
+        without_effect("text", columns, "a CoNLL-U file has no columns of texts")
+        without_effect(annotator, annotate, "the sentences of a CoNLL-U file are annotated")
         _check_alone(both)
         return _from_sentences(read_annotated(data), tokenizer, longest, limit, seed)
     table = read_table(data)
     if columns is None and {"upos", "heads", "deprels"} <= set(table.columns):
+        without_effect(annotator, annotate, "the sentences of this table are annotated")
         _check_alone(both)
         return _from_sentences(read_annotated(table), tokenizer, longest, limit, seed)
     names = _text_columns(table, columns)
-    table = table.iloc[_some(len(table), limit, seed)]
-    rows = table.index.to_numpy()
+    table = _draw(table, names, "translation" if both else "plain", tokenizer, limit, seed)
+    rows, blank = table.index.to_numpy(), known_blank(table)
     texts = [_check_texts(table, row, names) for row in rows]
     if annotate is not None:
         _check_alone(both)
-        for row, text in zip(rows, texts, strict=True):
-            empty = next((part for part in text if not part.strip()), None)
-            if empty is not None:
-                raise DataProblem(
-                    f"{name_row(table.attrs, row)}: there is no word in {short(empty)}; expected some text"
-                )
         columns_of = [annotate(list(column)) for column in zip(*texts, strict=True)]
-        return _plain(texts, rows, tokenizer, longest, model, table.attrs, list(zip(*columns_of, strict=True)))
-    if both:
-        return _translations(texts, rows, tokenizer, longest, model, table.attrs)
-    return _plain(texts, rows, tokenizer, longest, model, table.attrs)
+        found = _plain(texts, rows, tokenizer, longest, model, table.attrs, list(zip(*columns_of, strict=True)))
+    elif both:
+        found = _translations(texts, rows, tokenizer, longest, model, table.attrs)
+    else:
+        found = _plain(texts, rows, tokenizer, longest, model, table.attrs)
+    return replace(found, blank=blank)
+
+
+def _draw(
+    table: pd.DataFrame, columns: tuple[str, ...], kind: str, tokenizer: Any, limit: int | None, seed: int
+) -> pd.DataFrame:
+    """The rows that are measured: drawn from those that are not blank."""
+    table = draw_rows(leave_out_blank(table, columns, kind, tokenizer), limit, seed)
+    return leave_out_blank(table, columns, kind, tokenizer, drawn=True)
 
 
 def _check_alone(both: bool) -> None:
@@ -130,14 +142,10 @@ def _text_columns(table: pd.DataFrame, columns: tuple[str, ...] | None) -> tuple
     return found
 
 
-def _some(count: int, limit: int | None, seed: int) -> np.ndarray:
-    if limit is None or limit >= count:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(seed).permutation(count)[:limit])
-
-
 def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple[str, ...]:
     values: tuple[Any, ...] = tuple(table.at[row, name] for name in names)
+    if len(names) > 1:  # one text of a pair may be absent
+        values = tuple("" if is_absent(value) else value for value in values)
     for name, value in zip(names, values, strict=True):
         if not isinstance(value, str):
             raise DataProblem(
@@ -224,14 +232,16 @@ def _words_of(sentences: tuple[Annotated, ...], spans: list[tuple[int, int]], of
 
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
-    ids = _some(len(sentences), limit, seed)
+    table = pd.DataFrame({"words": [" ".join(sentence.words) for sentence in sentences]})
+    table = _draw(table, ("words",), "plain", tokenizer, limit, seed)
+    ids = table.index.to_numpy()
     chosen = [sentences[number] for number in ids]
     texts = [" ".join(sentence.words) for sentence in chosen]
     rows, facts, cut = _encode(
         tokenizer, [texts], lambda at: f"sentence {chosen[at].name}", longest, [(one,) for one in chosen], gold=True
     )
     lengths = np.array([one.length for one in facts])
-    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest, True)
+    return Inputs(rows, facts, None, lengths, ids, texts, True, False, cut, longest, True, known_blank(table))
 
 
 def _translations(

@@ -16,6 +16,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.errors import InvalidOption, NotReached
 from headcount.measures.map_plan import MapsPlan, plan_maps
@@ -64,11 +65,10 @@ def take_maps(
     >>> seen.maps_encoder.shape, seen.tokens.values[1], seen.segments.values[-1]
     ((12, 12, 14, 14), 'who', 'pair')
     """
+    belongs_to("name", name, "out", out)
     plan = plan_maps(model, tokenizer, text, pair, max_length)
     if out is not None:
         return store_maps(model, plan, out, name).maps
-    if name is not None:
-        raise InvalidOption(f"name={name!r} belongs to out=, the study folder that the maps go to")
     attributes = plan.attributes | {"identity": plan.identity, "complete": True}
     return xr.Dataset(plan.known() | plan.label(run_maps(model, plan)), attrs=attributes)
 

@@ -11,11 +11,13 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
+from headcount.core.options import without_effect
 from headcount.core.writers import writes_study
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import Encoding
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
-from headcount.measures.catalogue import choose_measures
+from headcount.measures.catalogue import ANNOTATED, choose_measures
 from headcount.measures.contract import Measure, Values
 from headcount.measures.distances import EXAMPLES, head_distances
 from headcount.measures.gradients import mask_words, run_gradients
@@ -42,7 +44,7 @@ def measure(
     out: str | Path | None = None,
     name: str | None = None,
     batch_tokens: int | None = None,
-    distance_examples: int = EXAMPLES,
+    distance_examples: int | None = None,
     spacy: str | None = None,
     tagger: str | Path | None = None,
     progress: Progress | None = None,
@@ -54,11 +56,18 @@ def measure(
     that you have, or `tagger=`, a token classifier that `finetune` made: they annotate plain texts). `only`: names
     of `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
     left out and named in the attribute `left_out`. `out`: a study folder, written as it runs; the same call goes on
-    where it stopped. Every variable comes with `..._low` and `..._high`, a 95 % bootstrap interval over the texts,
-    and with `values_...`, its value for each text.
+    where it stopped. `distance_examples`: texts for the distances between heads, 50 by default. Every variable comes
+    with `..._low` and `..._high`, a 95 % bootstrap interval over the texts, and with `values_...`, its value for each
+    text.
     """
     check_numbers(distance_examples=distance_examples)
     chosen = choose_measures([only] if isinstance(only, str) else only)
+    named = [one.name for one in chosen]
+    if "distances" not in named:
+        without_effect("distance_examples", distance_examples, "distances are not among the measures")
+    if not set(ANNOTATED) & set(named):
+        for option, given in (("spacy", spacy), ("tagger", tagger)):
+            without_effect(option, given, f"none of {', '.join(named)} reads annotations")
     task = prepare(
         model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, batch_tokens=batch_tokens,
         out=out, name=name, progress=progress, spacy=spacy,
@@ -75,11 +84,17 @@ def measure(
             group = [one for one in kept if one.kind == kind]
             if group:
                 rows = np.arange(len(task.inputs.ids))
-                if kind == "maps" and len(rows) > distance_examples:
-                    rows = np.sort(np.random.default_rng(seed).permutation(len(rows))[:distance_examples])
+                most = distance_examples or EXAMPLES
+                if kind == "maps" and len(rows) > most:
+                    rows = np.sort(np.random.default_rng(seed).permutation(len(rows))[:most])
                 found |= collect(task, group, rows, run, one_by_one=kind == "maps")
     tree = xr.DataTree.from_dict(found)
-    tree.attrs = {"left_out": left_out, "cut": task.inputs.cut, "texts": len(task.inputs.ids)}
+    tree.attrs = {
+        "left_out": left_out,
+        "cut": task.inputs.cut,
+        ATTRIBUTE: task.inputs.blank,
+        "texts": len(task.inputs.ids),
+    }
     return tree
 
 

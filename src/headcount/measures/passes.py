@@ -12,8 +12,10 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.options import belongs_to
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import Encoding
 from headcount.data.marks import Marks, mark
 from headcount.data.numbers import check_numbers
@@ -82,14 +84,16 @@ def prepare(
 ) -> Task:  # fmt: skip
     """The texts as the model takes them, and what can be asked of them."""
     check_numbers(seed=seed, limit=limit, batch_tokens=batch_tokens, max_length=max_length)
+    belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
     check_weights(model)
     columns = (text,) if isinstance(text, str) else text
     inputs = read_inputs(
-        data, model, tokenizer, columns, limit, seed, max_length, _annotator(spacy, tagger, model.device)
-    )
+        data, model, tokenizer, columns, limit, seed, max_length, _annotator(spacy, tagger, model.device),
+        "tagger" if spacy is None else "spacy",
+    )  # fmt: skip
     layout = anatomy.layout
     language = language_of(model)
     if new_head(model) or (language == "masked" and tokenizer.mask_token_id is None):
@@ -125,7 +129,7 @@ def collect(
     attributes = {
         "group": group, "model": model_name(task.model),
         "model_class": type(task.model).__name__, "device": device_label(task.model), "cut": task.inputs.cut,
-        "versions": versions(), **(further or {}), **(names or {}),
+        ATTRIBUTE: task.inputs.blank, "versions": versions(), **(further or {}), **(names or {}),
     }  # fmt: skip
     results: dict[str, MemoryResult | FolderResult] = {}
     for one in _known_first(task, measures, group):

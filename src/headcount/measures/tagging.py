@@ -17,7 +17,7 @@ import torch
 from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import longest_input
-from headcount.errors import DataProblem, InvalidOption, short
+from headcount.errors import InvalidOption
 from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import load_model, load_tokenizer
 from headcount.trace.modes import evaluating
@@ -55,22 +55,24 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
     if getattr(model, NEW_WEIGHTS):
         raise InvalidOption(f"{tagger} has no trained token classifier; train one, for example with headcount finetune")
     words = [split_words(text) for text in texts]
-    empty = next((number for number, found in enumerate(words) if not found), None)
-    if empty is not None:
-        raise DataProblem(f"there is no word in {short(texts[empty])}; expected some text")
     if not getattr(tokenizer, "is_fast", False):
         raise InvalidOption(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
     limit = longest_input(model, tokenizer)
-    made = tokenizer(words, is_split_into_words=True, truncation=True, max_length=limit)
-    rows = [{key: made[key][number] for key in made} for number in range(len(words))]
+    # One text of a pair may have no words.
+    found = {number: _annotated(number, [], [], []) for number, split in enumerate(words) if not split}
+    spoken = [number for number, split in enumerate(words) if split]
+    if not spoken:
+        return [found[number] for number in range(len(texts))]
+    made = tokenizer([words[number] for number in spoken], is_split_into_words=True, truncation=True, max_length=limit)
+    rows = [{key: made[key][place] for key in made} for place in range(len(spoken))]
     order = by_length(np.array([len(row["input_ids"]) for row in rows]))
-    found: dict[int, Annotated] = {}
     with torch.no_grad(), evaluating(model):
         for start, stop in plan_batches(np.array([len(rows[number]["input_ids"]) for number in order]), BATCH):
             chosen = order[start:stop]
             best = model(**collate([rows[n] for n in chosen], tokenizer.pad_token_id or 0, device)).logits.argmax(-1)
-            for number, tags in zip(chosen.tolist(), best.tolist(), strict=True):
-                found[number] = _annotated(number, words[number], made.word_ids(number), [classes[tag] for tag in tags])
+            for place, tags in zip(chosen.tolist(), best.tolist(), strict=True):
+                number, said = spoken[place], [classes[tag] for tag in tags]
+                found[number] = _annotated(number, words[number], made.word_ids(place), said)
     return [found[number] for number in range(len(texts))]
 
 

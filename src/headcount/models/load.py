@@ -15,7 +15,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
-from headcount.errors import HeadcountError, ModelUnavailable
+from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
 from headcount.models.fit import check_fit, notes_of_fit
 from headcount.models.place import find_place, notes_of_place
@@ -56,7 +56,7 @@ def load(
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
     found = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
     for note in loading_notes(name_or_path, model, uses_head=head is not None):
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, HeadcountWarning, stacklevel=2)
     return model, found
 
 

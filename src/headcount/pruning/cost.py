@@ -21,6 +21,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
+from headcount.core.options import no_repeats, without_effect
 from headcount.core.provenance import versions
 from headcount.core.writers import writes_study
 from headcount.data.encode import longest_positions
@@ -40,17 +41,24 @@ def cost(
     models: Mapping[str, PreTrainedModel],
     *,
     batches: Sequence[int] = BATCHES,
-    lengths: Sequence[int] = LENGTHS,
+    lengths: Sequence[int] | None = None,
     repeats: int = REPEATS,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
 
     Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
+    `lengths`: 32 and 128 by default.
     """
     check_numbers(repeats=repeats)
+    vision = any(model.main_input_name == "pixel_values" for model in models.values())
+    if vision:
+        without_effect("lengths", lengths, "images have no length in tokens")
+    lengths = LENGTHS if lengths is None else lengths
     if not batches or not lengths:
         raise InvalidOption(f"got batches={list(batches)} and lengths={list(lengths)}; expected at least one of each")
+    no_repeats("batches", batches)
+    no_repeats("lengths", lengths)
     for batch, length in product(batches, lengths):
         check_numbers(batches=batch, lengths=length)
     for name, model in models.items():
@@ -59,7 +67,6 @@ def cost(
             raise InvalidOption(f"got the length {max(lengths)}; {name} takes at most {longest} tokens")
         if max(batches) > 1 and _needs_padding(model) and model.config.pad_token_id is None:
             raise InvalidOption(f"{name} has no pad_token_id and takes one text at a time; set it, or give the batch 1")
-    vision = any(model.main_input_name == "pixel_values" for model in models.values())
     shapes = [(batch, length) for batch in batches for length in ((0,) if vision else lengths)]
     rows = []
     for number, shape in enumerate(shapes):

@@ -15,13 +15,14 @@ from headcount.ablation.sweep import sweep
 from headcount.core.heads import Head
 from headcount.core.provenance import fingerprint
 from headcount.core.writers import writes_study
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.pruning.orders import removals
 
 Progress = Callable[[float, float], None]
-SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device", "versions")
+SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device", "versions", ATTRIBUTE)
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
@@ -38,7 +39,7 @@ def curve(
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
-    max_new_tokens: int = 128,
+    max_new_tokens: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
@@ -82,7 +83,8 @@ def curve(
     result = xr.Dataset(
         arrays | single | {"sequence": (("order", "rank"), np.array(spelled, dtype=object))},
         coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
-        attrs={key: found.attrs[key] for key in SAID} | {"examples": found.sizes["example"], "heads": layout.count},
+        attrs={key: found.attrs[key] for key in SAID if key in found.attrs}
+        | {"examples": found.sizes["example"], "heads": layout.count},
     )
     result.attrs["identity"] = {
         **found.attrs["identity"],

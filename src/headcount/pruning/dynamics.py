@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from headcount.ablation.job import Data, read_data
+from headcount.ablation.job import Data
 from headcount.core.provenance import fingerprint
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
@@ -24,7 +24,7 @@ from headcount.models.load import load_model, load_tokenizer
 from headcount.pruning.curves import SAID, curve
 from headcount.pruning.importance import CHOICES, estimate, importance
 from headcount.pruning.orders import by_values, removals
-from headcount.pruning.smaller import find_known_task, halves
+from headcount.pruning.smaller import find_known_task, read_halves
 
 SETTLED = 0.9
 """The rank correlation with the final order from which on the order counts as settled."""
@@ -54,7 +54,7 @@ def dynamics(
     seed: int = 0,
     max_length: int | None = None,
     metric: Any = None,
-    max_new_tokens: int = 128,
+    max_new_tokens: int | None = None,
     device: str = "cpu",
     study: str | Path | None = None,
     tokenizer: str | Path | None = None,
@@ -73,7 +73,7 @@ def dynamics(
     check_numbers(seed=seed, limit=limit, max_length=max_length, max_new_tokens=max_new_tokens)
     places = find_checkpoints(folder)
     known = find_known_task(data, task)
-    parts = halves(read_data(data, known), limit, seed)
+    parts = read_halves(data, known, limit, seed, load_tokenizer(places[0]))
     tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []
@@ -83,10 +83,11 @@ def dynamics(
         model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
         words = load_tokenizer(tokenizer or place)
         layout = read_anatomy(model).layout
-        found = importance(model, words, parts[0], name=place.name, progress=partial(tell, place.name), **shared)
+        name = None if study is None else place.name
+        found = importance(model, words, parts[0], name=name, progress=partial(tell, place.name), **shared)
         order = by_values(estimate(found, estimator), layout)
         curves.append(curve(
-            model, words, parts[1], {"importance": order}, steps=steps, name=place.name, metric=metric,
+            model, words, parts[1], {"importance": order}, steps=steps, name=name, metric=metric,
             max_new_tokens=max_new_tokens, progress=partial(tell, place.name), **shared,
         ))  # fmt: skip
         values.append(found[estimator])
@@ -126,7 +127,8 @@ def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataA
     heads = {"importance": (("checkpoint", "stack", "layer", "head"), np.stack([one.values for one in values]))}
     coords = {"checkpoint": numbers, "removed": curves[0]["removed"].values,
               **{dim: values[0][dim].values for dim in ("stack", "layer", "head")}}  # fmt: skip
-    attributes = {key: curves[0].attrs[key] for key in (*SAID, "heads", "examples")}
+    said = (*SAID, "heads", "examples")
+    attributes = {key: curves[0].attrs[key] for key in said if key in curves[0].attrs}
     return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
 
 

@@ -21,11 +21,13 @@ from headcount.ablation.job import Data, Job, prepare
 from headcount.ablation.runner import forward_inputs
 from headcount.core.agreement import effects
 from headcount.core.heads import Head
+from headcount.core.options import belongs_to
 from headcount.core.provenance import versions
 from headcount.core.results import by_head
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
 from headcount.data.numbers import check_numbers
@@ -100,6 +102,7 @@ def importance(
     stopped.
     """
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
+    belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length)
@@ -115,7 +118,7 @@ def importance(
         "group": "pruning", "measure": "importance", "summary": Importance.summary, "paper": Importance.paper,
         "task": job.task.name, "kind": job.task.kind, "device": device_label(model), "versions": versions(),
         "model": model_name(model),
-        "model_class": type(model).__name__, "cut": job.encodings.cut,
+        "model_class": type(model).__name__, "cut": job.encodings.cut, ATTRIBUTE: dict(job.examples.blank),
     }  # fmt: skip
     identity = {
         "model": model_fingerprint(model), "data": job.fingerprint, "task": job.task.name, "limit": limit, "seed": seed,

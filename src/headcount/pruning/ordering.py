@@ -22,6 +22,8 @@ from headcount.pruning.orders import Order, at_random, by_values, read_order
 from headcount.trace.gates import gated
 
 ORDERS = ("importance", "ablation", "taylor", "norm", "gates", "random")
+ESTIMATED = ("importance", "taylor", "norm")
+"""Those that one pass estimates, and that can be computed again after each step."""
 Progress = Callable[[str, float, float], None]
 """Called with what is being done, the work that is done and all of it."""
 
@@ -36,7 +38,8 @@ class Source:
     layout: Layout
     stack: str | None
     shared: dict[str, Any]
-    name: str
+    name: str | None
+    """Of the results in the study, where there is one."""
     tell: Progress
 
 
@@ -79,7 +82,8 @@ def _ablation(source: Source) -> np.ndarray:
     """What the score loses without each head."""
     swept = sweep(
         source.model, source.tokenizer, source.table, by="head", how="zero", stack=source.stack,
-        name=f"{source.name}-order", texts=False, progress=partial(source.tell, "ablation"), **source.shared,
+        name=source.name and f"{source.name}-order", texts=False, progress=partial(source.tell, "ablation"),
+        **source.shared,
     )  # fmt: skip
     lost: np.ndarray = effects(swept).values
     return lost

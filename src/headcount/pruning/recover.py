@@ -29,7 +29,7 @@ def recover(
     if steps < 1:
         raise InvalidOption(f"got {steps} steps to recover; expected at least 1")
     check_classifier(model, task)
-    examples = read_examples(table, task, getattr(model.config, "id2label", None))
+    examples = read_examples(table, task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     rows = known_rows(model, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed))
     settings = Settings(batch=min(batch, len(rows)), rate=rate, more={"max_steps": steps, "save_strategy": "no"})
     settings.check()

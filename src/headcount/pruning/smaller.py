@@ -16,17 +16,21 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, check_classifier, read_data
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
+from headcount.core.options import belongs_to, no_repeats, without_effect
 from headcount.core.writers import writes_study
+from headcount.data.blank import leave_out_blank
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.pruning.curves import curve
-from headcount.pruning.ordering import ORDERS, Progress, Source, find_orders
+from headcount.pruning.ordering import ESTIMATED, ORDERS, Progress, Source, find_orders
 from headcount.pruning.orders import Order, at_random, read_order, removals, spare
 
 FEWEST = 20
 """Examples of each part at least."""
+RANDOMS = 3
+"""Random orders to compare with."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def find_smaller(
     task: str | Task | None = None,
     target: Target,
     orders: Sequence[str] = ("importance", "random"),
-    randoms: int = 3,
+    randoms: int | None = None,
     steps: int = 10,
     anew: bool = False,
     normed: bool = True,
@@ -102,24 +106,34 @@ def find_smaller(
     seed: int = 0,
     max_length: int | None = None,
     study: str | Path | None = None,
-    name: str = "prune",
+    name: str | None = None,
     progress: Progress | None = None,
 ) -> Smaller:
     """The heads that can go, without cutting anything yet.
 
     One half of the examples gives the order of the heads and, with a tolerance, their number; the other half scores
     the curves and the choice. `orders`: some of importance (Michel's), ablation (the score without each head), taylor,
-    norm, gates (learned ones), random, or `file:PATH`; the first one decides, the others are drawn beside it. `anew`:
-    importance is computed again after each step. `at_least`: heads that every layer keeps. `stack`: only heads of this
-    stack go. `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
+    norm, gates (learned ones), random, or `file:PATH`; the first one decides, the others are drawn beside it.
+    `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after each step. `at_least`:
+    heads that every layer keeps. `stack`: only heads of this stack go. `by_estimate`: a tolerance is compared with the
+    change itself, not with its confidence bound. `name`: of the results in the study, "prune" by default.
     """
     check_numbers(seed=seed, limit=limit, max_length=max_length)
+    belongs_to("name", name, "study", study)
+    belongs_to("by_estimate", by_estimate, "tolerance", target.tolerance)
+    no_repeats("orders", orders)
+    if "random" not in orders:
+        without_effect("randoms", randoms, f"random is not among the orders ({', '.join(orders)})")
+    if not set(orders) & set(ESTIMATED):
+        without_effect("anew", anew, f"none of the orders ({', '.join(orders)}) is an estimate of importance")
+    randoms = RANDOMS if randoms is None else randoms
+    name = None if study is None else name or "prune"
     layout = read_anatomy(model).layout
     known = find_known_task(data, task)
     check_classifier(model, known)
     most = _check(orders, layout, stack, randoms, steps, at_least)
     counts = _counts(target, layout, most, steps)
-    parts = read_halves(data, known, limit, seed)
+    parts = read_halves(data, known, limit, seed, tokenizer)
     tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     source = Source(model, tokenizer, parts[0], layout, stack, shared, name, tell)
@@ -128,7 +142,7 @@ def find_smaller(
     decides = next(iter(found))
     curves = [
         curve(
-            model, tokenizer, part, found, steps=counts, name=f"{name}-{what}",
+            model, tokenizer, part, found, steps=counts, name=name and f"{name}-{what}",
             progress=partial(tell, f"curves, {what} part"), **shared,
         )
         for what, part in zip(("choosing", "confirming"), parts, strict=True)
@@ -171,9 +185,12 @@ def find_known_task(data: Data, task: str | Task | None) -> Task:
     return find_task(task)
 
 
-def read_halves(data: Data, task: Task, limit: int | None, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The part of the examples that chooses and the part that confirms."""
-    return halves(read_data(data, task), limit, seed)
+def read_halves(
+    data: Data, task: Task, limit: int | None, seed: int, tokenizer: Any
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The part of the examples that chooses and the part that confirms, without blank rows."""
+    table = read_data(data, task)
+    return halves(leave_out_blank(table, task.columns(table), task.kind, tokenizer), limit, seed)
 
 
 def halves(table: pd.DataFrame, limit: int | None, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -17,6 +17,7 @@ import numpy as np
 
 import headcount
 from headcount.core.agreement import lost
+from headcount.core.options import no_repeats
 from headcount.core.statistics import rank_correlation
 from headcount.errors import InvalidOption, StudyProblem, cannot_write
 from headcount.reporting.examples import find_flips
@@ -43,6 +44,7 @@ def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
     check_output(place)
     if not studies:
         raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
+    no_repeats("the studies", [Path(study) for study in studies])
     views = [(read_view(study), str(study)) for study in studies]
     try:
         page = make_page(views)

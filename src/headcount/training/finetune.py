@@ -12,10 +12,12 @@ from typing import Any
 
 import pandas as pd
 
+from headcount.core.options import no_repeats, without_effect
 from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot_write
 from headcount.models.device import find_device
+from headcount.models.load import load_tokenizer
 from headcount.training.models import INITS
 from headcount.training.run import Run, perform
 from headcount.training.splits import read_splits
@@ -64,11 +66,17 @@ def finetune(
     unknown = [init for init in wanted if init not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
+    for option, values in (("tasks", [str(getattr(one, "name", one)) for one in chosen]), ("inits", wanted)):
+        no_repeats(option, values)
+    no_repeats("seeds", numbers)
+    if "random" not in wanted:
+        without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(wanted)})")
     place = find_device(device or "auto")
+    words = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
     runs = []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
-        splits = read_splits(task, data, limit)
+        splits = read_splits(task, data, limit, tokenizer=words)
         for init in wanted:
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"

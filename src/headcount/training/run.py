@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.provenance import differences, versions
+from headcount.data.blank import ATTRIBUTE
 from headcount.data.encode import Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
@@ -85,7 +86,9 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
         "scores": scores[0], "training_scores": scores[1],
-        "cut": train[1].cut + validation[1].cut, "versions": versions(), "device": run.device,
+        "cut": train[1].cut + validation[1].cut,
+        ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
+        "versions": versions(), "device": run.device,
     }  # fmt: skip
     found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
     if run.init != "none":
@@ -121,7 +124,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def _encoded(run: Run, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
-    examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None))
+    examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, longest, run.seed)
     return examples, encodings
 
@@ -129,7 +132,7 @@ def _encoded(run: Run, model: Any, tokenizer: Any, table: Any, longest: int) -> 
 def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Encodings]:
     examples, encodings = split
     labels = None if examples.labels is None else examples.labels[:most]
-    few = Examples(examples.task, examples.ids[:most], examples.texts[:most], labels, examples.notes)
+    few = Examples(examples.task, examples.ids[:most], examples.texts[:most], labels, examples.notes, examples.blank)
     return few, Encodings(encodings.rows[:most], encodings.lengths[:most], encodings.cut, encodings.limit)
 
 

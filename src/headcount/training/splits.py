@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from headcount.core.provenance import fingerprint
+from headcount.data.blank import leave_out_blank
 from headcount.data.numbers import check_numbers
 from headcount.data.rows import name_row
 from headcount.data.tables import SUFFIXES, read_table
@@ -36,15 +37,24 @@ class Splits:
                             for name in columns])  # fmt: skip
 
 
-def read_splits(task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0) -> Splits:
-    """The splits of a task in `root`: its own folder, one with a folder for each task, or a file, a fifth held out."""
+def read_splits(
+    task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0, tokenizer: Any = None
+) -> Splits:
+    """The splits of a task in `root`: its own folder, one with a folder for each task, or a file, a fifth held out.
+
+    With a tokenizer, rows that are blank to it are left out before anything is drawn.
+    """
     root = find_data(root)
-    if root is None:
-        train, validation = _from_hub(task)
-    elif Path(root).is_file():
-        train, validation = _held_out(read_table(root), str(root))
+
+    def filled(table: pd.DataFrame) -> pd.DataFrame:
+        if tokenizer is None:
+            return table
+        return leave_out_blank(table, task.columns(table), task.kind, tokenizer)
+
+    if root is not None and Path(root).is_file():
+        train, validation = _held_out(filled(read_table(root)), str(root))
     else:
-        train, validation = _from_folder(task, Path(root))
+        train, validation = map(filled, _from_hub(task) if root is None else _from_folder(task, Path(root)))
     check_numbers(limit=limit)
     task, notes = task.with_label(train)
     train, validation = (task.with_lists(table) for table in (train, validation))

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from headcount.core.options import belongs_to
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
 from headcount.data.numbers import check_all
@@ -47,6 +48,7 @@ class Settings:
         check_all(vars(self))
         if self.spacing not in ("even", "log"):
             raise InvalidOption(f"got spacing={self.spacing!r}; expected even or log")
+        belongs_to("spacing", self.spacing != "even", "checkpoints", self.checkpoints or None)
         if self.precision not in ("float32", "bfloat16", "float16"):
             raise InvalidOption(f"got precision={self.precision!r}; expected float32, bfloat16 or float16")
 

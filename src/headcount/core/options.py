@@ -1,0 +1,48 @@
+"""Options that would have no effect are refused, not ignored.
+
+Each is named as in Python, `beams=`; the command line writes its own names (`cli/wording.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headcount.errors import InvalidOption
+
+
+def without_effect(option: str, given: Any, because: str, instead: str = "leave it out") -> None:
+    """Refuse an option that was given (anything but None and False) where nothing would read it.
+
+    >>> without_effect("beams", None, because="no texts are generated")
+    >>> without_effect("beams", 4, because="no texts are generated")
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got beams=, which has no effect here: no texts are generated; leave it out
+    """
+    if given is not None and given is not False:
+        raise InvalidOption(f"got {option}=, which has no effect here: {because}; {instead}")
+
+
+def belongs_to(option: str, given: Any, other: str, there: Any) -> None:
+    """Refuse an option that was given without the other one that it belongs to.
+
+    >>> belongs_to("size", 3, "draws", None)
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got size=, which has no effect without draws=; give draws= too, or leave it out
+    """
+    if given is not None and given is not False and (there is None or there is False):
+        raise InvalidOption(f"got {option}=, which has no effect without {other}=; give {other}= too, or leave it out")
+
+
+def no_repeats(option: str, values: Iterable[Any]) -> None:
+    """Refuse a list that names something twice: it would be counted twice, or once without a word.
+
+    >>> no_repeats("tasks", ["mrpc", "rte", "mrpc"])
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got mrpc twice in tasks=; expected each once
+    """
+    seen: list[Any] = []
+    for value in values:
+        if value in seen:
+            raise InvalidOption(f"got {value} twice in {option}=; expected each once")
+        seen.append(value)

@@ -1,0 +1,127 @@
+"""Rows with nothing to look at or to predict: one rule for all verbs, by which they are left out, counted and named.
+
+A text is blank if it is absent (None, NaN), empty or white space, and if the tokenizer makes nothing of it but special
+tokens. A row is left out if all its texts are blank (of a pair or a multiple choice one may be: it is read as empty);
+in a translation if its source or its target is; in a tagging task if it has no words; for a causal language model also
+if it has fewer than two tokens, for a masked one if it has no token to mask. Rows that stay keep their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headcount.errors import BlankRows, DataProblem
+
+ATTRIBUTE = "blank_rows"
+"""What a table (`DataFrame.attrs`) and a result know of the rows that were left out: count, of how many, the first."""
+KEPT, SHOWN = 20, 5
+"""Rows that are named in a result and in a message."""
+LONG = 64
+TWO_WORDS = re.compile(r"\w\W+\w")
+"""A text of so many letters with two words has tokens to look at; only others are given to the tokenizer to see."""
+
+
+def leave_out_blank(
+    table: pd.DataFrame, columns: tuple[str, ...], kind: str, tokenizer: Any, drawn: bool = False
+) -> pd.DataFrame:
+    """The table without its blank rows, with a warning that names them; one without any other row is refused.
+
+    `kind`: a kind of task, or "plain" for texts without a task. `drawn`: the rows that will be encoded, of which every
+    one is checked; of a whole table the tokenizer only sees those that may be blank.
+    """
+    blank = find_blank(table, columns, kind, tokenizer, drawn)
+    before = known_blank(table)
+    if blank.all():
+        wanted = " and ".join(map(repr, columns))
+        raise DataProblem(
+            f"all {len(table):,} rows are blank: nothing to look at or to predict; expected some text in {wanted}"
+        )
+    left = table.iloc[~blank]
+    rows = [int(row) for row in table.index[blank]]
+    if rows:
+        named = ", ".join(map(str, rows[:SHOWN])) + (", ..." if len(rows) > SHOWN else "")
+        verbs = ("is", "was") if len(rows) == 1 else ("are", "were")
+        warnings.warn(
+            f"{len(rows):,} of {len(table):,} rows {verbs[0]} blank and {verbs[1]} left out (counted from 0: {named})",
+            BlankRows,
+            stacklevel=3,
+        )
+    left.attrs = table.attrs | {
+        ATTRIBUTE: {
+            "count": before["count"] + len(rows), "of": before["of"], "rows": sorted([*before["rows"], *rows])[:KEPT],
+        }
+    }  # fmt: skip
+    return left
+
+
+def known_blank(table: pd.DataFrame) -> dict[str, Any]:
+    """How many rows were left out of the table, of how many, and the numbers of the first."""
+    found: dict[str, Any] = table.attrs.get(ATTRIBUTE, {"count": 0, "of": len(table), "rows": []})
+    return found
+
+
+def is_absent(value: Any) -> bool:
+    """
+    >>> is_absent(None), is_absent(float("nan")), is_absent(""), is_absent(["a"])
+    (True, True, False, False)
+    """
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and bool(np.isnan(value)))
+
+
+def special_ids(tokenizer: Any, kind: str = "plain") -> set[int]:
+    """The ids of special tokens; unknown and masked words are words, but nothing that a masked model is asked for."""
+    words = set() if kind == "masked-lm" else {tokenizer.unk_token_id, tokenizer.mask_token_id}
+    return set(tokenizer.all_special_ids) - words
+
+
+def find_blank(
+    table: pd.DataFrame, columns: tuple[str, ...], kind: str, tokenizer: Any, every: bool = False
+) -> np.ndarray:
+    """For each row whether it is blank; `every`: the tokenizer sees all rows."""
+    together = np.any if kind == "translation" else np.all
+    words = kind == "token-classification"
+    cells = [[_as_text(value, words) for value in table[column]] for column in columns]
+    empty = np.array([[text is not None and not text.strip() for text in column] for column in cells])
+    doubtful = np.array([[text is not None and (every or _may_be_blank(text)) for text in column] for column in cells])
+    blank: np.ndarray = together(empty, axis=0)
+    rows = np.flatnonzero(together(empty | doubtful, axis=0) & ~blank)
+    if len(rows):
+        special = special_ids(tokenizer, kind)
+        values = [[table[column].iloc[row] for row in rows] for column in columns]
+        nothing = np.array([
+            _makes_nothing(["" if is_absent(value) else value for value in column], kind, number, tokenizer, special)
+            for number, column in enumerate(values)
+        ])  # fmt: skip
+        blank[rows] = together(nothing | empty[:, rows], axis=0)
+    return blank
+
+
+def _as_text(value: Any, words: bool) -> str | None:
+    """A text, or `words` as one; "" for what is absent, and None for what is neither: others complain of it."""
+    if is_absent(value):
+        return ""
+    if not words:
+        return value if isinstance(value, str) else None
+    listed = isinstance(value, list | np.ndarray) and all(isinstance(word, str) for word in value)
+    return " ".join(value) if listed else None
+
+
+def _may_be_blank(text: str) -> bool:
+    return len(text) < LONG or TWO_WORDS.search(text) is None
+
+
+def _makes_nothing(values: list[Any], kind: str, number: int, tokenizer: Any, special: set[int]) -> list[bool]:
+    """Whether the tokenizer makes no token of a text that could be looked at, or predicted."""
+    if kind == "token-classification":
+        made = tokenizer([list(value) for value in values], is_split_into_words=True, verbose=False)["input_ids"]
+    elif kind == "translation" and number == 1:
+        made = tokenizer(text_target=values, verbose=False)["input_ids"]
+    else:
+        made = tokenizer(values, verbose=False)["input_ids"]
+    least = 2 if kind == "causal-lm" else 1
+    return [len(ids) < least or not set(ids) - special for ids in made]

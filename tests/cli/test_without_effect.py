@@ -1,0 +1,179 @@
+"""No verb accepts an option that has no effect: one table for all options of all verbs."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import transformers as tf
+
+from headcount.cli.main import app, main
+from tests import planted
+from tests.contracts.zoo import BY_NAME
+
+SWEEP = "sweep model --task sst2 --data texts.csv"
+MASKED = "sweep masked --task masked-lm --data plain.csv"
+MEASURE = "measure model --data texts.csv"
+PRUNE = "prune model --task sst2 --data texts.csv --out small"
+HEADS = "prune model --heads L0H0 --out small"
+FINETUNE = "finetune model --data texts.csv --out runs --epochs 1"
+TASKS = ("sweep", "importance", "prune --drop 50% --out small", "dynamics")
+"""Verbs that read labelled examples."""
+ROWS = [
+    (f"{SWEEP} --name x", "--name", "without --out"),
+    (f"{SWEEP} --shard 1/2", "--shard", "without --out"),
+    (f"{SWEEP} --no-texts", "--no-texts", "without --out"),
+    (f"{SWEEP} --texts", "--texts", "without --out"),
+    (f"{SWEEP} --size 2", "--size", "without --draws"),
+    (f"{SWEEP} --sets sets.txt --draws 2 --size 1", "--draws", "--sets says which heads"),
+    (f"{SWEEP} --sets sets.txt --by head", "--by", "--sets says what is left out"),
+    (f"{SWEEP} --draws 2 --size 1 --by head", "--by", "--draws says what is left out"),
+    (f"{SWEEP} --draws 2 --size 1 --by layer", "--by", "--draws says what is left out"),
+    (f"{SWEEP} --sets sets.txt --stack encoder", "--stack", "--sets name their stacks"),
+    (f"{SWEEP} --how zero --reference texts.csv", "--reference", "zero needs no mean outputs"),
+    (f"{SWEEP} --beams 1", "--beams", "no texts are generated for accuracy"),
+    (f"{SWEEP} --max-new-tokens 9", "--max-new-tokens", "no texts are generated for accuracy"),
+    (f"{MASKED} --beams 4", "--beams", "no texts are generated for loss"),
+    ("sweep translator --task translation --data pairs.csv --compile", "--compile", "texts that are generated"),
+    (f"{MASKED} --label label", "--label", "masked-lm has no label column"),
+    ("sweep translator --task translation --data pairs.csv --label a", "--label", "translation has no label column"),
+    *[(f"{verb} model --task {task} --data texts.csv --labels a b".replace("prune --drop 50% --out small model",
+                                                                            "prune model --drop 50% --out small"),
+       "--labels", "no classes to name") for verb in TASKS for task in ("regression", "causal-lm")],
+    (f"{SWEEP.replace('texts', 'named')} --labels negative positive", "--labels", "the data gives its labels by name"),
+    (f"{MEASURE} --name x", "--name", "without --out"),
+    (f"{MEASURE} --only entropy --distance-examples 3", "--distance-examples", "distances are not among"),
+    (f"{MEASURE} --only entropy --tagger t", "--tagger", "none of entropy reads annotations"),
+    (f"{MEASURE} --only entropy,position --spacy en", "--spacy", "none of entropy, position reads annotations"),
+    (f"{MEASURE} --only entropy,entropy", "entropy twice", "--only"),
+    ("measure model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
+    ("measure model --data trees.conllu --tagger t", "--tagger", "are annotated"),
+    ("measure model --data trees.conllu --spacy en", "--spacy", "are annotated"),
+    ("measure model --data trees.parquet --tagger t", "--tagger", "are annotated"),
+    ("measure model --list", "got the model model", "--list"),
+    *[(f"measure --list {more}", more.split()[0], "only explains the measures") for more in (
+        "--data texts.csv", "--out study", "--only entropy", "--name x", "--text sentence", "--spacy en", "--tagger t",
+        "--limit 3", "--max-length 9", "--distance-examples 3", "--batch-tokens 99", "--json", "--seed 1",
+        "--device cpu", "--dtype float32", "--trust-remote-code")],
+    ("patterns model --data texts.csv --name x", "--name", "without --out"),
+    ("patterns model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
+    ("compare model model --data texts.csv --name x", "--name", "without --out"),
+    ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
+    ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
+    ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    ("importance masked --task masked-lm --data plain.csv --label a", "--label", "no label column"),
+    (f"{PRUNE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
+    (f"{PRUNE} --drop 50% --recover-rate 1e-3", "--recover-rate", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 0 --recover-rate 1e-3", "--recover-rate", "without --recover"),
+    (f"{PRUNE} --drop 50% --name x", "--name", "without --study"),
+    (f"{PRUNE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
+    (f"{PRUNE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
+    (f"{PRUNE} --drop 50% --order importance,importance", "importance twice", "--order"),
+    (f"{PRUNE} --drop 50% --keep 2", "--drop", "exactly one of"),
+    *[(f"{HEADS} {more}", more.split()[0], "--heads says which heads go") for more in (
+        "--drop 50%", "--keep 2", "--tolerance 1", "--by-estimate", "--task sst2", "--data texts.csv",
+        "--order importance", "--steps 3", "--randoms 1", "--anew", "--at-least 1", "--stack encoder", "--recover 3",
+        "--recover-rate 1e-3", "--study study", "--name x", "--text sentence", "--label label", "--labels a b",
+        "--limit 40", "--seed 1", "--max-length 9")],
+    ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
+    (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
+    (f"{FINETUNE} --tasks sst2 --init pretrained,pretrained", "pretrained twice", "--init"),
+    (f"{FINETUNE} --tasks sst2 --keep-embeddings", "--keep-embeddings", "no run starts from random weights"),
+    (f"{FINETUNE} --tasks sst2 --init none,pretrained --keep-embeddings", "--keep-embeddings", "(none, pretrained)"),
+    (f"{FINETUNE} --tasks sst2 --spacing log", "--spacing", "without --checkpoints"),
+    (f"{FINETUNE} --tasks sst2 --spacing even", "--spacing", "without --checkpoints"),
+    (f"{FINETUNE} --tasks masked-lm --label a", "--label", "no label column"),
+    ("cost model --repeats 1 --name x", "--name", "without --study"),
+    ("cost model --repeats 1 --batches 1,1", "1 twice", "--batches"),
+    ("cost model --repeats 1 --lengths 8,8", "8 twice", "--lengths"),
+    ("cost image --repeats 1 --lengths 8", "--lengths", "images have no length"),
+    ("demo --quick --full", "--full", "--quick"),
+    ("table study --to csv -o rows.parquet", "--to csv", "rows.parquet"),
+    ("table study --to parquet -o rows.csv", "--to parquet", "rows.csv"),
+    ("report study study", "study twice", "the studies"),
+    ("agreement study study", "study twice", "the studies"),
+]  # fmt: skip
+
+BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least"}
+"""What is at most or at least this: a bound that is not reached is not ignored."""
+PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
+"""What may be done where it has to be."""
+ALWAYS = {"model", "task", "data", "out", "device", "dtype", "seed", "json_", "text", "metric", "how", "study", "steps",
+          "order", "only", "list_", "heads", "drop", "keep", "tolerance", "recover", "tasks", "init", "seeds", "epochs",
+          "batch", "rate", "warm_up", "accumulate", "precision", "checkpoints", "report_to", "batches", "repeats",
+          "pick", "pair", "what", "output", "group", "draws", "sets", "quick", "to", "stack", "maps name"}  # fmt: skip
+"""What is read in every situation that no row refuses, or refused with the value that it has."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("planted")
+    planted.save(path / "model")
+    table = planted.texts(60)
+    table.to_csv(path / "texts.csv", index=False)
+    table.assign(label=table["label"].map(planted.NAMES)).to_csv(path / "named.csv", index=False)
+    table.rename(columns={"sentence": "text"}).to_csv(path / "plain.csv", index=False)
+    pd.DataFrame({"source": table["sentence"], "target": table["sentence"]}).to_csv(path / "pairs.csv", index=False)
+    (path / "sets.txt").write_text("L0H0\nL1H1\n")
+    (path / "trees.conllu").write_text("1\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_\n\n")
+    tree = {"tokens": [["good"]], "upos": [["ADJ"]], "heads": [[0]], "deprels": [["root"]]}
+    pd.DataFrame(tree).to_parquet(path / "trees.parquet")
+    sizes = {"vocab_size": len(planted.WORDS), "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "intermediate_size": 8, "max_position_embeddings": 64}  # fmt: skip
+    tf.BertForMaskedLM(tf.BertConfig(**sizes)).save_pretrained(path / "masked")
+    tf.MarianMTModel(tf.MarianConfig(**BY_NAME["marian"].options | {"vocab_size": len(planted.WORDS)})).save_pretrained(
+        path / "translator"
+    )
+    for name in ("masked", "translator"):
+        planted.tokenizer(path / name).save_pretrained(path / name)
+    vit = {"image_size": 8, "patch_size": 4, **{key: sizes[key] for key in list(sizes)[1:5]}}
+    tf.ViTModel(tf.ViTConfig(**vit)).save_pretrained(path / "image")
+    planted.tokenizer(path / "image").save_pretrained(path / "image")
+    assert main(["sweep", str(path / "model"), "--task", "sst2", "--data", str(path / "texts.csv"),
+                 "--out", str(path / "study")]) == 0  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize(("command", "named", "why"), ROWS, ids=[row[0] for row in ROWS])
+def test_refused_in_one_line(
+    place: Path, command: str, named: str, why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    before = sorted(path for path in place.rglob("*"))
+    assert main(shlex.split(command)) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert named in captured.err
+    assert why in captured.err
+    assert sorted(path for path in place.rglob("*")) == before, "nothing was written"
+
+
+def options() -> Iterator[tuple[str, str]]:
+    for verb in app:
+        if verb.startswith("-"):
+            continue
+        signature = inspect.signature(app[verb].default_command)  # type: ignore[arg-type]
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                yield verb, name
+
+
+@pytest.mark.parametrize(("verb", "option"), list(options()))
+def test_every_option_of_every_verb_is_known_here(verb: str, option: str) -> None:
+    """An option that is added says here what happens where it has no effect."""
+    typed = f"--{ {'compiled': 'compile'}.get(option, option).rstrip('_').replace('_', '-') }"
+    refused = any(command.split()[0] == verb and typed in command.split() for command, _, _ in ROWS)
+    assert refused or {option, f"{verb} {option}"} & (BOUNDS | PERMISSIONS | ALWAYS)
+
+
+def test_a_config_file_follows_the_same_rule(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    (place / "sweep.toml").write_text('task = "sst2"\ndata = "texts.csv"\nbeams = 4\n')
+    assert main(["sweep", "model", "--config", "sweep.toml"]) == 2
+    assert "got --beams, which has no effect here" in capsys.readouterr().err
