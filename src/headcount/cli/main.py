@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(words, exit_on_error=False, print_error=False)
     except HeadcountError as error:
         return _refuse(str(error))
+    except OSError as error:  # a name that is too long, say
+        if error.filename is None:
+            raise
+        return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another place")
     except CycloptsError as error:
         return _refuse(f"{_one_line(error)} (see headcount --help)")
     except KeyboardInterrupt:
@@ -91,8 +96,17 @@ def _read_config(words: list[str]) -> None:
         raise InvalidOption(
             f"got {' '.join([word, *given])}; expected one TOML file that exists, such as --config sweep.toml"
         )
+    _check_toml(Path(given[0]))
     app.config = Toml(given[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
     del words[place : place + (1 if equals else 2)]
+
+
+def _check_toml(file: Path) -> None:
+    try:
+        tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidOption(f'--config {file} is not TOML: {reason}; expected lines such as task = "sst2"') from error
 
 
 def _one_line(error: Exception) -> str:

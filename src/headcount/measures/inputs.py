@@ -67,10 +67,7 @@ def read_inputs(
 
     `annotate` finds the parts of speech and roles of plain texts.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise InvalidOption(
-            f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
-        )
+    check_tokenizer(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     both = bool(getattr(model.config, "is_encoder_decoder", False))
     data = find_data(data)
@@ -96,6 +93,14 @@ def read_inputs(
     if both:
         return _translations(texts, rows, tokenizer, longest, model)
     return _plain(texts, rows, tokenizer, longest, model)
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """An error where the tokenizer cannot tell the words of its tokens, or is the image processor of a vision model."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise InvalidOption(
+            f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
+        )
 
 
 def _check_alone(both: bool) -> None:

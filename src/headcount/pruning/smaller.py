@@ -142,8 +142,13 @@ def find_smaller(
 
 def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: int, steps: int, at_least: int) -> int:
     """How many heads may go at most; what cannot be is refused before anything is computed."""
-    if not orders or (list(orders) == ["random"] and randoms < 1) or randoms < 0 or at_least < 0:
-        raise InvalidOption("expected at least one order of heads, random ones (randoms) and heads to keep from 0 on")
+    if not orders:
+        raise InvalidOption(f"got no order of heads; expected some of {', '.join(ORDERS)} or file:PATH")
+    least = 1 if list(orders) == ["random"] else 0
+    if randoms < least:
+        raise InvalidOption(f"got --randoms {randoms}; expected at least {least} random orders")
+    if at_least < 0:
+        raise InvalidOption(f"got --at-least {at_least}; expected 0 or more heads that every layer keeps")
     for name in orders:
         if name.startswith("file:"):
             read_order(name.removeprefix("file:"), layout, stack)
@@ -151,7 +156,7 @@ def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: in
             raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
     most = len(spare(at_random(layout, 0, stack), layout, at_least))
     if not most:
-        raise InvalidOption(f"every layer is to keep {at_least} heads: none may go; keep fewer")
+        raise InvalidOption(f"got --at-least {at_least}: then no head may go; give fewer heads that every layer keeps")
     removals(most, steps)
     return most
 

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from torch.utils.data import Sampler
-from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments, integrations
 
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
@@ -53,6 +53,12 @@ class Settings:
                 raise InvalidOption(f"got {name}={getattr(self, name)}; expected more than 0")
         if self.spacing not in ("even", "log"):
             raise InvalidOption(f"got spacing={self.spacing!r}; expected even or log")
+        known = {"all", "none", *integrations.integration_utils.INTEGRATION_TO_CALLBACK}
+        unknown = [name for name in self.report_to if name not in known]
+        if unknown:
+            raise InvalidOption(
+                f"got the tracker {unknown[0]!r} (--report-to); expected some of {', '.join(sorted(known))}"
+            )
         if self.precision not in ("float32", "bfloat16", "float16"):
             raise InvalidOption(f"got precision={self.precision!r}; expected float32, bfloat16 or float16")
 
