@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-kernels check install install-dev chromium page clean
+.PHONY: demo test test-kernels soak check install install-dev chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
@@ -19,6 +19,16 @@ test-kernels: install-dev
 	  "ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1" \
 	  "ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive"; \
 	do echo "== $(TESTS) with $$setting"; env $$setting $(BIN)/pytest -q $(TESTS); done
+
+# Kills, damaged studies and two writers, by the hundred (about a quarter of an hour): `make soak KILLS=50` is a short one.
+KILLS ?= 1000
+DAMAGES ?= 300
+WRITERS ?= 50
+SEED ?= 0
+REPEAT ?=
+soak: install-dev
+	$(BIN)/python -m tests.soak --kills $(KILLS) --damages $(DAMAGES) --writers $(WRITERS) --seed $(SEED) \
+	  --repeat "$(REPEAT)"
 
 check: install-dev
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,6 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
+    except OSError as error:  # a name that is too long, say
+        if error.filename is None:
+            raise
+        return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another place")
     except CycloptsError as error:
         return _refuse(f"{error} (see {' '.join(['headcount', *_verb(words), '--help'])})")
     return 0
@@ -129,8 +134,17 @@ def _read_config(words: list[str]) -> None:
         raise InvalidOption(
             f"got {' '.join([word, *given])}; expected one TOML file that exists, such as --config sweep.toml"
         )
+    _check_toml(Path(given[0]))
     app.config = Toml(given[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
     del words[place : place + (1 if equals else 2)]
+
+
+def _check_toml(file: Path) -> None:
+    try:
+        tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidOption(f'--config {file} is not TOML: {reason}; expected lines such as task = "sst2"') from error
 
 
 def _refuse(message: str, code: int = 2) -> int:

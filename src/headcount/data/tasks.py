@@ -157,6 +157,8 @@ def find_task(
         task = replace(task, label=label)
     if names is not None:
         task = replace(task, given=tuple(names))
+        if not task.given:
+            raise InvalidOption("got --labels without a name; expected names of classes, such as negative positive")
     if metric is not None:
         task = replace(task, metric=metric)
     if not task.texts:

@@ -18,7 +18,7 @@ from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Seen, Setting, Values
-from headcount.measures.inputs import Data
+from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
@@ -88,6 +88,7 @@ def compare(
     tokens. At most 1000 texts by default. `tagger`: a token classifier that tells nouns, subjects and so on.
     """
     check_numbers(max_length=max_length)
+    check_tokenizer(tokenizer)
     if out is not None:
         check_untouched(other)
     # Texts that both can read.

@@ -73,10 +73,7 @@ def read_inputs(
 
     `annotate` finds the parts of speech and roles of plain texts; `annotator` is the option that asked for it.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise InvalidOption(
-            f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
-        )
+    check_tokenizer(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     both = bool(getattr(model.config, "is_encoder_decoder", False))
     data = find_data(data)
@@ -111,6 +108,14 @@ def _draw(
     """The rows that are measured: drawn from those that are not blank."""
     table = draw_rows(leave_out_blank(table, columns, kind, tokenizer), limit, seed)
     return leave_out_blank(table, columns, kind, tokenizer, drawn=True)
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """An error where the tokenizer cannot tell the words of its tokens, or is the image processor of a vision model."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise InvalidOption(
+            f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
+        )
 
 
 def _check_alone(both: bool) -> None:

@@ -38,7 +38,8 @@ def check_apart(out: str | Path, others: Mapping[str, str | Path | None]) -> Non
     """An error where the output is, contains or lies in something else that is read or written: by name, its path."""
     place = Path(out).resolve()
     for what, other in others.items():
-        if other is None or not Path(other).exists():
+        # A name that is no path is one on the hub; a study may not be there yet.
+        if other is None or (isinstance(other, str) and not Path(other).exists()):
             continue
         there = Path(other).resolve()
         if place == there or place in there.parents or there in place.parents:
@@ -57,6 +58,7 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()  # where that cannot be, nothing needs to be computed
         yield new
         names = sorted(one.name for one in new.iterdir())
         _carry_over(place, new, names)

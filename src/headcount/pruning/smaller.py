@@ -158,10 +158,10 @@ def find_smaller(
 def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: int, steps: int, at_least: int) -> int:
     """How many heads may go at most; what cannot be is refused before anything is computed."""
     check_numbers(randoms=randoms, at_least=at_least, steps=steps)
-    if not orders or (list(orders) == ["random"] and randoms < 1):
-        raise InvalidOption(
-            f"got the orders {', '.join(orders) or 'none'} and randoms={randoms}; expected at least one order"
-        )
+    if not orders:
+        raise InvalidOption(f"got no order of heads; expected some of {', '.join(ORDERS)} or file:PATH")
+    if list(orders) == ["random"] and randoms < 1:
+        raise InvalidOption(f"got randoms={randoms}; expected at least 1 random order")
     for name in orders:
         if name.startswith("file:"):
             read_order(name.removeprefix("file:"), layout, stack)
@@ -169,7 +169,7 @@ def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: in
             raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
     most = len(spare(at_random(layout, 0, stack), layout, at_least))
     if not most:
-        raise InvalidOption(f"every layer is to keep {at_least} heads: none may go; keep fewer")
+        raise InvalidOption(f"got --at-least {at_least}: then no head may go; give fewer heads that every layer keeps")
     removals(most, steps)
     return most
 

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from torch.utils.data import Sampler
-from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments, integrations
 
 from headcount.core.options import belongs_to
 from headcount.data.batches import collate
@@ -49,6 +49,12 @@ class Settings:
         if self.spacing not in ("even", "log"):
             raise InvalidOption(f"got spacing={self.spacing!r}; expected even or log")
         belongs_to("spacing", self.spacing != "even", "checkpoints", self.checkpoints or None)
+        known = {"all", "none", *integrations.integration_utils.INTEGRATION_TO_CALLBACK}
+        unknown = [name for name in self.report_to if name not in known]
+        if unknown:
+            raise InvalidOption(
+                f"got the tracker {unknown[0]!r} in report_to=; expected some of {', '.join(sorted(known))}"
+            )
         if self.precision not in ("float32", "bfloat16", "float16"):
             raise InvalidOption(f"got precision={self.precision!r}; expected float32, bfloat16 or float16")
 

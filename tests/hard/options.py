@@ -1,0 +1,235 @@
+"""Options out of range, misspelt, that do not go together, or that have no effect."""
+
+from __future__ import annotations
+
+from tests.hard.row import Row, bad, option, over
+from tests.hard.verbs import COMMANDS, adding
+
+EFFECT = "an option without effect is refused"
+WORDS = "every error is one line that names its remedy"
+HALVES = "a fraction is not rounded where a whole number is expected"
+NOTHING = "a command that is refused leaves no study behind"
+FINITE = "a number that is not finite is refused"
+ALL = ("sweep", "measure", "compare", "patterns", "importance", "choose", "dynamics")
+"""Verbs that read examples."""
+SWEEP, CHOOSE, PRUNE, TUNE = (COMMANDS[verb] for verb in ("sweep", "choose", "prune", "finetune"))
+TRANSLATE = "sweep {translator} --task translation --data {translations}"
+
+
+def numbers(verb: str, name: str, *values: str, pending: str | None = None) -> list[Row]:
+    """One option of a verb with each of these values, all of them refused."""
+    command = COMMANDS[verb]
+    before, found, after = command.partition(f" --{name} ")
+    if found:
+        command = f"{before} {after.partition(' ')[2]}"
+    return [bad(f"{verb} --{name} {value}", f"{command} --{name}={value}", option(name), pending=pending)
+            for value in values]  # fmt: skip
+
+
+ROWS = [
+    # Numbers that are too small, for all verbs that have them.
+    *over(adding("--limit 0", *ALL), "no example", "limit", "0", "at least 1"),
+    *over(adding("--seed=-1", *ALL), "a negative seed", "seed", "-1"),
+    *over(adding("--max-length 4", *ALL), "texts of four tokens", option("max-length"), "4", "8"),
+    *over(adding("--limit ten", *ALL), "a number in words", "--limit", "ten"),
+    *over(adding("--limit 2.5", "sweep", "measure", "choose"), "half an example", "--limit", "2.5",
+          pending=HALVES),
+    *over(adding("--seed nan", "sweep", "compare"), "a seed that is no number", "--seed", "nan"),
+    *over(adding("--batch-tokens 0", "measure", "compare", "patterns", "importance"), "batches of no token",
+          option("batch-tokens"), "0"),
+    *over(adding("--device abacus", *ALL, "maps", "prune", "cost", "finetune"), "a device that is none", "abacus"),
+    *over(adding("--device cuda:77", "sweep", "cost", "dynamics", "finetune"), "a device that is not here", "cuda:77"),
+    *over(adding("--dtype int8", "sweep", "measure", "compare", "patterns", "maps", "importance", "prune", "cost"),
+          "a dtype that is none", "--dtype", "int8", "float32"),
+    *over({verb: f"{command} --colour red" for verb, command in COMMANDS.items()}, "an unknown option", "--colour"),
+    *over({"demo": "demo more", "heads": "heads {classifier} more", "maps": "maps {classifier} more --text a --out b",
+           "table": "table {study} more", "sweep": f"{SWEEP} more", "export": f"{COMMANDS['export']} more"},
+          "a word too many", "more"),
+    *over({"heads": "heads", "sweep": "sweep --task sst2", "compare": "compare {classifier} --data {texts}",
+           "patterns": "patterns --data {texts}", "maps": "maps --text a --out b", "finetune": "finetune --tasks sst2",
+           "importance": "importance --task sst2 --data {texts}", "prune": "prune --heads L0 --out x",
+           "dynamics": "dynamics --task sst2 --data {texts}", "cost": "cost", "export": "export --to onnx --out x"},
+          "no model", "MODEL|OTHER|FOLDER|model|other|folder"),
+    *over({"figure": "figure -o x.svg", "table": "table"}, "no study", "STUDY|study"),
+    bad("report: no study", "report -o x.html", "study"),
+    bad("agreement: no study", "agreement", "study|sweeps"),
+    bad("measure: no model", "measure --data {texts}", "model", "MODEL"),
+    bad("measure: no data", "measure {classifier}", "--data"),
+    *over({"sweep": "sweep {classifier} --data {texts}", "importance": "importance {classifier} --data {texts}",
+           "dynamics": "dynamics {run} --data {texts}"}, "no task", "--task"),
+    *over({"compare": "compare {classifier} {classifier-2}", "patterns": "patterns {classifier}",
+           "importance": "importance {classifier} --task sst2", "dynamics": "dynamics {run} --task sst2"}, "no data",
+          "--data"),
+    *over({"maps": "maps {classifier} --text a", "finetune": "finetune {bare} --tasks sst2 --data {texts}",
+           "prune": "prune {classifier} --heads L0", "export": "export {classifier} --to zeroed"},
+          "no output", "--out"),
+    bad("maps: no text", "maps {classifier} --out s", "--text"),
+    bad("export: no format", "export {classifier} --out x", "--to"),
+    bad("finetune: no tasks", "finetune {bare} --data {texts} --out r", "--tasks"),
+    bad("figure: no file", "figure {study}", "--output|-o"),
+    bad("no such verb", "frobnicate", "frobnicate"),
+    bad("a verb misspelt", "swep {classifier}", "swep"),
+    # Names out of a list
+    *over({verb: COMMANDS[verb].replace("sst2", "sst9") for verb in ("sweep", "importance", "choose", "dynamics",
+           "finetune")}, "an unknown task", "'sst9'", "sst2", "classification"),
+    *over({verb: COMMANDS[verb].replace("sst2", "''") for verb in ("sweep", "importance", "dynamics")}, "an empty task",
+          "''", "sst2"),
+    bad("by what", SWEEP + " --by neuron", "--by", "neuron", "layer"),
+    bad("how", SWEEP + " --how median", "--how", "median", "uniform"),
+    bad("mean of nothing", SWEEP + " --how mean", "reference"),
+    bad("a reference for zeros", SWEEP + " --how zero --reference {texts}", "reference", "mean"),
+    bad("an unknown stack", SWEEP + " --stack tower", "--stack", "tower"),
+    bad("a stack that the model lacks", SWEEP + " --stack decoder", "decoder", "encoder"),
+    bad("a stack that the model lacks, prune", CHOOSE + " --stack cross", "cross", "encoder"),
+    bad("an unknown stack, prune", CHOOSE + " --stack tower", "tower", "encoder"),
+    bad("an unknown metric", SWEEP + " --metric beauty", "'beauty'", "accuracy"),
+    bad("a metric of another task", SWEEP + " --metric pearson", "'pearson'", "accuracy"),
+    bad("accuracy of a regression", "sweep {regressor} --task stsb --data {scores} --metric accuracy", "'accuracy'",
+        "pearson"),
+    bad("BLEU of a language model", "sweep {causal} --task causal-lm --data {texts} --metric bleu", "'bleu'", "loss"),
+    bad("an unknown measure", COMMANDS["measure"] + " --only beauty", "beauty", "entropy"),
+    bad("one of two measures is unknown", COMMANDS["measure"] + " --only entropy,beauty", "beauty", "position"),
+    bad("no measure", COMMANDS["measure"] + " --only ''", "entropy"),
+    bad("an unknown order", CHOOSE + " --order beauty", "'beauty'", "importance", "file:"),
+    bad("no order", CHOOSE + " --order ''", "order"),
+    bad("an order from no file", CHOOSE + " --order file:no/such.txt", "no/such.txt"),
+    bad("an order that lacks heads", CHOOSE + " --order file:{order-short}", "{order-short}", "L1H0", "2 missing"),
+    bad("an order with a head twice", CHOOSE + " --order file:{order-twice}", "{order-twice}", "L0H0", "twice"),
+    bad("an order with heads that are not there", CHOOSE + " --order file:{order-outside}", "L9H1", "L0 to L1"),
+    bad("an order that is no text", CHOOSE + " --order file:{order-binary}", "{order-binary}"),
+    bad("an order that is a folder", CHOOSE + " --order file:{notes}", "{notes}"),
+    bad("an unknown initialisation", TUNE + " --init warm", "'warm'", "pretrained"),
+    bad("no initialisation", TUNE + " --init ''", "''", "pretrained"),
+    bad("an unknown precision", TUNE + " --precision int8", "--precision", "int8"),
+    bad("an unknown spacing", TUNE + " --spacing odd", "--spacing", "odd", "log"),
+    bad("an unknown tracker", TUNE + " --report-to nobody", "nobody"),
+    bad("no tasks", TUNE.replace("sst2", "''"), "''", "sst2"),
+    bad("one of two tasks is unknown", TUNE.replace("sst2", "sst2,poems"), "'poems'", "mrpc"),
+    bad("a task twice", TUNE.replace("sst2", "sst2,sst2"), "sst2", "twice", pending=EFFECT),
+    bad("an initialisation twice", TUNE + " --init random,random", "random", "twice", pending=EFFECT),
+    bad("an unknown figure", "figure {study} --what beauty -o x.svg", "'beauty'", "ablation"),
+    bad("an unknown format of a table", "table {study} --to excel", "--to", "excel", "csv"),
+    bad("an unknown format of export", "export {classifier} --to tflite --out x", "--to", "tflite", "onnx"),
+    bad("parquet on the screen", "table {study} --to parquet", "parquet", "-o"),
+    # Heads
+    *[bad(f"heads --pick {pick!r}", f"heads {{classifier}} --pick '{pick}'", *words) for pick, words in {
+        "": ("at least one",), ",": ("at least one",), "L2H0": ("'L2H0'", "L0 to L1"), "L0H2": ("'L0H2'", "0-1|0 to 1"),
+        "L-1": ("'L-1'", "L3H7"), "L0H": ("'L0H'", "L3H7"), "0,1": ("'0'", "L3H7"), "l0h0h0": ("h0h0", "L3H7"),
+        "L0H1-0": ("L0H1-0",), "l0h1": ("'l0h1'", "L3H7"), "L0H0-9": ("L0H0-9", "L0"),
+        "decoder.L0": ("decoder", "encoder"),
+        "tower.L0": ("tower", "encoder"), "L0H0;L1H0": ("L0H0;L1H0", "L3H7"), "L1.5": ("L1.5", "L3H7"),
+        "layer 3": ("'layer'", "L3H7"), "L99999999999999999999": ("L0 to L1",),
+    }.items()],
+    *[bad(f"prune --heads {heads!r}", f"prune {{classifier}} --heads '{heads}' --out x", *words)
+      for heads, words in {
+        "": ("--heads", "at least one"), " , ": ("--heads", "at least one"), "L2": ("'L2'", "L0 to L1"),
+        "L0,L1": ("4 heads", "stays"), "L0H7": ("'L0H7'", "L0"), "H3": ("'H3'", "L3H7"), "*": ("'*'", "L3H7"),
+        "L0H0-": ("L0H0-", "L3H7"), "encoder": ("encoder", "L3H7"),
+    }.items()],
+    bad("a stack is not said", "heads {translator} --pick L0H0", "'L0H0'", "encoder.L0H0", "cross.L0H0"),
+    bad("a stack is not said, prune", "prune {translator} --heads L0H0 --out x", "encoder.L0H0"),
+    bad("sets from no file", SWEEP + " --sets no/sets.txt", "no/sets.txt"),
+    bad("sets from a folder", SWEEP + " --sets {notes}", "{notes}"),
+    bad("no set", SWEEP + " --sets {sets-empty}", "set"),
+    bad("a set with heads that are not there", SWEEP + " --sets {sets-outside}", "'L7H0'", "L0 to L1"),
+    bad("a set misspelt", SWEEP + " --sets {sets-misspelt}", "'layer'", "L3H7"),
+    bad("a blank set", SWEEP + " --sets {sets-blank-set}", "empty set", "at least one"),
+    bad("sets that are no text", SWEEP + " --sets {sets-binary}", "{sets-binary}"),
+    bad("sets by layer", SWEEP + " --sets {order-short} --by layer", "by", "sets"),
+    bad("sets and draws", SWEEP + " --sets {order-short} --draws 3 --size 1", "--sets", "--draws", pending=EFFECT),
+    # Draws, shards, memory, generation
+    bad("draws without a size", SWEEP + " --draws 3", "size"),
+    bad("a size without draws", SWEEP + " --size 2", "draws"),
+    bad("no draw", SWEEP + " --draws 0 --size 1", "draws", "0"),
+    bad("negative draws", SWEEP + " --draws=-3 --size 1", "draws", "-3"),
+    bad("more heads than there are", SWEEP + " --draws 2 --size 9", "size", "1 to 4"),
+    bad("sets of no head", SWEEP + " --draws 2 --size 0", "size", "1 to 4"),
+    bad("draws by layer", SWEEP + " --draws 2 --size 1 --by all-but-one", "all-but-one", "draws"),
+    *[bad(f"sweep --shard {shard}", f"{SWEEP} --out s --shard {shard}", f"'{shard}'", "1/4")
+      for shard in ("0/4", "5/4", "one", "1/0", "1/2/3", "2", "1.5/2")],
+    bad("a shard without a study", SWEEP + " --shard 1/2", "out"),
+    *[bad(f"sweep --memory {size}", f"{SWEEP} --memory={size}", f"'{size}'", "4GB")
+      for size in ("much", "-4GB", "0GB", "4XB", "nan", "inf", "GB")],
+    *numbers("sweep", "batch-tokens", "0", "-1", "many"),
+    bad("no beam", TRANSLATE + " --beams 0", "beams"),
+    bad("half a beam", TRANSLATE + " --limit 2 --beams 1.5", "--beams", "1.5", pending=HALVES),
+    bad("no new token", TRANSLATE + " --max-new-tokens 0", option("max-new-tokens")),
+    bad("beams for a classifier", SWEEP + " --beams 4", "--beams", pending=EFFECT),
+    bad("new tokens for a classifier", SWEEP + " --max-new-tokens 9", "--max-new-tokens", pending=EFFECT),
+    bad("labels without names", "sweep {classifier} --task sst2 --data {texts} --labels", "--labels"),
+    # Measures
+    *numbers("measure", "distance-examples", "0", "-5", "x"),
+    bad("spaCy and a tagger", COMMANDS["measure"] + " --spacy xx --tagger {tagger}", "spacy", "tagger"),
+    bad("distances that are not asked for", "measure {classifier} --data {texts} --only entropy --distance-examples 3",
+        "--distance-examples", pending=EFFECT),
+    bad("maps: texts of two tokens", COMMANDS["maps"] + " --max-length 2", option("max-length"), "2"),
+    bad("maps: texts of no token", COMMANDS["maps"] + " --max-length 0", option("max-length"), "0"),
+    *[bad(f"a name {name!r}", f"{COMMANDS['maps']} --name '{name}'", name or "name") for name in
+      ("a/b", "../up", "what?", "two words", "")],
+    *[bad(f"a result called {name!r}", f"{SWEEP} --out s --name '{name}'", name,
+        pending=NOTHING) for name in ("../up", "a b", "x/../y")],
+    bad("a name without a study", SWEEP + " --name mine", "--name", "--out", pending=EFFECT),
+    bad("a name without a study, measure", COMMANDS["measure"] + " --name mine", "--name", "--out", pending=EFFECT),
+    # Prune
+    bad("prune: nothing said", "prune {classifier} --out x", "--heads", "--drop", "--tolerance"),
+    bad("prune: a task and nothing more", "prune {classifier} --task sst2 --data {texts} --out x", "--drop", "--keep"),
+    bad("prune: no data", "prune {classifier} --task sst2 --drop 1 --out x", "--data"),
+    bad("prune: no task", "prune {classifier} --data {texts} --drop 1 --out x", "--task"),
+    bad("prune: both ways", PRUNE + " --drop 1", "--heads"),
+    bad("prune: heads and a task", PRUNE + " --task sst2", "--heads", "--task"),
+    bad("prune: two sizes", CHOOSE + " --keep 2", "one of", "--drop", "--keep"),
+    bad("prune: a size and a tolerance", CHOOSE + " --tolerance 1", "one of", "--tolerance"),
+    *[bad(f"prune --drop {size}", CHOOSE.replace("50%", size), size) for size in
+      ("5", "101%", "many", "nan%", "inf", "1.5")],
+    bad("prune --drop -1", CHOOSE.replace("--drop 50%", "--drop=-1"), "-1"),
+    bad("prune --drop all", CHOOSE.replace("50%", "100%"), "4 heads"),
+    *[bad(f"prune --keep {size}", CHOOSE.replace("--drop 50%", f"--keep={size}"), size) for size in
+      ("0", "5", "-2", "0%", "few")],
+    *[bad(f"prune --tolerance {size}", CHOOSE.replace("--drop 50%", f"--tolerance={size}"), "--tolerance") for size in
+      ("-1", "nan", "much")],
+    bad("prune --tolerance inf", CHOOSE.replace("--drop 50%", "--tolerance inf"), "--tolerance", pending=FINITE),
+    bad("by estimate of nothing", CHOOSE + " --by-estimate", "--by-estimate", "--tolerance"),
+    *numbers("choose", "steps", "0", "-2", "x"),
+    *numbers("choose", "randoms", "-1", "x"),
+    *numbers("choose", "at-least", "-1", "2", "x"),
+    *numbers("choose", "recover", "-1", "x"),
+    *numbers("choose", "recover-rate", "x"),
+    *[bad(f"prune --recover-rate {rate}", f"{CHOOSE} --recover 1 --recover-rate={rate}", "rate") for rate in
+      ("0", "-1", "nan")],
+    bad("prune --recover-rate inf", f"{CHOOSE} --recover 1 --recover-rate inf", "rate", pending=FINITE),
+    bad("a rate without a recovery", CHOOSE + " --recover-rate 1e-3", "--recover-rate", "--recover", pending=EFFECT),
+    bad("a recovery of named heads", PRUNE + " --recover 3", "--heads"),
+    bad("steps of named heads", PRUNE + " --steps 3", "--steps", pending=EFFECT),
+    bad("randoms without a random order", CHOOSE + " --order importance --randoms 2", "--randoms", pending=EFFECT),
+    bad("anew without importance", CHOOSE + " --order random --anew", "--anew", pending=EFFECT),
+    bad("more heads to stay than may", CHOOSE.replace("50%", "4") + " --at-least 1", "4"),
+    # Training
+    *numbers("finetune", "batch", "0", "-1", "x"),
+    *numbers("finetune", "epochs", "0", "-1", "nan", "x"),
+    *numbers("finetune", "epochs", "inf", pending=FINITE),
+    *numbers("finetune", "rate", "0", "-1", "nan", "x"),
+    *numbers("finetune", "rate", "inf", pending=FINITE),
+    *numbers("finetune", "warm-up", "-0.1", "1", "1.5", "nan", "inf"),
+    *numbers("finetune", "max-length", "7", "0", "-1"),
+    *numbers("finetune", "accumulate", "0", "-1"),
+    *numbers("finetune", "checkpoints", "-1", "x"),
+    bad("finetune --seeds 0", TUNE + " --seeds 0", "seed"),
+    bad("finetune --seeds -1", TUNE + " --seeds=-1", "seed"),
+    bad("finetune --jobs 0", TUNE + " --jobs 0", "job"),
+    bad("finetune --limit 0", TUNE + " --limit 0", "limit", "at least 1"),
+    bad("embeddings that stay anyway", TUNE + " --keep-embeddings", "--keep-embeddings", pending=EFFECT),
+    bad("spacing of no checkpoints", TUNE + " --spacing log", "--spacing", "--checkpoints", pending=EFFECT),
+    # Costs, dynamics
+    *[bad(f"cost --batches {sizes}", f"cost {{classifier}} --batches '{sizes}'", "batch") for sizes in
+      ("", "x", "0", "-1", "1,,2", "1.5")],
+    *[bad(f"cost --lengths {sizes}", f"cost {{classifier}} --lengths '{sizes}'", "length") for sizes in
+      ("", "x", "0", "-1", "8;16")],
+    bad("longer than the model takes", "cost {classifier} --lengths 65", "65", "64"),
+    *[bad(f"cost --repeats {count}", f"cost {{classifier}} --repeats={count}", "repeat") for count in ("0", "-1", "x")],
+    bad("a name of no study", COMMANDS["cost"] + " --name mine", "--name", "--study", pending=EFFECT),
+    *numbers("dynamics", "steps", "0", "-1", "x"),
+    # The demo
+    bad("quick and full", "demo --quick --full --out {a-file}", "--quick", "--full", pending=EFFECT),
+    bad("the demo takes no model", "demo bundled:qnli", "bundled:qnli"),
+    bad("the demo has no task", "demo --task sst2", "--task"),
+]  # fmt: skip
