@@ -54,6 +54,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "demo_story",
         "entry",
         "stopping",
+        "whole_numbers",
         "wording",
         "speech",
     }

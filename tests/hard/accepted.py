@@ -105,7 +105,7 @@ ROWS = [
     good("a text longer than the model takes", SWEEP + "{long-text}", "cut"),
     good("a long text, measure", "measure {classifier} --data {long-text} --only entropy", "cut|longer"),
     good("a label column with a space", SWEEP + "{label-with-spaces} --label 'the label'"),
-    good("a large seed", SWEEP + "{texts} --seed 4294967296 --limit 4"),
+    good("a large seed", SWEEP + "{texts} --seed 4294967295 --limit 4"),
     good("a set in a file with blank lines", SWEEP + "{texts} --limit 4 --sets {sets-with-comments}"),
     good("a model with an odd name", "heads '{odd model}'", "4 heads"),
     good("a model with an odd name, pruned",

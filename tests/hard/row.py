@@ -12,15 +12,11 @@ from tests.hard.shelf import Shelf
 
 @dataclass(frozen=True)
 class Row:
-    """`{name}` in the command and in the words is the path of that thing on the shelf.
-
-    `pending` says which promise is not kept yet: such a row may fail, and is counted as an expected failure.
-    """
+    """`{name}` in the command and in the words is the path of that thing on the shelf."""
 
     id: str
     command: str
     words: tuple[str, ...] = ()
-    pending: str | None = None
 
     def arguments(self, shelf: Shelf) -> list[str]:
         return [word.format_map(shelf) for word in shlex.split(self.command)]
@@ -35,9 +31,9 @@ class Row:
         return [" or ".join(either) for either in wanted if not any(one in line for one in either)]
 
 
-def bad(id: str, command: str, *words: str, pending: str | None = None) -> Row:
+def bad(id: str, command: str, *words: str) -> Row:
     """A command that must be refused, in one line with these words."""
-    return Row(id, command, words, pending)
+    return Row(id, command, words)
 
 
 def option(name: str) -> str:
@@ -49,6 +45,6 @@ def option(name: str) -> str:
     return f"{name}|{name.replace('-', '_')}"
 
 
-def over(commands: dict[str, str], fault: str, *words: str, pending: str | None = None) -> Iterable[Row]:
+def over(commands: dict[str, str], fault: str, *words: str) -> Iterable[Row]:
     """The same fault in the command of every verb."""
-    return [Row(f"{verb}: {fault}", command, words, pending) for verb, command in commands.items()]
+    return [Row(f"{verb}: {fault}", command, words) for verb, command in commands.items()]

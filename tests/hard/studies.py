@@ -5,9 +5,6 @@ from __future__ import annotations
 from tests.hard.row import bad, over
 from tests.hard.verbs import COMMANDS, into, reading
 
-DAMAGED = "a damaged study is noticed"
-OWNER = "a study belongs to one model"
-
 ROWS = [
     # Read by report, figure, table and agreement.
     *over(reading("no/study"), "there is no such study", "no/study"),
@@ -22,9 +19,9 @@ ROWS = [
     *over(reading("{study-no-mark}"), "a mark that is gone", "{study-no-mark}"),
     *over(reading("{result-not-json}"), "a result that is no JSON", "{result-not-json}"),
     *over(reading("{array-not-json}"), "an array that is no JSON", "{array-not-json}"),
-    *over(reading("{chunk-cut}"), "a chunk cut short", "{chunk-cut}", "sweep/head-uniform", pending=DAMAGED),
-    *over(reading("{chunk-gone}"), "a chunk that is gone", "{chunk-gone}", "sweep/head-uniform", pending=DAMAGED),
-    *over(reading("{array-gone}"), "an array that is gone", "{array-gone}", pending=DAMAGED),
+    *over(reading("{chunk-cut}", "agreement"), "a chunk cut short", "{chunk-cut}", "sweep/head-uniform"),
+    *over(reading("{chunk-gone}"), "a chunk that is gone", "{chunk-gone}", "sweep/head-uniform"),
+    *over(reading("{array-gone}"), "an array that is gone", "{array-gone}"),
     *over(reading("{classifier}"), "a model", "{classifier}", "zarr.json"),
     *over(reading("''"), "an empty name", "zarr.json"),
     # Written by all others.
@@ -65,14 +62,13 @@ ROWS = [
     bad("another text under the same name", "maps {classifier} --text w2 --out {study} --name one", "{study}", "one"),
     bad("another model", "sweep {classifier-2} --task sst2 --data {texts} --out {study}", "{study}", "model"),
     bad("another model by another verb", "measure {masked} --data {texts} --only special --out {study}", "{study}",
-        "model", pending=OWNER),
+        "model"),
     bad("another model's costs", "cost {masked} --batches 1 --lengths 8 --repeats 1 --study {study}", "{study}",
-        "model", pending=OWNER),
-    bad("another model's maps", "maps {masked} --text w3 --out {study}", "{study}", "model", pending=OWNER),
-    bad("another model's patterns", "patterns {masked} --data {texts} --name more --out {study}", "{study}", "model",
-        pending=OWNER),
+        "model"),
+    bad("another model's maps", "maps {masked} --text w3 --out {study}", "{study}", "model"),
+    bad("another model's patterns", "patterns {masked} --data {texts} --name more --out {study}", "{study}", "model",),
     bad("another model's importance", "importance {classifier-2} --task sst2 --data {texts} --name b --out {study}",
-        "{study}", "model", pending=OWNER),
+        "{study}", "model"),
     bad("models that the study does not know", COMMANDS["compare"].replace("{classifier} ",
-        "{unnamed} ") + " --out {study}", "{study}", "model", pending=OWNER),
+        "{unnamed} ") + " --out {study}", "{study}", "model"),
 ]  # fmt: skip

@@ -60,6 +60,7 @@ def into(place: str, *leave_out: str) -> dict[str, str]:
     return {verb: command for verb, command in found.items() if verb not in leave_out}
 
 
-def reading(study: str) -> dict[str, str]:
+def reading(study: str, *leave_out: str) -> dict[str, str]:
     """Every verb that reads a study, with this one in its place."""
-    return {verb: COMMANDS[verb].replace("{study}", study) for verb in ("report", "figure", "table", "agreement")}
+    verbs = [verb for verb in ("report", "figure", "table", "agreement") if verb not in leave_out]
+    return {verb: COMMANDS[verb].replace("{study}", study) for verb in verbs}

@@ -32,6 +32,7 @@ from headcount.cli.report import report
 from headcount.cli.speech import plain_speech, say
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
+from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.numbers import check_all
@@ -76,8 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with command(shlex.join(["headcount", *words])), plain_speech(_options(words)):
+            words = _join_values(words)
+            check_whole_numbers(words, [app[verb] for verb in _verb(words)])
             _read_config(words)
-            _run(_join_values(words))
+            _run(words)
     except TrainingDiverged as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:

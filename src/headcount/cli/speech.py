@@ -15,7 +15,7 @@ from headcount.errors import HeadcountWarning
 
 def say(message: str) -> None:
     """One line on stderr, as it is: paths and quoted texts may hold brackets."""
-    line = " ".join(message.split())
+    line = " ".join(message.splitlines())
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
 
 

@@ -75,7 +75,7 @@ def _refusal(path: Any, known: Known, models: Mapping[str, dict[str, str]]) -> s
         differ = [f"{what} {'/'.join(sorted(before))} -> {'/'.join(sorted(after))}" for what in ("dtype", "class")
                   if (before := _all(mine, what)) != (after := _all(models, what)) and before and after]  # fmt: skip
         alike = f" (the same name, but {', '.join(differ) or 'other weights'})"
-    return f"{path} is a study of {ours}, this result is of {theirs}{alike}; give another study folder"
+    return f"{path} is a study of the model {ours}, this result is of {theirs}{alike}; give another study folder"
 
 
 def _all(some: Mapping[str, dict[str, str]], what: str) -> set[str]:

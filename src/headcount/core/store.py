@@ -249,11 +249,10 @@ def check_study(path: Path) -> None:
 
 
 def check_whole(path: Path, asked: Callable[[str], bool]) -> None:
-    """An error if one of the results that are `asked` for is damaged; the rest of the study may be."""
-    if not path.is_dir() or not is_restorable(path):
-        check_study(path)
+    """An error if the study's list, or one of the results that are `asked` for, is damaged; other results may be."""
+    check_study(path)
     with clear_errors(path):
-        refuse_damaged(path, {name: wrong for name, wrong in damages(path).items() if name and asked(name)})
+        refuse_damaged(path, {name: wrong for name, wrong in damages(path).items() if asked(name)})
 
 
 def open_study(path: str | Path, *, damaged: Literal["raise", "skip"] = "raise") -> xr.DataTree:
@@ -264,9 +263,7 @@ def open_study(path: str | Path, *, damaged: Literal["raise", "skip"] = "raise")
     """
     path = Path(path)
     with clear_errors(path):
-        if damaged == "skip":
-            check_whole(path, lambda _: False)
-        else:
+        if damaged != "skip" or not path.is_dir() or not is_restorable(path):
             check_study(path)
         found = damages(path)
         if damaged != "skip":

@@ -14,6 +14,7 @@ from headcount.core.leftovers import clear_leftovers
 from headcount.core.lock import locked_alone, writing
 from headcount.core.manifest import damages, tell_damage
 from headcount.core.provenance import command
+from headcount.core.root import remove_empty
 from headcount.errors import HeadcountWarning
 
 P = ParamSpec("P")
@@ -30,9 +31,16 @@ def writing_study(path: str | Path | None, together: bool = False) -> Iterator[N
         yield
         return
     with writing(path, together) as outermost:
+        alone = locked_alone(path) and not together
+        new = alone and outermost and not (Path(path).is_dir() and any(Path(path).iterdir()))
         if outermost:
-            clear_leftovers(path, alone=locked_alone(path) and not together)
-        yield
+            clear_leftovers(path, alone=alone)
+        try:
+            yield
+        except BaseException:
+            if new:
+                remove_empty(Path(path))
+            raise
         if outermost and Path(path).is_dir():
             damaged = damages(path)
             if damaged:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.data.rows import count_rows, source_of
 from headcount.errors import BlankRows, DataProblem
 
 ATTRIBUTE = "blank_rows"
@@ -39,15 +40,17 @@ def leave_out_blank(
     if blank.all():
         wanted = " and ".join(map(repr, columns))
         raise DataProblem(
-            f"all {len(table):,} rows are blank: nothing to look at or to predict; expected some text in {wanted}"
+            f"{source_of(table)}: all {len(table):,} rows are blank, with nothing to look at or to predict; expected "
+            f"some text in {wanted}"
         )
     left = table.iloc[~blank]
     rows = [int(row) for row in table.index[blank]]
     if rows:
-        named = ", ".join(map(str, rows[:SHOWN])) + (", ..." if len(rows) > SHOWN else "")
-        verbs = ("is", "was") if len(rows) == 1 else ("are", "were")
+        numbers = ", ".join(map(str, count_rows(table.attrs, rows[:SHOWN]))) + (", ..." if len(rows) > SHOWN else "")
+        words = ("is", "was", "row") if len(rows) == 1 else ("are", "were", "rows")
         warnings.warn(
-            f"{len(rows):,} of {len(table):,} rows {verbs[0]} blank and {verbs[1]} left out (counted from 0: {named})",
+            f"{source_of(table)}: {len(rows):,} of {len(table):,} rows {words[0]} blank and {words[1]} left out "
+            f"({words[2]} {numbers})",
             BlankRows,
             stacklevel=3,
         )

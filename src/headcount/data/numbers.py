@@ -13,7 +13,8 @@ LEAST = {
 }  # fmt: skip
 """What is not at least 1."""
 ABOVE_ZERO = frozenset(("epochs", "rate", "recover_rate"))
-BELOW = {"warm_up": 1}
+BELOW = {"warm_up": 1, "seed": 2**32}
+"""numpy takes no larger seed."""
 MOST = 2**31 - 1
 """No whole number need be larger, and many of numpy and torch cannot be."""
 

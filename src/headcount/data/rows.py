@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ def name_row(attrs: Mapping[Any, Any], row: Any) -> str:
     path = Path(source["name"])
     line = f" (line {row + 1 + _HEADERS[path.suffix]})" if _a_line_each(path, source["rows"]) else ""
     return f"{source['name']}, row {row + 1}{line}"
+
+
+def count_rows(attrs: Mapping[Any, Any], rows: Iterable[int]) -> list[int]:
+    """The numbers of rows as `name_row` tells them: from 1 where they come from a file, else those of the index."""
+    return [row + (_KEY in attrs) for row in rows]
 
 
 def _a_line_each(path: Path, rows: int) -> bool:

@@ -9,6 +9,8 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import zarr
+
 from headcount.cli.main import main
 from tests.hard.shelf.base import Shelf, damaged, item
 
@@ -52,6 +54,12 @@ def _no_results(shelf: Shelf, folder: Path) -> None:
     Study(folder)
 
 
+@item("other-zarr")
+def _other_zarr(shelf: Shelf, folder: Path) -> None:
+    """A zarr folder of somebody else."""
+    zarr.open_group(folder, mode="w", zarr_format=3).create_array("mine", shape=(3,), dtype="float32")
+
+
 @item("shard-of-two")
 def _shard(shelf: Shelf, folder: Path) -> None:
     """A sweep of which the second half is still to be done."""
@@ -74,7 +82,6 @@ def _cut(where: str) -> Callable[[Path], None]:
 
 damaged("newer-study", "no-results", attributes("", lambda told: told.update(headcount_study=99)))
 damaged("odd-version", "no-results", attributes("", lambda told: told.update(headcount_study="one")))
-damaged("other-zarr", "no-results", attributes("", lambda told: told.pop("headcount_study")))
 damaged("study-not-json", "no-results", _cut("zarr.json"))
 damaged("study-no-mark", "study", lambda folder: (folder / "zarr.json").unlink())
 damaged("result-not-json", "study", _cut("sweep/head-uniform/zarr.json"))

@@ -1,0 +1,32 @@
+"""`--limit 2.5` is refused: the parser would round it without a word."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, get_args
+
+from headcount.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cyclopts import App
+
+FRACTION = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
+
+
+def check_whole_numbers(words: list[str], verbs: Iterable[App]) -> None:
+    """An error if an option of a verb that is a whole number is given a fraction, on the command line or in a file."""
+    for verb in verbs:
+        for argument in verb.assemble_argument_collection():
+            if int in (argument.hint, *get_args(argument.hint)):
+                for name in argument.names:
+                    value = _value(words, name)
+                    if value is not None and FRACTION.fullmatch(value):
+                        raise InvalidOption(f"got {name} {value}; expected a whole number")
+
+
+def _value(words: list[str], name: str) -> str | None:
+    from headcount.cli.stopping import option_value
+
+    return option_value(words, name)
