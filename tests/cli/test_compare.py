@@ -199,4 +199,5 @@ def test_a_damaged_study(bundled: tuple[Path, str], place: Path, capsys: pytest.
     assert main(words(place, "other", "--out", str(study))) == 2
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
-    assert f"the study {study} is damaged" in captured.err
+    assert f"{study}: compare/cosine is damaged (compare/cosine/zarr.json is not readable)" in captured.err
+    assert "made with other options" in captured.err

@@ -1,4 +1,4 @@
-"""Ways to damage a file, and a small study to damage: a result of units, one written whole, one of a deeper name."""
+"""Ways to damage a file, and a small study to damage: of units, written as a whole, with a deeper name."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import pytest
 
 from headcount.core.lock import lock_file
 from headcount.core.provenance import command, current_command
+from headcount.core.store import Study
 from headcount.core.writers import writes_study, writing_study
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import write_all, write_units
@@ -62,3 +63,18 @@ def test_what_stays_damaged_is_said_once(tmp_path: Path) -> None:
     with pytest.warns(HeadcountWarning, match=r"and is computed again") as said, writing_study(study):
         write_all(study)
     assert len(said) == 1, "what the same command has put right is not damaged any more"
+
+
+def test_a_new_study_without_a_result_is_removed_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), writing_study(tmp_path / "runs" / "study"):
+        Study(tmp_path / "runs" / "study")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt), writing_study(tmp_path / "study"):
+        write_units(tmp_path / "study", complete=False)
+        raise KeyboardInterrupt
+    assert (tmp_path / "study" / "sweep").is_dir()
+    Study(tmp_path / "empty")
+    with pytest.raises(KeyboardInterrupt), writing_study(tmp_path / "empty"):
+        raise KeyboardInterrupt
+    assert (tmp_path / "empty" / "zarr.json").is_file(), "it was there before"

@@ -104,8 +104,8 @@ def classifier_study(path: Path) -> Path:
     hc.measure(model, tokenizer, trees, only=("features", "links"), out=path, name="words")
     take_maps(model, tokenizer, TEXT, PAIR, out=path)
     take_maps(model, tokenizer, "We slept.", out=path)
-    take_maps(before, tokenizer, TEXT, PAIR, out=path)
     hc.compare(before, model, tokenizer, pairs, text=("first", "second"), out=path)
+    take_maps(before, tokenizer, TEXT, PAIR, out=path)  # the comparison has put it beside the study's own
     found = find_smaller(model, tokenizer, data, task="sst2", target=Target(keep=8), randoms=2, steps=4, study=path)
     hc.importance(model, tokenizer, data, task="sst2", out=path)
     small = hc.prune(copy.deepcopy(model), found.removed)

@@ -23,6 +23,7 @@ from headcount.core.manifest import (
     Damaged,
     array_nodes,
     check_file,
+    chunk_bytes,
     examine,
     has_checksum,
     read_node,
@@ -155,6 +156,7 @@ class Group:
             wrong = examine(self.path, self.name, deep=True, as_if=node)
             if wrong:
                 raise StudyProblem(_not_back(self.path, self.name, wrong[0]))
+            told["bytes"] = chunk_bytes(self.path / self.name, arrays)
             write_sealed(self.path, self.path / self.name, node)
             self.zarr = zarr.open_group(self.path / self.name, mode="r+", zarr_format=3)
             list_result(self.path, self.name, entry(self.zarr.attrs))

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -111,13 +111,14 @@ def check_chunk(content: bytes) -> None:
         raise Damaged("was changed" if len(content) >= 4 else "is cut off")
 
 
-def check_file(file: Path, deep: bool) -> None:
-    """A chunk that must be there; `deep`: also what is in it."""
+def check_file(file: Path, deep: bool) -> int:
+    """A chunk that must be there; `deep`: also what is in it. Its bytes."""
     try:
         if deep:
-            check_chunk(file.read_bytes())
-        elif file.stat().st_size < 4:
-            raise Damaged("is cut off")
+            content = file.read_bytes()
+            check_chunk(content)
+            return len(content)
+        return file.stat().st_size
     except FileNotFoundError:
         raise Damaged("is missing") from None
     except OSError as error:
@@ -164,12 +165,32 @@ def examine(
         found = json.loads(content)
         if not has_checksum(found) or (array in manifest["by_unit"] and not node["attributes"].get(COMPLETE)):
             continue
-        for file in chunk_files(found):
-            try:
-                check_file(folder / array / file, deep)
-            except Damaged as error:
-                wrong.append(f"{name}/{array}/{file} {error}")
+        size, lost = _check_chunks(f"{name}/{array}/", folder / array, found, deep)
+        if not lost and not deep and size != manifest.get("bytes", {}).get(array, size):
+            lost = _check_chunks(f"{name}/{array}/", folder / array, found, True)[1]  # which one it is
+        wrong += lost
     return wrong
+
+
+def _check_chunks(name: str, folder: Path, array: Node, deep: bool) -> tuple[int, list[str]]:
+    """The bytes of all chunks of an array, and what is wrong with some."""
+    size, wrong = 0, []
+    for file in chunk_files(array):
+        try:
+            size += check_file(folder / file, deep)
+        except Damaged as error:
+            wrong.append(f"{name}{file} {error}")
+    return size, wrong
+
+
+def chunk_bytes(folder: Path, arrays: Iterable[str]) -> dict[str, int]:
+    """By name, the bytes of all chunks of the arrays that have checksums: cut-off files are noticed without reading."""
+    found = {}
+    for array in arrays:
+        node = json.loads((folder / array / NODE).read_bytes())
+        if has_checksum(node):
+            found[array] = sum((folder / array / file).stat().st_size for file in chunk_files(node))
+    return found
 
 
 def find_results(study: Path) -> tuple[dict[str, Node | None], list[str]]:

@@ -33,13 +33,6 @@ def create_root(study: Path) -> None:
     write_sealed(study, study, group_node({MARK: VERSION, "model": None, "beside": {}, RESULTS: {}}))
 
 
-def remove_empty(study: Path) -> None:
-    """Take away a study to which nothing was added, so that a refused command leaves nothing."""
-    if (study / NODE).is_file() and not any(one.name != NODE for one in study.iterdir()):
-        (study / NODE).unlink()
-        study.rmdir()
-
-
 def check_root(study: Path) -> None:
     """An error if the folder is not a study, is damaged, or is of a version that this program does not know."""
     if not study.is_dir():

@@ -118,12 +118,12 @@ class Study:
             listed = listed_results(self.path).get(name)
             if listed is None and not self.has(name) and not self._has_arrays(name):
                 return None
-            for place in _above(name):
-                self._check_parent(place)
             wrong = examine(self.path, name, deep=True, expected=listed[DIGEST] if listed else None)
             if wrong:
                 self._take_away(name, identity, wrong, listed)
                 return None
+            for place in _above(name):
+                self._check_parent(place)
             said = read_node(self.path / name)["attributes"]
             if listed is None and said.get(COMPLETE) and DIGEST in said:  # killed before it was entered
                 list_result(self.path, name, entry(said))

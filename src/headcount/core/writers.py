@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,9 +13,8 @@ from typing import ParamSpec, TypeVar
 
 from headcount.core.leftovers import clear_leftovers
 from headcount.core.lock import locked_alone, writing
-from headcount.core.manifest import damages, tell_damage
+from headcount.core.manifest import NODE, damages, tell_damage
 from headcount.core.provenance import command
-from headcount.core.root import remove_empty
 from headcount.errors import HeadcountWarning
 
 P = ParamSpec("P")
@@ -25,23 +25,24 @@ R = TypeVar("R")
 def writing_study(path: str | Path | None, together: bool = False) -> Iterator[None]:
     """Nobody else writes the study meanwhile (`together`: but other shards); without a path nothing is held.
 
-    What killed writers left beside the study is removed first; what is still damaged at the end is said.
+    What killed writers left beside the study is removed first; what is still damaged at the end is said. A study that
+    is new and got no result before an error is removed.
     """
     if path is None:
         yield
         return
     with writing(path, together) as outermost:
-        alone = locked_alone(path) and not together
-        new = alone and outermost and not (Path(path).is_dir() and any(Path(path).iterdir()))
+        study = Path(path)
+        new = outermost and not together and not study.exists()
         if outermost:
-            clear_leftovers(path, alone=alone)
+            clear_leftovers(path, alone=locked_alone(path) and not together)
         try:
             yield
         except BaseException:
-            if new:
-                remove_empty(Path(path))
+            if new and study.is_dir() and [one.name for one in study.iterdir()] == [NODE]:
+                shutil.rmtree(study)
             raise
-        if outermost and Path(path).is_dir():
+        if outermost and study.is_dir():
             damaged = damages(path)
             if damaged:
                 warnings.warn(tell_damage(path, damaged), HeadcountWarning, stacklevel=2)
