@@ -55,14 +55,17 @@ def load(
     """
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
     found = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
-    for note in loading_notes(name_or_path, model, uses_head=head is not None):
+    for note in loading_notes(name_or_path, model if head is None else None):
         warnings.warn(note, stacklevel=2)
     return model, found
 
 
-def loading_notes(name_or_path: str | Path, model: PreTrainedModel, uses_head: bool = False) -> list[str]:
-    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out."""
-    return [*notes_of_place(str(name_or_path)), *notes_of_fit(model, uses_head)]
+def loading_notes(name_or_path: str | Path, model: PreTrainedModel | None, uses_head: bool = False) -> list[str]:
+    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out.
+
+    No model where another head was asked for: that it is new, and the old one left out, is no news then.
+    """
+    return [*notes_of_place(str(name_or_path)), *([] if model is None else notes_of_fit(model, uses_head))]
 
 
 def load_model(
