@@ -252,4 +252,4 @@ def test_gates_that_diverge_are_an_error(tokenizer: Any) -> None:
     with torch.no_grad():
         steep.classifier.weight.mul_(60_000)  # the loss is finite, what flows back is beyond float16
     with pytest.raises(TrainingDiverged, match="the gates are not finite after the price"):
-        learn(steep.half(), tokenizer, planted.texts(3), steps=1, batch=1)  # a text that it gets wrong
+        learn(steep.half(), tokenizer, planted.texts(3), steps=1, batch=1, seed=3)
