@@ -86,7 +86,6 @@ def test_other_columns(place: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--batch", "0"], "--batch 0"),
         (["--epochs", "0"], "--epochs 0"),
         (["--rate", "-1"], "--rate -1"),
-        (["--rate", "1e30", "--epochs", "3"], "lower the learning rate"),
         (["--precision", "int8"], "int8"),
         (["--spacing", "wide"], "wide"),
         (["--checkpoints", "-1"], "--checkpoints -1"),
@@ -102,6 +101,15 @@ def test_bad_input(
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1, captured.err
     assert expected in captured.err
+
+
+def test_a_training_that_diverges(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No model, one line, exit code 1: the input was good, the training was not."""
+    assert main(words(place, "--rate", "1e30", "--epochs", "3", "--out", str(tmp_path / "runs"))) == 1
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1, captured.err
+    assert "lower the learning rate, now 1e+30" in captured.err
+    assert not list((tmp_path / "runs").rglob("model"))
 
 
 @pytest.mark.parametrize(

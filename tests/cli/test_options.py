@@ -1,4 +1,4 @@
-"""Devices that are not there, number types, and what comes with the package by name."""
+"""Devices that are not there, number types, folders of runs, tokenizers from elsewhere, heads that are missing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import headcount as hc
+from headcount.cli.main import main
 from headcount.cli.options import load_for_task, load_model_and_tokenizer
 from headcount.errors import InvalidOption
 from tests import planted
@@ -35,3 +36,60 @@ def test_half_precision_is_for_storing_on_a_cpu(tmp_path: Path, stored: torch.dt
             assert model(**tokenizer("so good", return_tensors="pt")).logits.dtype == torch.float32
     asked, _ = load_model_and_tokenizer(str(tmp_path), "cpu", "float16")
     assert {parameter.dtype for parameter in asked.parameters()} == {torch.float16}
+
+
+def test_the_folder_of_a_run_is_taken_for_its_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "mrpc" / "pretrained" / "seed-0"
+    planted.save(run / "model")
+    capsys.readouterr()
+    (run / "result.json").write_text("{}")
+    assert main(["prune", str(run), "--heads", "L0H1", "--out", str(tmp_path / "small")]) == 0
+    said = capsys.readouterr()
+    assert said.err == f"headcount: note: {run} is the folder of a run; its model is {run / 'model'}\n"
+    assert (tmp_path / "small" / "model.safetensors").is_file()
+    assert main(["heads", str(run)]) == 0
+
+
+def test_a_tokenizer_from_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every verb that reads texts can be told where the tokenizer is, and says so where there is none."""
+    planted.save(tmp_path / "whole")
+    planted.classifier().save_pretrained(tmp_path / "bare")
+    planted.texts(60).to_csv(tmp_path / "texts.csv", index=False)
+    bare, task = str(tmp_path / "bare"), ["--task", "sst2", "--data", str(tmp_path / "texts.csv")]
+    texts, out = ["--data", str(tmp_path / "texts.csv"), "--text", "sentence"], ["--out", str(tmp_path / "out")]
+    for words in (
+        ["sweep", bare, *task, "--by", "layer"],
+        ["importance", bare, *task],
+        ["measure", bare, *texts, "--only", "entropy"],
+        ["patterns", bare, *texts],
+        ["compare", bare, str(tmp_path / "whole"), *texts],
+        ["maps", bare, "--text", "so good", *out],
+        ["prune", bare, "--heads", "L0H1", "--out", str(tmp_path / "small")],
+        ["export", bare, "--to", "zeroed", "--out", str(tmp_path / "zeroed")],
+        ["finetune", bare, "--tasks", "sst2", "--data", str(tmp_path / "texts.csv"), "--out", str(tmp_path / "runs")],
+    ):
+        assert main(words) == 2
+        assert capsys.readouterr().err.count("--tokenizer") == 1, words[0]
+        if words[0] in ("measure", "prune", "maps", "finetune"):
+            assert main([*words, "--tokenizer", str(tmp_path / "whole")]) == 0, words[0]
+            capsys.readouterr()
+    assert (tmp_path / "small" / "vocab.txt").is_file() or (tmp_path / "small" / "tokenizer.json").is_file()
+    assert main(["cost", bare, "--batches", "1", "--lengths", "8", "--repeats", "1"]) == 0, "it reads no text"
+
+
+def test_a_model_without_the_head_gets_the_command_that_makes_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = planted.classifier().bert
+    model.save_pretrained(tmp_path / "plain")
+    planted.tokenizer(tmp_path / "plain").save_pretrained(tmp_path / "plain")
+    planted.texts(60).to_csv(tmp_path / "texts.csv", index=False)
+    words = [str(tmp_path / "plain"), "--task", "sst2", "--data", str(tmp_path / "texts.csv")]
+    command = f"headcount finetune {tmp_path / 'plain'} --tasks sst2 --data FOLDER --out runs"
+    assert main(["sweep", *words]) == 2
+    assert f"make one: {command}, or allow a random one with --untrained" in capsys.readouterr().err
+    assert main(["importance", *words]) == 2
+    said = capsys.readouterr().err
+    assert command in said
+    assert "--untrained" not in said, "importance has no such option"
+    assert main(["sweep", *words, "--untrained", "--by", "layer"]) == 0

@@ -295,3 +295,16 @@ def test_killed_it_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert len(rows(expected)) == 4
     first, second = (hc.load(one)[0] for one in (out, tmp_path / "whole"))
     assert hc.read_anatomy(first).layout == hc.read_anatomy(second).layout
+
+
+def test_a_recovery_that_diverges_saves_nothing(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is saved; exit code 1: the input was good, the training was not."""
+    more = ["--keep", "4", "--steps", "2", "--randoms", "0", "--order", "importance", "--out", str(tmp_path / "small")]
+    assert main(words(place, "needed", *more, "--recover", "2", "--recover-rate", "1e30")) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "the recovery diverged and nothing was saved" in said
+    assert "give a lower --recover-rate than 1e+30" in said
+    assert not (tmp_path / "small").exists()

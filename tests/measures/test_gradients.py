@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,16 @@ import pandas as pd
 import pytest
 import torch
 import xarray as xr
+from safetensors.torch import load_file, save_file
 
 import headcount as hc
 from headcount.errors import InvalidOption
 from headcount.measures.measure import measure
+from headcount.models.load import load_model
 from tests.measures import naive
 from tests.measures.cases import Texts, at, small
 from tests.measures.planted import HEADS, LAYERS, PAIRS, ROLES, SENTENCES, SIZE, WORDS
+from tests.measures.tiny import masked
 
 START = 3
 
@@ -164,3 +168,16 @@ def test_leaves_no_gradients_behind(loud_texts: Texts) -> None:
         inputs = {key: torch.tensor([value]) for key, value in loud_texts.seen(0).encoding.items()}
         assert not loud_texts.model(**inputs).logits.requires_grad
     assert hc.observe(loud_texts.model, inputs).maps["encoder"].grad_fn is None
+
+
+def test_a_head_without_weights_has_no_loss(tmp_path: Path) -> None:
+    """A language model whose head the checkpoint lacks would guess words at random: nothing is derived from that."""
+    model, tokenizer = masked()
+    model.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    kept = {key: tensor for key, tensor in weights.items() if "transform" not in key}
+    save_file(kept, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    texts = pd.DataFrame({"text": SENTENCES[:2]})
+    assert "gradients" in measure(model, tokenizer, texts, only="gradients")
+    with pytest.raises(InvalidOption, match="gradients cannot be measured here"):
+        measure(load_model(tmp_path), tokenizer, texts, only="gradients")

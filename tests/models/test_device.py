@@ -22,7 +22,7 @@ def test_a_name_that_means_nothing() -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 @pytest.mark.parametrize("device", ["cuda", "cuda:0", "cuda:99"])
 def test_no_gpu(device: str) -> None:
-    with pytest.raises(InvalidOption, match=f"'{device}', but there is no GPU here that torch can use; give --device"):
+    with pytest.raises(InvalidOption, match=f"'{device}', which is not here; there is no GPU that torch can use: give"):
         find_device(device)
 
 

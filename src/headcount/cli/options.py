@@ -72,7 +72,7 @@ def load_ready(
     place = torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
     loaded = load_model(model, trust_remote_code=trust_remote_code, head=head, **options)
-    for note in loading_notes(model, loaded, uses_head):
+    for note in loading_notes(model, loaded if head is None else None, uses_head):
         say(f"note: {note}")
     loaded.headcount_stored = loaded.dtype
     if dtype == "auto" and place.type == "cpu":

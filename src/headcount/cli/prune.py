@@ -256,13 +256,13 @@ def _recovered(
 
     prune(model, found.removed)
     before = score_table(model, tokenizer, parts[1], task, length)
-    with show_progress("recover", "steps") as progress:
-        recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length, progress=progress)
     try:
+        with show_progress("recover", "steps") as progress:
+            recover(model, tokenizer, parts[0], task, steps, rate=rate, max_length=length, progress=progress)
         after = score_table(model, tokenizer, parts[1], task, length)
-    except NotFinite as error:
+    except (TrainingDiverged, NotFinite) as error:
         raise TrainingDiverged(
-            f"the recovery diverged, and nothing was saved ({error}): lower --recover-rate, now {rate:g}"
+            f"the recovery diverged and nothing was saved ({error}); give a lower --recover-rate than {rate:g}"
         ) from error
     metric = next(iter(before))
     whole = float(found.confirmed["baseline"])

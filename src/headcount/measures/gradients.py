@@ -38,7 +38,7 @@ class Gradients(Measure):
     kind = "gradients"
 
     def lacking(self, setting: Setting) -> str | None:
-        return None if setting.language else "the model has no language-model head, or one without trained weights"
+        return None if setting.language else "the model has no language-model head"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {name: () for name in CLASSES if name in setting.classes}

@@ -14,15 +14,15 @@ def find_device(device: str) -> str:
     try:
         torch.empty(0, device=torch.device(device))
     except (RuntimeError, AssertionError) as error:
-        raise InvalidOption(f"got the device {device!r}, {_instead(device)}") from error
+        raise InvalidOption(f"got the device {device!r}, which is not here; {_instead(device)}") from error
     return device
 
 
 def _instead(device: str) -> str:
     if device.partition(":")[0] != "cuda":
-        return "which is not here; expected cpu, cuda, cuda:1, mps or auto"
+        return "expected cpu, cuda, cuda:1, mps or auto"
     count = torch.cuda.device_count()
     if not count:
-        return "but there is no GPU here that torch can use; give --device cpu"
+        return "there is no GPU that torch can use: give --device cpu"
     there = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-    return f"but torch finds {there} alone; give one of these, or --device cpu"
+    return f"torch finds {there} alone: give one of these, or --device cpu"

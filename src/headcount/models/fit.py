@@ -26,10 +26,11 @@ WRITTEN = ("it would be written as random numbers", "fine-tune the model first, 
 """Why, and what to do: for `check_head` before a model is saved."""
 
 
-def check_fit(model: PreTrainedModel, report: Mapping[str, Any], reshaped_head: bool = False) -> None:
+def check_fit(model: PreTrainedModel, report: Mapping[str, Any], to: str, reshaped_head: bool = False) -> None:
     """An error where the body does not fit; what a head lacks or has too much is remembered in the model.
 
-    `report`: what transformers found while loading. `reshaped_head`: a head of another shape counts as missing.
+    `report`: what transformers found while loading. `to`: what describes the model, in words. `reshaped_head`: a head
+    of another shape counts as missing.
     """
     missing = _learned(report["missing_keys"])
     left_over = _learned(report["unexpected_keys"])
@@ -46,7 +47,7 @@ def check_fit(model: PreTrainedModel, report: Mapping[str, Any], reshaped_head: 
         stored, expected = (list(shape) for shape in reshaped[other[0]])
         said.append(f"{_named(other)} of another shape, the first {stored} in the weights and {expected} in the model")
     if said:
-        raise ModelUnavailable(f"weights and config.json disagree: {'; '.join(said)}; restore the one that is wrong")
+        raise ModelUnavailable(f"its weights and its {to} disagree: {'; '.join(said)}; restore the one that is wrong")
     setattr(model, NEW_WEIGHTS, sorted({*missing, *reshaped}))
     setattr(model, UNUSED_WEIGHTS, sorted(name for name in left_over if name not in extra))
 

@@ -32,6 +32,8 @@ TASK_CLASSES = {
     "causal-lm": "AutoModelForCausalLM",
     "translation": "AutoModelForSeq2SeqLM",
 }
+CONFIG, RECORD = "config.json", "record of removed heads (config.json, headcount)"
+"""What the weights must fit: the first suspects where they do not."""
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
 
 
@@ -55,14 +57,17 @@ def load(
     """
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
     found = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
-    for note in loading_notes(name_or_path, model, uses_head=head is not None):
+    for note in loading_notes(name_or_path, model if head is None else None):
         warnings.warn(note, HeadcountWarning, stacklevel=2)
     return model, found
 
 
-def loading_notes(name_or_path: str | Path, model: PreTrainedModel, uses_head: bool = False) -> list[str]:
-    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out."""
-    return [*notes_of_place(str(name_or_path)), *notes_of_fit(model, uses_head)]
+def loading_notes(name_or_path: str | Path, model: PreTrainedModel | None, uses_head: bool = False) -> list[str]:
+    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out.
+
+    No model where another head was asked for: that it is new, and the old one left out, is no news then.
+    """
+    return [*notes_of_place(str(name_or_path)), *([] if model is None else notes_of_fit(model, uses_head))]
 
 
 def load_model(
@@ -99,11 +104,12 @@ def load_model(
             model, report = kind.from_pretrained(
                 name, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
-        check_fit(model, report, reshaped_head=ignore_mismatched_sizes)
+        check_fit(model, report, RECORD if pruned else CONFIG, reshaped_head=ignore_mismatched_sizes)
     except HeadcountError as error:
-        raise ModelUnavailable(f"cannot load {name!r}: {_of_record(pruned)}{error}") from error
+        raise ModelUnavailable(f"cannot load {name!r}: {error}") from error
     except LOADING as error:
-        raise ModelUnavailable(f"cannot load {name!r}: {_of_record(pruned)}{reason_of(name, error)}") from error
+        first = f"its weights and its {RECORD} disagree: " if pruned else ""
+        raise ModelUnavailable(f"cannot load {name!r}: {first}{reason_of(name, error)}") from error
     if pruned:
         model.__class__ = concrete  # its modules hold what was cut; pickles and copies know the class
     check_weights(model)
@@ -142,11 +148,6 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
 
 
 _GIVE_ONE = "give one: --tokenizer (tokenizer= in Python), a folder or a hub name"
-
-
-def _of_record(pruned: Any) -> str:
-    """Of a pruned model: the first suspect where it does not load."""
-    return "its weights and its record of removed heads (config.json, headcount) disagree: " if pruned else ""
 
 
 def _where(options: dict[str, Any]) -> dict[str, Any]:
