@@ -26,6 +26,7 @@ from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
@@ -34,6 +35,7 @@ Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
 
 
+@takes_compiled
 def sweep(
     model: PreTrainedModel,
     tokenizer: Any,

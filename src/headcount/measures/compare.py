@@ -20,6 +20,7 @@ from headcount.measures.inputs import Data
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import model_fingerprint, model_name
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import Place, check_untouched
@@ -61,6 +62,7 @@ class Change(Measure):
         return self.one.notes()
 
 
+@takes_compiled
 def compare(
     model: PreTrainedModel,
     other: PreTrainedModel,

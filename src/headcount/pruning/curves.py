@@ -17,6 +17,7 @@ from headcount.core.provenance import fingerprint
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.orders import removals
 
 Progress = Callable[[float, float], None]
@@ -24,6 +25,7 @@ SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device",
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
+@takes_compiled
 def curve(
     model: PreTrainedModel,
     tokenizer: Any,

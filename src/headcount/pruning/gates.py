@@ -23,6 +23,7 @@ from headcount.data.losses import example_losses
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.importance import batch_of, frozen, padding_of
 from headcount.trace.gates import gated
 from headcount.trace.modes import evaluating
@@ -55,6 +56,7 @@ def open_probability(log_a: Tensor) -> Tensor:
     return torch.sigmoid(log_a - BETA * math.log(-LOW / HIGH))
 
 
+@takes_compiled
 def learn_gates(
     model: PreTrainedModel,
     tokenizer: Any,

@@ -32,6 +32,7 @@ from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
@@ -75,6 +76,7 @@ def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return found
 
 
+@takes_compiled
 def importance(
     model: PreTrainedModel,
     tokenizer: Any,

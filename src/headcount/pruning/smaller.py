@@ -20,6 +20,7 @@ from headcount.data.numbers import check_numbers
 from headcount.data.tasks import GLUE, Task, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.curves import curve
 from headcount.pruning.ordering import ORDERS, Progress, Source, find_orders
 from headcount.pruning.orders import Order, at_random, read_order, removals, spare
@@ -82,6 +83,7 @@ class Smaller:
         return part.sel(order=self.order, removed=len(self.removed))
 
 
+@takes_compiled
 def find_smaller(
     model: PreTrainedModel,
     tokenizer: Any,
