@@ -100,6 +100,42 @@ def test_less_is_run_at_once(model: Any, tokenizer: Any, count: int, words: int,
     np.testing.assert_array_equal(again, expected)
 
 
+MEASURES: Any = {"only": ["entropy", "contribution", "position", "special"], "text": "sentence", "batch_tokens": 10**7}
+
+
+def measured(model: Any, tokenizer: Any, data: pd.DataFrame) -> dict[str, np.ndarray]:
+    found = hc.measure(model, tokenizer, data, max_length=LONGEST, **MEASURES)
+    return {f"{name}/{key}": one.values for name in found.children for key, one in found[name].data_vars.items()
+            if key.startswith("values_")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [pytest.param(256, 126, id="many texts"), pytest.param(1, 4094, id="one text")]
+)
+def test_a_measurement_takes_less_at_once(model: Any, tokenizer: Any, count: int, words: int) -> None:
+    """A third of the memory: fewer texts, and of one text fewer heads, at a time."""
+    data = texts(count, words)
+    torch.cuda.reset_peak_memory_stats(DEVICE)
+    used = torch.cuda.memory_allocated(DEVICE)
+    expected = measured(model, tokenizer, data)
+    peak, before = torch.cuda.max_memory_allocated(DEVICE) - used, refusals()
+    with only(peak // 3):
+        found = measured(model, tokenizer, data)
+    assert refusals() > before, "the device did not run out of memory"
+    assert found.keys() == expected.keys()
+    for name, one in expected.items():
+        np.testing.assert_allclose(found[name], one, rtol=1e-2, atol=1e-3, err_msg=name)
+
+
+def test_a_measure_that_does_not_fit_says_what_it_needs(model: Any, tokenizer: Any) -> None:
+    data = texts(1, LONGEST - 2)
+    with (
+        only(24 * MEGABYTE),
+        pytest.raises(HeadcountError, match=f"one text of {LONGEST} tokens: its maps take 8.0 GB"),
+    ):
+        measured(model, tokenizer, data)
+
+
 def test_where_nothing_fits_the_error_says_so(model: Any, tokenizer: Any) -> None:
     data = texts(1, LONGEST - 2)
     sweep(model, tokenizer, data)  # it fits where nothing is limited

@@ -47,6 +47,25 @@ def look_at(model: Any, batch: dict[str, Tensor], source: Marks, target: Marks |
 
 
 @pytest.mark.parametrize("name", ["bert", "albert", "mpnet", "deberta-v2", "modernbert", "gpt2", "llama", "t5", "bart"])
+def test_some_heads_of_a_layer_are_seen_as_all_of_them(name: str) -> None:
+    model, batch, source, target = prepared(name)
+    within, places = BY_NAME[name].within, [3, 1]
+
+    def look(seen: Seen) -> None:
+        whole = seen.view
+        expected = [one[:, places] for one in (whole.map, whole.mass, whole.entropy(), whole.values)]
+        some = whole.of_heads(places)
+        assert some is not None
+        assert not whole.built
+        assert (some.chosen, some.block.heads) == (places, tuple(places))
+        for found, one in zip((some.map, some.mass, some.entropy(), some.values), expected, strict=True):
+            assert_same(found, one, max(within, 1e-7))
+        assert some.of_heads([1]).chosen == [1]  # type: ignore[union-attr]
+
+    look_at(model, batch, source, target, look)
+
+
+@pytest.mark.parametrize("name", ["bert", "albert", "mpnet", "deberta-v2", "modernbert", "gpt2", "llama", "t5", "bart"])
 def test_every_layer_is_seen_once_with_its_map_and_outputs(name: str) -> None:
     model, batch, source, target = prepared(name)
     expected, within = hc.observe(model, batch), BY_NAME[name].within

@@ -13,6 +13,7 @@ from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
 from headcount.core.heads import Heads, HeadSet
 from headcount.errors import InvalidOption, UnknownHead
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import plain_model
 from headcount.trace.wiring import edited
 
 
@@ -39,6 +40,7 @@ def ablated(
     ...     without = model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state
     """
     referring = REPLACEMENTS[check_how(how)].needs_reference
+    given, model = model, plain_model(model)
     anatomy = read_anatomy(model)
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:
@@ -52,7 +54,7 @@ def ablated(
         place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
     }
     with edited(model, edits, f"ablating {chosen}"):
-        yield model
+        yield given
 
 
 def _is_means(reference: Any, stacks: Iterable[str]) -> bool:

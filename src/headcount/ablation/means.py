@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
 from headcount.trace.precision import wide
@@ -38,6 +39,7 @@ class _Sum(OutputEdit):
         return outputs
 
 
+@takes_compiled
 def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> dict[str, Tensor]:
     """By stack, the mean output [layer, head, size] of every head over the real tokens of the batches.
 

@@ -21,6 +21,7 @@ from headcount.data.encode import Encodings
 from headcount.data.outputs import first_not_finite, reduce_result
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
+from headcount.trace.memory import try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant, merge, tile
@@ -102,11 +103,10 @@ class Runner:
 
     def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
         """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
-        found = self._try(rows, width)
+        run = self._generate if self.generate is not None else self._replay
+        found = try_in_memory(lambda: run(rows, width))
         if found is not None:
             return found
-        # Outside of the handler: while an error is being handled, it holds what the failed pass had on the device.
-        torch.cuda.empty_cache()
         self.halved += 1
         if len(rows) > 1:
             middle = len(rows) // 2
@@ -120,14 +120,6 @@ class Runner:
         if smaller < 1:
             raise HeadcountError("the device has no memory for one text and one variant; take another device")
         return self._batch(rows, smaller)
-
-    def _try(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays] | None:
-        """The outputs of a batch, or None where the device has no memory for them."""
-        run = self._generate if self.generate is not None else self._replay
-        try:
-            return run(rows, width)
-        except torch.OutOfMemoryError:
-            return None
 
     def _passes(self, width: int | None) -> list[tuple[int, ...]]:
         if width is None:

@@ -29,6 +29,7 @@ from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
@@ -39,6 +40,7 @@ Progress = Callable[[float, float], None]
 """Called with the work that is done and all of it."""
 
 
+@takes_compiled
 @writes_study("out")
 def sweep(
     model: PreTrainedModel,

@@ -22,6 +22,7 @@ from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import model_fingerprint, model_name
 from headcount.models.sound import check_weights
 from headcount.trace.modes import evaluating
@@ -64,6 +65,7 @@ class Change(Measure):
         return self.one.notes()
 
 
+@takes_compiled
 @writes_study("out")
 def compare(
     model: PreTrainedModel,

@@ -93,6 +93,11 @@ class Measure:
     def see(self, seen: Seen) -> Values:
         raise NotImplementedError
 
+    def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
+        """What the attention maps of one text take that it holds at once: of one layer, or of all where it compares."""
+        layers = sum(setting.layers.values()) if self.kind == "maps" else 1
+        return layers * setting.width * tokens**2 * itemsize
+
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""
         return {}

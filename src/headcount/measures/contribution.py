@@ -39,10 +39,11 @@ class Contribution(Measure):
         own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
         written = torch.einsum("bqhd,hde,bqhe->bhq", outputs, own, outputs).clamp(min=0).sqrt()
         parts = (outputs * (outputs.flatten(2) @ gram).unflatten(-1, (heads, size))).sum(-1).transpose(1, 2)
+        chosen = seen.view.chosen
         values = {
-            "output_norm": seen.mean(outputs.norm(dim=-1).transpose(1, 2)),
-            "written": seen.mean(written),
-            "share": seen.mean(parts / parts.sum(1, keepdim=True)),
+            "output_norm": seen.mean(outputs.norm(dim=-1).transpose(1, 2))[:, chosen],
+            "written": seen.mean(written)[:, chosen],
+            "share": seen.mean(parts / parts.sum(1, keepdim=True))[:, chosen],
         }
         lengths = seen.view.values.float().norm(dim=-1)
         real = seen.keys.real[:, None]

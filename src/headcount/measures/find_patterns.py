@@ -16,8 +16,10 @@ from headcount.measures.measure import measure
 from headcount.measures.passes import Progress, Task, prepare
 from headcount.measures.patterns import SHORTEST
 from headcount.measures.typical import CANDIDATES, take_typical
+from headcount.models.compiled import takes_compiled
 
 
+@takes_compiled
 @writes_study("out")
 def find_patterns(
     model: PreTrainedModel,

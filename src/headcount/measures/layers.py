@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.trace.attention import AttentionCall
+from headcount.trace.memory import try_in_memory
 from headcount.trace.origin import refuse_rows
 from headcount.trace.view import AttentionView
 from headcount.trace.wiring import OutputEdit, Place, edited
@@ -91,8 +93,31 @@ def run_measures(
     ordered = sorted(measures, key=lambda measure: not measure.needs_map)
 
     def look(seen: Seen) -> None:
-        for measure in ordered:
-            found[measure.name][seen.stack, seen.view.block.layer] = measure.see(seen)
+        for name, values in see_in_memory(ordered, seen).items():
+            found[name][seen.stack, seen.view.block.layer] = values
 
     see_layers(model, anatomy, batch, source, target, classes, look)
     return found
+
+
+def see_in_memory(measures: list[Measure], seen: Seen) -> dict[str, Values]:
+    """What the measures see of a layer; of one text, where memory does not suffice, half of the heads at a time."""
+
+    def see() -> dict[str, Values]:
+        return {measure.name: measure.see(seen) for measure in measures}
+
+    places = list(range(len(seen.view.block.heads)))
+    if len(seen.view.call.value) > 1 or len(places) == 1:
+        return see()
+    found = try_in_memory(see)
+    if found is not None:
+        return found
+    middle = len(places) // 2
+    views = [seen.view.of_heads(part) for part in (places[:middle], places[middle:])]
+    halves = [see_in_memory(measures, replace(seen, view=view)) for view in views if view is not None]
+    if len(halves) < len(views):
+        return see()
+    return {
+        name: {key: torch.cat([half[name][key] for half in halves], 1) for key in values}
+        for name, values in halves[0].items()
+    }

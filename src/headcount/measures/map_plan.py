@@ -16,6 +16,7 @@ from headcount.data.encode import longest_input
 from headcount.data.numbers import check_numbers
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
 from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.decoder import decoder_inputs
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.models.sound import check_weights
@@ -101,6 +102,7 @@ def _heads(layout: Layout, stacks: tuple[str, ...]) -> tuple[int, int]:
     return max(layout.layers(stack) for stack in stacks), max(layout.width(stack) for stack in stacks)
 
 
+@takes_compiled
 def plan_maps(
     model: PreTrainedModel, tokenizer: Any, text: str, pair: str | None = None, max_length: int | None = None
 ) -> MapsPlan:

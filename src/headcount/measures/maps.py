@@ -20,6 +20,7 @@ from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.errors import InvalidOption, NotReached
 from headcount.measures.map_plan import MapsPlan, plan_maps
+from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
@@ -42,6 +43,7 @@ def pack(weights: Tensor) -> np.ndarray:
     return packed
 
 
+@takes_compiled
 @writes_study("out")
 def take_maps(
     model: PreTrainedModel,
@@ -80,6 +82,7 @@ class _Pass(OutputEdit):
         return outputs
 
 
+@takes_compiled
 def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
     """By stack, the packed maps [layer, head, query, key]; each layer is packed when it has run, and dropped."""
     maps = {stack: np.zeros(plan.shape(stack), dtype=np.uint8) for stack in plan.stacks}
@@ -119,6 +122,7 @@ class StoredMaps:
     new: bool
 
 
+@takes_compiled
 @writes_study("out")
 def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: str | None = None) -> StoredMaps:
     """The maps as the group `maps/<name>` of a study: read where they are there already, computed otherwise."""

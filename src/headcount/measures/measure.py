@@ -24,12 +24,14 @@ from headcount.measures.gradients import mask_words, run_gradients
 from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
 from headcount.measures.passes import Progress, Run, Task, collect, prepare
+from headcount.models.compiled import takes_compiled
 from headcount.trace.modes import evaluating
 from headcount.trace.observe import observe
 from headcount.trace.origin import refuse_rows
 from headcount.trace.wiring import Place
 
 
+@takes_compiled
 @writes_study("out")
 def measure(
     model: PreTrainedModel,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from headcount.data.marks import Marks, mark
 from headcount.data.numbers import check_numbers
 from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
-from headcount.errors import InvalidOption, NotFinite
+from headcount.errors import HeadcountError, InvalidOption, NotFinite
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.gradients import language_of
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
@@ -31,7 +31,9 @@ from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.models.fit import new_head
 from headcount.models.sound import check_weights
+from headcount.trace.memory import spell_bytes, try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
+from headcount.trace.precision import wide
 from headcount.trace.wiring import Place, check_untouched
 
 Progress = Callable[[float, float], None]
@@ -187,12 +189,8 @@ def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, t
     """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
     parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
     for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
-        try:
-            found = run(measures, rows[start:stop])
-            for one in measures:
-                parts[one.name].append(_place(task, one, found[one.name], stop - start))
-        except NotFiniteRow as error:
-            raise _not_finite(task, error, rows[start + error.row]) from error
+        for name, values in run_in_memory(task, measures, rows[start:stop], run):
+            parts[name].append(values)
     return {name: {key: np.concatenate([part[key] for part in found]) for key in found[0]}
             for name, found in parts.items()}  # fmt: skip
 
@@ -204,6 +202,36 @@ def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
     whose = "" if error.model is task.model else f"in {model_name(error.model)} "
     what = f"{whose}{error.what}"
     return not_finite(error.model, read_anatomy(error.model), inputs, task.inputs.ids[number], what)
+
+
+def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, run: Run) -> Iterator[tuple[str, Arrays]]:
+    """The values of a batch by measure; where memory does not suffice, of half the texts at a time.
+
+    Of one text, half the measures at a time; where one measure does not fit, an error says what it needs.
+    """
+    try:
+        found = try_in_memory(lambda: run(measures, rows))
+        if found is not None:
+            yield from [(one.name, _place(task, one, found[one.name], len(rows))) for one in measures]
+            return
+    except NotFiniteRow as error:
+        raise _not_finite(task, error, rows[error.row]) from error
+    if len(rows) > 1:
+        middle = len(rows) // 2
+        yield from run_in_memory(task, measures, rows[:middle], run)
+        yield from run_in_memory(task, measures, rows[middle:], run)
+    elif len(measures) > 1:
+        middle = len(measures) // 2
+        yield from run_in_memory(task, measures[:middle], rows, run)
+        yield from run_in_memory(task, measures[middle:], rows, run)
+    else:
+        one, tokens = measures[0], int(task.inputs.lengths[rows[0]])
+        needed = one.bytes_of_text(task.setting, tokens, wide(task.model.dtype).itemsize)
+        raise HeadcountError(
+            f"the measure {one.name} has no memory on {device_label(task.model)} for one text of {tokens} tokens: its "
+            f"maps take {spell_bytes(needed)} beside the pass itself; leave it out (--only), cut texts (--max-length), "
+            "or take a smaller model or another device"
+        )
 
 
 def _place(task: Task, one: Measure, found: dict[Place, Values], examples: int) -> Arrays:

@@ -14,6 +14,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headcount.core.heads import Head, Layout
 from headcount.errors import UnknownFamily
+from headcount.models.compiled import takes_compiled
 from headcount.models.families import albert
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import family_of
@@ -136,6 +137,7 @@ class Anatomy:
         return self.stacks[head.stack][head.layer]
 
 
+@takes_compiled
 def read_anatomy(model: PreTrainedModel) -> Anatomy:
     """Where the model keeps its heads; a model that is not understood is an error, never a guess.
 
@@ -157,6 +159,11 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
                 _attention(family, plan, stack, number, name, modules, model.config)
                 for number, name in enumerate(layers)
             )
+    if not stacks and any("_orig_mod" in name.split(".") for name in modules):
+        raise UnknownFamily(
+            f"parts of {type(model).__name__} were replaced by what torch.compile gives; compile them in place, "
+            "with part.compile()"
+        )
     if not stacks:
         raise UnknownFamily(
             f"{type(model).__name__} says it is of type {model.config.model_type!r}, but no attention was found at "

@@ -18,6 +18,7 @@ from headcount.core.heads import Head
 from headcount.errors import ModelUnavailable
 from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.families.plan import StackPlan
 from headcount.models.folders import check_place, whole_folder
 from headcount.models.quiet import no_progress_bar
@@ -34,6 +35,7 @@ AUTO_CLASSES = (
 """The first that fits is the one that the card names: BART is also entered as a masked language model."""
 
 
+@takes_compiled
 def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write the model, pruned or whole, and its tokenizer (or None) to a folder; `headcount.load` gives them back.
 

@@ -6,10 +6,12 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import fingerprint
+from headcount.models.compiled import takes_compiled
 
 SAMPLE = 4096
 
 
+@takes_compiled
 def model_fingerprint(model: PreTrainedModel) -> str:
     """The same for the same class, shapes and weights; of each tensor at most 4,096 evenly spaced entries are read.
 
@@ -23,11 +25,13 @@ def model_fingerprint(model: PreTrainedModel) -> str:
     return fingerprint(parts)
 
 
+@takes_compiled
 def model_name(model: PreTrainedModel) -> str:
     """What a person calls the model: the path or hub name that it came from, else its class."""
     return str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
 
 
+@takes_compiled
 def device_label(model: PreTrainedModel) -> str:
     """What the model computes on, in words: the name of a GPU, or the kind of device."""
     return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type

@@ -14,6 +14,7 @@ from transformers.pytorch_utils import Conv1D
 from headcount.core.heads import HeadSet
 from headcount.errors import CannotPrune
 from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.shrink import SilentConv1D, SilentLinear, layers_of, shrink
 
 FORMAT = 1
@@ -21,6 +22,7 @@ Record = dict[str, Any]
 """What `config.headcount` says: the format, and for each stack its parts and the heads that are kept."""
 
 
+@takes_compiled
 def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
     """Take the heads out and write down in `model.config.headcount` which are left; the function takes it all back.
 

@@ -9,8 +9,10 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 
 
+@takes_compiled
 def zeroed(model: PreTrainedModel) -> PreTrainedModel:
     """A new model of the family's own shapes that computes what `model` does; heads that are gone have zero weights."""
     config = copy.deepcopy(model.config)

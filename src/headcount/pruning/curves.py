@@ -19,6 +19,7 @@ from headcount.data.blank import ATTRIBUTE
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.orders import removals
 
 Progress = Callable[[float, float], None]
@@ -26,6 +27,7 @@ SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device",
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
+@takes_compiled
 @writes_study("out")
 def curve(
     model: PreTrainedModel,

@@ -24,6 +24,7 @@ from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.models.anatomy import Anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.importance import batch_of, frozen, padding_of
 from headcount.trace.gates import gated
 from headcount.trace.modes import evaluating
@@ -58,6 +59,7 @@ def open_probability(log_a: Tensor) -> Tensor:
     return torch.sigmoid(log_a - BETA * math.log(-LOW / HIGH))
 
 
+@takes_compiled
 def learn_gates(
     model: PreTrainedModel,
     tokenizer: Any,

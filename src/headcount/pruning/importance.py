@@ -36,6 +36,7 @@ from headcount.engines.shards import Shard, run_units
 from headcount.errors import NotFinite
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
@@ -80,6 +81,7 @@ def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return found
 
 
+@takes_compiled
 @writes_study("out")
 def importance(
     model: PreTrainedModel,

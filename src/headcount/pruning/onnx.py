@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption, PruneMismatch, cannot_write
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.verify import OUTPUTS, Check, example_batch
 from headcount.trace.modes import evaluating
 
@@ -36,6 +37,7 @@ class _Outputs(nn.Module):
         return found
 
 
+@takes_compiled
 def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = False) -> Check:
     """Write the model as an ONNX file and run it with onnxruntime on other sizes than it was traced with.
 

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.heads import HeadSet
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.models.sound import check_weights
 from headcount.models.surgery import check_can_prune, cut
 from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
@@ -21,6 +22,7 @@ LAST_CHECK = "headcount_check"
 """Attribute of a pruned model: how its outputs compared with those of the whole model without the heads."""
 
 
+@takes_compiled
 def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | None = None) -> PreTrainedModel:
     """The model without these heads (`["L3H7", "L5"]`, a HeadSet): their weights are gone. In place; returns the model.
 

@@ -23,6 +23,7 @@ from headcount.data.numbers import check_numbers
 from headcount.data.tasks import Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.pruning.curves import curve
 from headcount.pruning.ordering import ESTIMATED, ORDERS, Progress, Source, find_orders
 from headcount.pruning.orders import Order, at_random, read_order, removals, spare
@@ -86,6 +87,7 @@ class Smaller:
         return part.sel(order=self.order, removed=len(self.removed))
 
 
+@takes_compiled
 @writes_study("study")
 def find_smaller(
     model: PreTrainedModel,

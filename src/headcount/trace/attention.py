@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -46,6 +46,24 @@ class AttentionCall:
         """
         heads = len(self.block.heads)
         return [place * self.value.shape[1] // heads for place in range(heads)]
+
+    def of_heads(self, places: list[int]) -> AttentionCall | None:
+        """The call as some heads alone had it; None where its mask cannot be taken apart."""
+        heads, groups = len(self.block.heads), self.reads
+        if not isinstance(self.mask, Tensor | None) and self.mask.shape[1] > 1:
+            return None
+
+        def pick(tensor: Any) -> Any:
+            by_head = isinstance(tensor, Tensor) and tensor.ndim == 4 and tensor.shape[1] == heads > 1
+            return tensor[:, places] if by_head else tensor
+
+        block = replace(self.block, heads=tuple(self.block.heads[place] for place in places))
+        reads = [groups[place] for place in places]
+        return replace(
+            self, block=block, value=self.value[:, reads], mask=pick(self.mask), query=pick(self.query),
+            key=None if self.key is None else self.key[:, reads], weights=pick(self.weights),
+            options={name: pick(option) for name, option in self.options.items()},
+        )  # fmt: skip
 
 
 Listener = Callable[[AttentionCall], None]

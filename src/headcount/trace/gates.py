@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from headcount.core.heads import Layout
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import plain_model
 from headcount.trace.attention import AttentionCall
 from headcount.trace.wiring import Edit, OutputEdit, Place, edited
 
@@ -44,6 +45,7 @@ def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
     >>> gates.grad.shape
     torch.Size([2, 4])
     """
+    given, model = model, plain_model(model)
     anatomy = read_anatomy(model)
     by_stack = check_gates(gates, anatomy.layout)
     edits: dict[Place, Edit] = {}
@@ -51,7 +53,7 @@ def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
         for block in anatomy.stacks[stack]:
             edits[stack, block.layer] = Gate(tensor[..., block.layer, list(block.heads)])
     with edited(model, edits, "the gates"):
-        yield model
+        yield given
 
 
 def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:

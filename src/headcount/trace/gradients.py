@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
 from headcount.trace.wiring import OutputEdit, Place, edited
 
@@ -25,6 +26,7 @@ class _Leaf(OutputEdit):
         return self.outputs
 
 
+@takes_compiled
 def each_map_gradient(
     model: PreTrainedModel, batch: Mapping[str, Any], objective: Callable[[Any], Tensor],
     look: Callable[[AttentionCall, Tensor], None],

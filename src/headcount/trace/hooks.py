@@ -15,6 +15,9 @@ class Hook:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return None if self.function is None else self.function(*args, **kwargs)
 
+    # A compiler runs it as it is: what it does depends on the contexts that are open at the time.
+    __call__._torchdynamo_disable = True  # type: ignore[attr-defined]
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Hook:
         return Hook()
 

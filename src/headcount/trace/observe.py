@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
 from headcount.trace.wiring import OutputEdit, Place, edited
 
@@ -47,6 +48,7 @@ class _Record(OutputEdit):
         return outputs
 
 
+@takes_compiled
 def observe(
     model: PreTrainedModel,
     inputs: Mapping[str, Any],

@@ -33,7 +33,22 @@ class AttentionView:
         outputs: Tensor | None = None,
     ) -> None:  # fmt: skip
         self.call, self.classes, self.outputs = call, classes, outputs
+        self.chosen = list(range(len(call.block.heads)))
+        """The places of its heads in `outputs`, which is that of all heads of the layer."""
         self._weights = call.weights if weights is None else weights
+
+    def of_heads(self, places: list[int]) -> AttentionView | None:
+        """The same layer for some of its heads; what was computed for all of them is forgotten."""
+        call = self.call.of_heads(places)
+        if call is None:
+            return None
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, name)
+        view = AttentionView(
+            call, self.classes, None if self._weights is None else self._weights[:, places], self.outputs
+        )
+        view.chosen = [self.chosen[place] for place in places]
+        return view
 
     @property
     def block(self) -> Attention:

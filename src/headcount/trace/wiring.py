@@ -21,6 +21,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption, NotReached
 from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.models.compiled import takes_compiled
 from headcount.trace.allowed import attention_weights
 from headcount.trace.attention import AttentionCall, Listener, listen
 from headcount.trace.checkpointing import repeatable
@@ -37,6 +38,7 @@ from headcount.trace.sessions import (
     none_opened,
     opened,
 )
+from headcount.trace.uncompiled import run_uncompiled, tell_of_no_pass
 
 __all__ = ["Edit", "OutputEdit", "Place", "check_untouched", "edited"]
 
@@ -92,6 +94,7 @@ class Wiring:
             if not self.sessions and model is not None:
                 self._guard(model)
                 self.remove["checkpointing"] = repeatable(model, self)
+                self.remove["compiled"] = run_uncompiled(model, self)
             self.sessions.append(session)
             for (stack, layer), edit in session.edits.items():
                 block = self.anatomy.attention(stack, layer)
@@ -130,7 +133,7 @@ class Wiring:
 
     def _needed(self) -> set[object]:
         """The hooks that the remaining sessions need, by their keys in `remove`."""
-        needed: set[object] = {"guard", "checkpointing"} if self.sessions else set()
+        needed: set[object] = {"guard", "checkpointing", "compiled"} if self.sessions else set()
         for session in self.sessions:
             for (stack, layer), edit in session.edits.items():
                 block = self.anatomy.attention(stack, layer)
@@ -297,6 +300,8 @@ def edited(
         add(session)
         yield wiring
         session.check_end(wiring.layout, wiring.strange)
+        if session.edits and not session.passes:
+            tell_of_no_pass(purpose)
     finally:
         session.wiring = None
         drop(session)
@@ -310,6 +315,7 @@ STUDIES = "a study holds what the model itself does; leave the context, or leave
 """A study holds numbers of the model that its fingerprint names."""
 
 
+@takes_compiled
 def check_untouched(model: PreTrainedModel, why: str = STUDIES) -> None:
     """An error inside `ablated` or `gated`."""
     wiring = _wirings.get(model)
