@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0, or 2 where the input cannot be used."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would tell of every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _read_config(words)

@@ -67,10 +67,11 @@ def finetune(
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError) as error:
         raise InvalidOption(f"got the device {place!r}, which is not here; expected cpu or cuda") from error
-    runs = []
+    runs, notes = [], []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
         splits = read_splits(task, data, limit)
+        notes += [note for note in splits.notes if note not in notes]
         for init in wanted:
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
@@ -79,6 +80,7 @@ def finetune(
     try:
         results = _perform_all(runs, jobs, progress)
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
+        table.attrs["notes"] = notes
         table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
         raise StudyProblem(cannot_write(out, error)) from error
