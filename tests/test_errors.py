@@ -18,7 +18,7 @@ def test_all_errors_have_one_base_and_a_docstring() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.ENOSPC, "no room on the disk for out; free some"), (errno.EROFS, "can be written"),
+    [(errno.ENOSPC, "no room on the disk: free some"), (errno.EROFS, "can be written"),
      (errno.EACCES, "you may write"), (errno.ENOTDIR, "a file is where a folder should be"),
      (errno.EIO, "check that the disk works")],
 )  # fmt: skip

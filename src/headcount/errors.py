@@ -91,9 +91,6 @@ def listed(names: Iterable[object], most: int = 12) -> str:
 
 def cannot_write(place: object, error: OSError) -> str:
     """What is wrong with a place that could not be written, and what helps there."""
-    # safetensors and torch pass the system's words on, not its number.
-    if error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
-        return f"no room on the disk for {place}; free some and run the same command again"
     remedy = {
         errno.EROFS: "choose a folder that can be written",
         errno.EACCES: "choose a folder that you may write",
@@ -105,4 +102,7 @@ def cannot_write(place: object, error: OSError) -> str:
         errno.ENOENT: "make the folder first, or choose another one",
     }.get(error.errno or 0, "check that the disk works and has room, and run the same command again")
     reason = error.strerror or str(error).partition("\n")[0]
+    # safetensors and torch pass the system's words on, not its number.
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
+        remedy = "no room on the disk: free some and run the same command again"
     return f"cannot write {place}: {reason}; {remedy}"

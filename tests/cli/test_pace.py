@@ -69,11 +69,11 @@ def test_parts_of_a_run() -> None:
 def test_the_estimate_of_a_long_run_is_given_once() -> None:
     pace, clock = paced(limited=True)
     pace.reach(0, 438)
-    clock.now += 4
+    clock.now += 8
     pace.reach(1, 438)
     assert pace.estimate() is None, "too early to tell"
-    clock.now += 4
-    pace.reach(2.3, 438)
+    clock.now += 8
+    pace.reach(4.6, 438)
     assert (
         pace.estimate("144 heads on ")
         == "about 25 min for 144 heads on 438 examples; --limit 100 would take about 6 min"

@@ -44,3 +44,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
         read_table(tmp_path / "empty.csv")
     with pytest.raises(DataProblem, match="no rows"):
         read_table(TABLE.head(0))
+
+
+def test_sentences_in_conllu_are_words_with_their_parts_of_speech(tmp_path: Path) -> None:
+    """Data for token classification, by the name of the split too."""
+    rows = [("1", "She", "PRON", "2", "nsubj"), ("2", "sleeps", "VERB", "0", "root")]
+    lines = ["\t".join((at, word, "_", upos, "_", "_", head, role, "_", "_")) for at, word, upos, head, role in rows]
+    (tmp_path / "validation.conllu").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    for source in (tmp_path, tmp_path / "validation.conllu"):
+        table = read_table(source)
+        assert table.to_dict("list") == {"tokens": [["She", "sleeps"]], "upos": [["PRON", "VERB"]]}

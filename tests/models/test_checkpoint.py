@@ -138,9 +138,17 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10_000))
     monkeypatch.setattr(modeling_utils, "safe_save_file", lambda *_, **__: pytest.fail("it was written"))
     found = refused(pruned(), tmp_path / "place")
-    assert "cannot write" in found
+    assert "no room on the disk" in found
     assert "MB" in found
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
+def test_a_folder_that_cannot_be_written_is_not_a_full_disk() -> None:
+    """Its free space is nought as well."""
+    found = refused(pruned(), "/proc/smaller")
+    assert "cannot write /proc/smaller" in found
+    assert "room" not in found
 
 
 NO_ROOM = OSError(errno.ENOSPC, "No space left on device")

@@ -96,6 +96,8 @@ def finetune(
                       str(row["count"]), str(int(row["failed"])))  # fmt: skip
     console = Console(highlight=False)
     console.print(shown)
+    for note in table.attrs["notes"]:
+        console.print(f"Note: {note}.")
     console.print(
         f"Runs and models are in {out} (runs.csv). Next: headcount sweep {table['model'].iloc[-1]} --task ..."
     )

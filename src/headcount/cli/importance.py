@@ -65,6 +65,8 @@ def importance(
         print(as_table(found).to_json(orient="records"))
         return
     console = Console(highlight=False)
+    for note in found.attrs.get("notes", []):
+        console.print(f"Note: {note}.")
     for line in tell(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
         console.print(line)
     if out is not None:

@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0, 2 where the input cannot be used, 1 where a training that began well diverged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would tell of every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with command(shlex.join(["headcount", *words])), plain_speech(_options(words)):

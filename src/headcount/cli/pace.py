@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 LONG = 600
 """Seconds: before a run that takes longer, its estimate is given."""
-FIRST = 5
+FIRST = 10
 """Seconds of work that an estimate is made of, at least."""
 FEW = 100
 """The --limit that an estimate proposes."""

@@ -73,10 +73,11 @@ def finetune(
         without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(wanted)})")
     place = find_device(device or "auto")
     words = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
-    runs = []
+    runs, notes = [], []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
         splits = read_splits(task, data, limit, tokenizer=words)
+        notes += [note for note in splits.notes if note not in notes]
         for init in wanted:
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
@@ -85,6 +86,7 @@ def finetune(
     try:
         results = _perform_all(runs, jobs, progress)
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
+        table.attrs["notes"] = notes
         table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
         raise StudyProblem(cannot_write(out, error)) from error
