@@ -133,7 +133,7 @@ def study(options: argparse.Namespace, name: str) -> None:
     model = load_model(folder, head=splits.task.kind, dtype=torch.float32).to(options.device)
     tokenizer, layout = load_tokenizer(folder), read_anatomy(model).layout
     shared = {"task": splits.task, "seed": 0, "max_length": LENGTH, "out": None}
-    source = Source(model, tokenizer, chosen, layout, None, shared, name, lambda *_: None)
+    source = Source(model, tokenizer, chosen, layout, None, shared, None, lambda *_: None)
     orders, estimates = orders_of(source, options)
     write("orders", pd.DataFrame({key: [*map(layout.spell, order)] for key, order in orders.items()}))
     curves, differences = curves_compared(

@@ -62,11 +62,13 @@ def test_all_of_them_or_some_in_the_order_of_their_names() -> None:
     for only in (
         ["spread", "position"],
         ["spread,position"],
-        [" spread , position,", "spread"],
+        [" spread , position,"],
         ("spread", "position"),
     ):
         assert [measure.name for measure in choose_measures(only)] == ["spread", "position"]
     assert [measure.name for measure in choose_measures(name for name in ("links",))] == ["links"]
+    with pytest.raises(InvalidOption, match="got spread twice in only="):
+        choose_measures(["spread,position", "spread"])
 
 
 @pytest.mark.parametrize(

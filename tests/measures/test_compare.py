@@ -194,7 +194,7 @@ def test_intervals_are_paired(found: xr.DataTree) -> None:
 
 
 def test_what_is_said_beside_the_numbers(models: Any, found: xr.DataTree) -> None:
-    assert found.attrs == {"cut": 0, "texts": 10}
+    assert found.attrs == {"cut": 0, "texts": 10, "blank_rows": {"count": 0, "of": 10, "rows": []}}
     assert "gradients" not in found.children
     assert found["cosine"].attrs["other"] == model_fingerprint(models[1])
     assert found["cosine"]["example"].values.tolist() == list(range(10))

@@ -320,7 +320,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
         take_maps(model, tokenizer, "a \udc80 cat")
     with pytest.raises(InvalidOption, match="at least 8"):
         take_maps(model, tokenizer, TEXT, max_length=3)
-    with pytest.raises(InvalidOption, match="belongs to out="):
+    with pytest.raises(InvalidOption, match="no effect without out="):
         take_maps(model, tokenizer, TEXT, name="one")
     for name in ("a/b", "../a", "", "."):
         with pytest.raises(InvalidOption, match="got the name"):

@@ -20,7 +20,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     tokenizer = planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))
     shared = {"task": GLUE["sst2"], "seed": 0, "max_length": None, "out": None}
     layout = hc.read_anatomy(model).layout
-    return Source(model, tokenizer, parts.texts(24), layout, None, shared, "test", lambda *_: None)
+    return Source(model, tokenizer, parts.texts(24), layout, None, shared, None, lambda *_: None)
 
 
 def spelled(source: Source, order: Any) -> list[str]:

@@ -95,7 +95,7 @@ def find_blank(
     rows = np.flatnonzero(together(empty | doubtful, axis=0) & ~blank)
     if len(rows):
         special = special_ids(tokenizer, kind)
-        values = [[table[column].iloc[row] for row in rows] for column in columns]
+        values = [list(table[column].iloc[rows]) for column in columns]
         nothing = np.array([
             _makes_nothing(["" if is_absent(value) else value for value in column], kind, number, tokenizer, special)
             for number, column in enumerate(values)

@@ -120,7 +120,8 @@ def importance(
         "group": "pruning", "measure": "importance", "summary": Importance.summary, "paper": Importance.paper,
         "task": job.task.name, "kind": job.task.kind, "device": device_label(model), "versions": versions(),
         "model": model_name(model),
-        "model_class": type(model).__name__, "cut": job.encodings.cut, ATTRIBUTE: dict(job.examples.blank), "notes": list(job.examples.notes),
+        "model_class": type(model).__name__, "cut": job.encodings.cut, ATTRIBUTE: dict(job.examples.blank),
+        "notes": list(job.examples.notes),
     }  # fmt: skip
     identity = {
         "model": model_fingerprint(model), "data": job.fingerprint, "task": job.task.name, "limit": limit, "seed": seed,
