@@ -68,7 +68,8 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
     from headcount.core.store import open_study
 
     tree = open_study(study)
-    names = [node.path.strip("/") for node in tree.subtree if node.attrs.get("complete")]
+    # Sorted: zarr lists a folder in another order every time.
+    names = sorted(node.path.strip("/") for node in tree.subtree if node.attrs.get("complete"))
     names = [name for name in names if not name.startswith("maps/") and group in (None, name, name.split("/")[0])]
     if not names:
         raise StudyProblem(
