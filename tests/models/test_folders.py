@@ -12,7 +12,6 @@ from headcount.models.folders import WRITTEN, check_apart, check_place, whole_fo
 
 def write(place: Path, overwrite: bool = False, **files: str) -> None:
     with whole_folder(place, overwrite) as new:
-        new.mkdir()
         for name, text in files.items():
             (new / name).write_text(text)
 
@@ -70,8 +69,7 @@ def test_what_a_kill_left_beside_its_place_goes_back(tmp_path: Path) -> None:
 def test_a_fault_leaves_all_as_it_was(tmp_path: Path) -> None:
     place = tmp_path / "place"
     write(place, one="1")
-    with pytest.raises(InvalidOption, match="cannot write .*No space left"), whole_folder(place, True) as new:
-        new.mkdir()
+    with pytest.raises(InvalidOption, match="cannot write .*No space left"), whole_folder(place, True):
         raise OSError(28, "No space left on device")
     assert read(place) == {"one": "1"}
     assert [one.name for one in tmp_path.iterdir()] == ["place"]

@@ -70,7 +70,7 @@ def readers(study: Path, root: Path) -> dict[str, Callable[[], int]]:
         told = [str(one.message) for one in caught if WORD in str(one.message)]
         if told:
             return _refuse(told[0])
-        (root / "open_study").write_text(json.dumps(found))
+        (root / "open_study").write_text(json.dumps(found, sort_keys=True))
         return 0
 
     return {
@@ -117,12 +117,15 @@ def damage_all(count: int, seed: int, shelf: Shelf, root: Path, only: str | None
     """`count` damages, one at a time, each read by every reader; `only` repeats one by its number."""
     verdicts = Verdicts()
     study = make_study(shelf, root / "whole")
-    whole = {name: digest for name, (_, digest) in read_all(study, root / "read").items()}
+    read = read_all(study, root / "read")
+    whole = {name: digest for name, (_, digest) in read.items()}
     for name, work in readers(study, root / "read").items():
         import_what_children_import(work, root / "read", root / "read" / f"log-{name}")
     again = {name: digest for name, (_, digest) in read_all(study, root / "read").items()}
-    if None in whole.values() or again != whole:
-        raise SystemExit("the whole study cannot be read twice alike")
+    unlike = [name for name in whole if whole[name] is None or again[name] != whole[name]]
+    if unlike:
+        said = " ".join(read[name][0].err for name in unlike)
+        raise SystemExit(f"the whole study cannot be read twice alike: {', '.join(unlike)} {said}")
     files = sorted(one for one in study.rglob("*") if one.is_file())
     for number in range(count):
         if only is not None and only != str(number):

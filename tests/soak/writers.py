@@ -83,7 +83,9 @@ def meet_all(count: int, seed: int, shelf: Shelf, root: Path, only: str | None =
             continue
         which = number % len(PAIRS)
         name = " and ".join(dict.fromkeys(PAIRS[which]))
-        pair = [words(COMMANDS[one], shelf) for one in PAIRS[which]]
+        first, second = (COMMANDS[one] for one in PAIRS[which])
+        # Two prunes write their curves into one study, but not their models into one folder.
+        pair = [words(first, shelf), words(second.replace("--out small", "--out smaller"), shelf)]
         if which not in known:
             known[which] = one_after_the_other(pair, root / "single")
         content, seconds = known[which]

@@ -79,7 +79,8 @@ def study_table(study: Path, group: str | None = None) -> pd.DataFrame:
 
     check_whole(study, asked)
     tree = open_study(study, damaged="skip")  # one that was not asked for may be damaged
-    names = [node.path.strip("/") for node in tree.subtree if node.attrs.get("complete")]
+    # Sorted: zarr lists a folder in another order every time.
+    names = sorted(node.path.strip("/") for node in tree.subtree if node.attrs.get("complete"))
     names = [name for name in names if not name.startswith("maps/") and asked(name)]
     if not names:
         raise StudyProblem(

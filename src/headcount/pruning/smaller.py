@@ -171,7 +171,9 @@ def _check(orders: Sequence[str], layout: Layout, stack: str | None, randoms: in
             raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
     most = len(spare(at_random(layout, 0, stack), layout, at_least))
     if not most:
-        raise InvalidOption(f"got --at-least {at_least}: then no head may go; give fewer heads that every layer keeps")
+        raise InvalidOption(
+            f"got --at-least {at_least}: every layer keeps all it has, none may go; give a smaller number"
+        )
     removals(most, steps)
     return most
 
