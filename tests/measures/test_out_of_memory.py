@@ -74,7 +74,7 @@ def numbers(said: str) -> list[float]:
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is Linux's")
 @pytest.mark.parametrize(
     ("words", "texts", "megabytes"),
-    [pytest.param(126, 64, 60, id="fewer texts"), pytest.param(1534, 1, 120, id="fewer heads")],
+    [pytest.param(126, 64, 60, id="fewer texts", marks=pytest.mark.slow), pytest.param(1534, 1, 120, id="fewer heads")],
 )
 def test_the_numbers_stay_the_same(folder: Path, words: int, texts: int, megabytes: int) -> None:
     """The maps of a layer at once take 64 and 144 MB: more than there is."""
