@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,9 +47,19 @@ def stopped_at(event: str, part: str, number: int, *words: str) -> str:
     done = subprocess.run([sys.executable, "-c", AT, event, part, str(number), *words], capture_output=True, text=True,
                           check=False)  # fmt: skip
     assert done.returncode == 128 + number, done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith("headcount: stopped"), done.stderr
-    return done.stderr
+    return only_line(done.stderr)
+
+
+def only_line(said: str) -> str:
+    """What was said, how far the work was aside: on a slow machine that is told too."""
+    lines = [
+        line
+        for line in said.splitlines()
+        if not re.fullmatch(r"[a-z]+: (preparing, .*|.* of .* left|.* unknown)", line)
+    ]
+    assert len(lines) == 1, said
+    assert lines[0].startswith("headcount: stopped"), said
+    return lines[0]
 
 
 SWEEP = ["sweep", "{place}/model", "--task", "sst2", "--data", "{place}", "--how", "zero", "--out", "{out}"]
@@ -105,8 +116,7 @@ def test_processes_of_a_training_end_silently(place: Path, tmp_path: Path) -> No
     os.killpg(process.pid, INT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert said.count("\n") == 1, said
-    assert KEPT in said
+    assert KEPT in only_line(said)
     for _ in range(50):
         if not living(process.pid):
             return
