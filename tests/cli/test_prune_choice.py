@@ -199,8 +199,8 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
         (["--keep", "80", "--data", "no/such.csv"], "there is no file"),
         (["--keep", "80", "--task", "nonsense"], "expected one of"),
         (["--keep", "80", "--device", "cuda:77"], "not here"),
-        (["--heads", "L0H0"], "give --heads alone"),
-        (["--keep", "80", "--by-estimate"], "--by-estimate says how --tolerance is judged"),
+        (["--heads", "L0H0"], "got --task, which has no effect here: --heads says which heads go"),
+        (["--keep", "80", "--by-estimate"], "got --by-estimate, which has no effect without --tolerance"),
         ([], "say which heads go"),
         pytest.param(["--keep", "80", "--order", "importance,clever"], "got the order 'clever'"),
         pytest.param(["--keep", "80", "--stack", "cross"], "the model has encoder"),
@@ -274,7 +274,7 @@ def test_an_output_that_is_not_a_place_of_its_own(
 
 
 def test_killed_it_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [*BUNDLED, *QUICK, "--keep", "100", "--order", "importance"]
+    command = [*BUNDLED, *QUICK, "--keep", "100", "--order", "importance,random"]
     out, study = tmp_path / "small", tmp_path / "study"
     given = [*command, "--out", str(out), "--study", str(study)]
     process = subprocess.Popen([sys.executable, "-m", "headcount.cli.main", *given],
