@@ -100,15 +100,14 @@ def test_how_well_it_foretells_ablation(place: Path, tmp_path: Path, capsys: pyt
     assert "headcount sweep" not in shown
 
 
-def test_the_sweep_of_another_model_says_nothing(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_study_of_another_model_is_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     planted.save(tmp_path / "model")
     parts.texts(40).to_csv(tmp_path / "texts.csv", index=False)
     assert main(words(tmp_path, "--how", "zero", "--out", str(out), verb="sweep")) == 0
-    assert main(words(place, "--out", str(out))) == 0
-    assert rows(capsys.readouterr().out)["norm"][3] == "-"
+    capsys.readouterr()
+    assert main(words(place, "--out", str(out))) == 2
+    assert f"{out} is a study of {tmp_path / 'model'} [" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

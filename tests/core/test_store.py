@@ -17,6 +17,7 @@ import zarr
 
 from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study, read_results, write_result
 from headcount.errors import StudyProblem
+from tests.core.damage import flip, harm
 
 UNITS = [(0, 4), (4, 8), (8, 9)]
 
@@ -194,7 +195,7 @@ def test_read_results_reads_only_what_is_wanted(copied: Path) -> None:
     assert {name: list(one.variables) for name, (_, one) in found.items()} == {
         "cost/models": [], "maps/text": [], "pruning/curve@prune": ["score"], "sweep/sets-zero": ["score"],
     }  # fmt: skip
-    (path / "sweep" / "sets-zero" / "logits" / "c" / "0" / "0").write_bytes(b"damaged")
+    harm(path / "sweep" / "sets-zero" / "logits" / "c" / "0" / "0", flip(9))
     assert read_results(path, wanted)["sweep/sets-zero"][0], "what is not wanted is not read"
 
 
