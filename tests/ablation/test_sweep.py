@@ -182,7 +182,7 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS.drop(columns="sentence"), {}, DataProblem, "no column sentence"),
         (TEXTS.head(0), {}, DataProblem, "no rows"),
         (TEXTS.assign(label=[None, *TEXTS["label"][1:]]), {}, DataProblem, "missing"),
-        (TEXTS.assign(label="maybe"), {}, DataProblem, "maybe do not match the model's 0=negative, 1=positive"),
+        (TEXTS.assign(label="maybe"), {}, DataProblem, "maybe. are not the model's classes .negative, positive"),
         (TEXTS.assign(label=2), {}, DataProblem, "expected 0 to 1"),
         (TEXTS.assign(sentence=3), {}, DataProblem, "expected a string"),
         (TEXTS, {"how": "median"}, InvalidOption, "zero, uniform, mean"),

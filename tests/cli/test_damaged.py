@@ -108,7 +108,7 @@ def test_another_model_is_refused(place: Path, tmp_path: Path, capsys: pytest.Ca
     words = ["measure", str(tmp_path / "model"), "--data", str(place / "validation.csv"), "--text", "sentence"]
     assert main([*words, "--only", "spread", "--out", str(place / "study")]) == 2
     said = capsys.readouterr().err
-    assert f"{place / 'study'} is a study of {place / 'model'} [" in said
+    assert f"{place / 'study'} is a study of the model {place / 'model'} [" in said
     assert f"this result is of {tmp_path / 'model'} [" in said
     assert "give another study folder" in said
     assert said.count("\n") == 1

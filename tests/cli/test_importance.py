@@ -107,7 +107,7 @@ def test_a_study_of_another_model_is_refused(place: Path, tmp_path: Path, capsys
     assert main(words(tmp_path, "--how", "zero", "--out", str(out), verb="sweep")) == 0
     capsys.readouterr()
     assert main(words(place, "--out", str(out))) == 2
-    assert f"{out} is a study of {tmp_path / 'model'} [" in capsys.readouterr().err
+    assert f"{out} is a study of the model {tmp_path / 'model'} [" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

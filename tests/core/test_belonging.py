@@ -28,7 +28,7 @@ def test_the_first_result_says_whose_study_it_is() -> None:
     with pytest.raises(StudyProblem) as caught:
         admit("runs/mrpc", known, "measures/entropy", B)
     assert str(caught.value) == (
-        "runs/mrpc is a study of bert-a [aaaaaaaa], this result is of bert-b [bbbbbbbb]; give another study folder"
+        "runs/mrpc is a study of the model bert-a [aaaaaaaa], this result is of bert-b [bbbbbbbb]; give another study folder"
     )
     with pytest.raises(StudyProblem):
         admit("study", known, "measures/entropy@other", B)
@@ -37,7 +37,7 @@ def test_the_first_result_says_whose_study_it_is() -> None:
 def test_a_result_of_several_must_speak_of_the_studys_own() -> None:
     known = after(("sweep/head-zero", A), ("compare/cosine", A | B))
     assert set(known["beside"]) == {"bbbbbbbbbbbb"}
-    with pytest.raises(StudyProblem, match=r"is a study of bert-a .* is of bert-b \[bbbbbbbb\] and bert-c"):
+    with pytest.raises(StudyProblem, match=r"is a study of the model bert-a .* is of bert-b \[bbbbbbbb\] and bert-c"):
         admit("study", known, "compare/cosine@x", B | C)
 
 

@@ -62,7 +62,9 @@ def test_another_model_is_refused_and_nothing_is_written(tmp_path: Path) -> None
     path = tmp_path / "study"
     write_result(path, "sweep/head-zero", {"model": "aaaaaaaaaa"}, RESULT)
     before = files(path)
-    with pytest.raises(StudyProblem, match=r"study is a study of bert-a \[aaaaaaaa\], this result is of bert-b"):
+    with pytest.raises(
+        StudyProblem, match=r"study is a study of the model bert-a \[aaaaaaaa\], this result is of bert-b"
+    ):
         write_result(path, "measures/spread", {"model": "bbbbbbbbbb"}, RESULT.assign_attrs(model="bert-b"))
     assert files(path) == before
     assert open_study(path).attrs["model"]["name"] == "bert-a"
@@ -72,7 +74,7 @@ def test_a_model_that_was_announced_and_never_came(tmp_path: Path) -> None:
     study = Study(tmp_path / "study")
     study.announce_models({"aaaa": "bert-a"}, "cost/models")
     write_result(tmp_path / "study", "measures/spread", {"model": "bbbb"}, RESULT.assign_attrs(model="bert-b"))
-    with pytest.raises(StudyProblem, match="is a study of bert-b"):
+    with pytest.raises(StudyProblem, match="is a study of the model bert-b"):
         study.announce_models({"aaaa": "bert-a"}, "cost/models")
     study.announce_models({"aaaa": "bert-a", "bbbb": "bert-b"}, "cost/models")
 

@@ -27,8 +27,7 @@ ROWS = [
     *over(with_data("bundled:poems"), "unknown bundled data", "bundled:poems", "bundled:pairs"),
     # Alike for all verbs that read labels.
     *over(with_task("{no-label}"), "no label column", "'label'", "sentence"),
-    *over(with_task("{label-missing}"), "a label is missing", "label", "missing"),
-    *over(with_task("{label-missing}"), "a label is missing, with its place", "{label-missing}", "row 4|line 5"),
+    *over(with_task("{label-missing}"), "a label is missing", "{label-missing}", "row 4", "line 5", "missing"),
     *over(with_task("{label-too-large}", "finetune"), "a label beyond the classes", "9", "0 to 1"),
     *over(with_task("{label-unknown}", "finetune"), "labels that the model does not know", "bad, good", "negative"),
     # Files

@@ -137,8 +137,8 @@ ROWS = [
     bad("no draw", SWEEP + " --draws 0 --size 1", "draws", "0"),
     bad("negative draws", SWEEP + " --draws=-3 --size 1", "draws", "-3"),
     bad("more heads than there are", SWEEP + " --draws 2 --size 9", "size", "1 to 4"),
-    bad("sets of no head", SWEEP + " --draws 2 --size 0", "size", "1 to 4"),
-    bad("draws by layer", SWEEP + " --draws 2 --size 1 --by all-but-one", "all-but-one", "draws"),
+    bad("sets of no head", SWEEP + " --draws 2 --size 0", "--size 0", "at least 1"),
+    bad("draws by layer", SWEEP + " --draws 2 --size 1 --by all-but-one", "--by", "--draws"),
     *[bad(f"sweep --shard {shard}", f"{SWEEP} --out s --shard {shard}", f"'{shard}'", "1/4")
       for shard in ("0/4", "5/4", "one", "1/0", "1/2/3", "2", "1.5/2")],
     bad("a shard without a study", SWEEP + " --shard 1/2", "out"),

@@ -70,5 +70,5 @@ ROWS = [
     bad("another model's importance", "importance {classifier-2} --task sst2 --data {texts} --name b --out {study}",
         "{study}", "model"),
     bad("models that the study does not know", COMMANDS["compare"].replace("{classifier} ",
-        "{unnamed} ") + " --out {study}", "{study}", "model"),
+        "{masked} ") + " --out {study}", "{study}", "model"),
 ]  # fmt: skip

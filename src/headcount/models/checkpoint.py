@@ -49,7 +49,6 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
     place = check_place(folder, overwrite)
     with whole_folder(place, overwrite) as new:
-        new.mkdir()  # first: of a place that cannot be written, the free space says nothing
         if shutil.disk_usage(place.parent).free < size:
             raise OSError(errno.ENOSPC, f"the model needs {size / 1e6:.0f} MB")
         try:

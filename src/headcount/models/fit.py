@@ -70,14 +70,14 @@ def check_head(model: PreTrainedModel, why: str, remedy: str) -> None:
 def notes_of_fit(model: PreTrainedModel, uses_head: bool = False) -> list[str]:
     """What to tell somebody who uses the model: what is random, and what was left out.
 
-    Who uses its head refuses a new one (`check_head`): nothing is said of it then.
+    Who uses its head refuses a new one (`check_head`), and a bare model: nothing is said of it then.
     """
     new, unused = getattr(model, NEW_WEIGHTS, []), getattr(model, UNUSED_WEIGHTS, [])
     new = [name for name in new if not (uses_head and name in new_head(model))]
     notes = []
     if new:
         notes.append(f"the checkpoint has no {_parts(model, new)}: these weights are random, and are not used here")
-    if unused:
+    if unused and not (uses_head and model.base_model is model):
         notes.append(f"{type(model).__name__} has no {_parts(model, unused)}: these weights are left out")
     return notes
 
@@ -116,4 +116,5 @@ def _of_head(model: PreTrainedModel, name: str) -> bool:
 def _of_body(model: PreTrainedModel, name: str) -> bool:
     """Whether a weight of a checkpoint belongs to a part that the model's body has."""
     part = _inside(model, name).split(".")[0]
-    return part not in HEADS and part in dict(model.base_model.named_children())
+    within = part != name.split(".")[0]  # it says so itself
+    return part not in HEADS and (within or part in dict(model.base_model.named_children()))

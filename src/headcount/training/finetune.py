@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from transformers import PreTrainedTokenizerBase
 
 from headcount.core.options import no_repeats, without_effect
 from headcount.data.numbers import check_numbers
@@ -73,6 +74,8 @@ def finetune(
         without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(wanted)})")
     place = find_device(device or "auto")
     words = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
+    if not isinstance(words, PreTrainedTokenizerBase):
+        raise InvalidOption(f"{model} is a model of images ({type(words).__name__}); expected one that reads texts")
     runs, notes = [], []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
