@@ -43,9 +43,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def hear_ctrl_c() -> None:
+    """Where the tests run in the background of a shell, Ctrl-C is ignored, and so it would be by their processes."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def stopped_at(event: str, part: str, number: int, *words: str) -> str:
     done = subprocess.run([sys.executable, "-c", AT, event, part, str(number), *words], capture_output=True, text=True,
-                          check=False)  # fmt: skip
+                          check=False, preexec_fn=hear_ctrl_c)  # fmt: skip
     assert done.returncode == 128 + number, done.stderr
     return only_line(done.stderr)
 
@@ -110,7 +115,7 @@ def test_processes_of_a_training_end_silently(place: Path, tmp_path: Path) -> No
         word.format(place=place, out=out) for word in [*FINETUNE, "--epochs", "5000", "--jobs", "2", "--seeds", "2"]
     ]
     process = subprocess.Popen([sys.executable, "-m", "headcount", *command], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+                               stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_ctrl_c)  # fmt: skip
     while process.poll() is None and not list(out.rglob("options.json")):
         time.sleep(0.02)
     os.killpg(process.pid, INT)
@@ -144,7 +149,7 @@ def heads(model: str, /):
 headcount.cli.heads.heads = heads
 """)  # fmt: skip
     process = subprocess.Popen([sys.executable, "-c", code, "none", "none", "0", "heads", "m"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+                               stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c)  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "inside\n"
     process.send_signal(INT)

@@ -28,7 +28,8 @@ def test_the_first_result_says_whose_study_it_is() -> None:
     with pytest.raises(StudyProblem) as caught:
         admit("runs/mrpc", known, "measures/entropy", B)
     assert str(caught.value) == (
-        "runs/mrpc is a study of the model bert-a [aaaaaaaa], this result is of bert-b [bbbbbbbb]; give another study folder"
+        "runs/mrpc is a study of the model bert-a [aaaaaaaa], this result is of bert-b [bbbbbbbb]; give another study "
+        "folder"
     )
     with pytest.raises(StudyProblem):
         admit("study", known, "measures/entropy@other", B)

@@ -23,6 +23,7 @@ from tests.measures.tiny import hooks_of
 WIDTH, INNER, LAYERS, WORDS, POSITIONS = 32, 40, 3, 60, 64
 HALF = ["L0H0-1", "L1H0-1", "L2H0-1"]
 QUICK: dict[str, Any] = {"batches": [1, 2], "lengths": [4, 8], "repeats": 1}
+IMAGES: dict[str, Any] = {"batches": [1, 2], "repeats": 1}
 
 
 def attention(heads: int = 4, kv_heads: int = 4, bias: bool = True) -> int:
@@ -156,7 +157,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_family(case: Case) -> None:
     model = tiny(case.name, case.kernels[0]).train()
-    found = cost({case.name: model}, **QUICK)
+    found = cost({case.name: model}, **(IMAGES if case.kind == "vision" else QUICK))
     shapes = [(1, 0), (2, 0)] if case.kind == "vision" else [(1, 4), (1, 8), (2, 4), (2, 8)]
     assert list(zip(found["batch"], found["length"], strict=True)) == shapes
     assert (found[["ms", "flops", "peak_bytes", "per_second"]].to_numpy() > 0).all()
@@ -190,7 +191,7 @@ def test_models_with_the_head_of_a_task(name: str, head: str) -> None:
 
 
 def test_number_types() -> None:
-    found = cost({"vit": tiny("vit").bfloat16(), "same": tiny("vit")}, **QUICK)
+    found = cost({"vit": tiny("vit").bfloat16(), "same": tiny("vit")}, **IMAGES)
     half, single = (found[found.model == name] for name in ("vit", "same"))
     assert (half["flops"].values == single["flops"].values).all()
     assert (half["peak_bytes"].values < 0.6 * single["peak_bytes"].values).all()

@@ -126,7 +126,8 @@ def prune(
     known = find_task(str(task), texts=text, label=label, names=labels)
     with show_progress("prune", "") as progress:
         found = find_smaller(
-            loaded, words, str(data), task=known, target=target, orders=("importance,random" if order is None else order).split(","),
+            loaded, words, str(data), task=known, target=target,
+            orders=("importance,random" if order is None else order).split(","),
             randoms=randoms, steps=10 if steps is None else steps, anew=anew, at_least=at_least or 0, stack=stack,
             by_estimate=by_estimate, limit=limit, seed=seed or 0, max_length=max_length, study=study, name=name,
             progress=progress.stage,
