@@ -74,7 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
     task = find_task("translation", texts=("de", "en"))
     settings = Settings(
         batch=options.batch, epochs=options.epochs, rate=options.rate, precision=options.precision,
-        checkpoints=options.checkpoints, spacing=options.spacing, save_every=1000, more={"label_smoothing_factor": 0.1},
+        checkpoints=options.checkpoints, spacing=options.spacing if options.checkpoints else "even",
+        save_every=1000, more={"label_smoothing_factor": 0.1},
     )  # fmt: skip
     table = finetune(
         start,

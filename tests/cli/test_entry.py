@@ -115,7 +115,8 @@ def test_processes_of_a_training_end_silently(place: Path, tmp_path: Path) -> No
         word.format(place=place, out=out) for word in [*FINETUNE, "--epochs", "5000", "--jobs", "2", "--seeds", "2"]
     ]
     process = subprocess.Popen([sys.executable, "-m", "headcount", *command], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear_ctrl_c)  # fmt: skip
+                               stderr=subprocess.PIPE, text=True, start_new_session=True,
+                               preexec_fn=hear_ctrl_c)  # fmt: skip
     while process.poll() is None and not list(out.rglob("options.json")):
         time.sleep(0.02)
     os.killpg(process.pid, INT)

@@ -301,7 +301,7 @@ def test_a_recovery_that_diverges_saves_nothing(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is saved; exit code 1: the input was good, the training was not."""
-    more = ["--keep", "4", "--steps", "2", "--randoms", "0", "--order", "importance", "--out", str(tmp_path / "small")]
+    more = ["--keep", "4", "--steps", "2", "--order", "importance", "--out", str(tmp_path / "small")]
     assert main(words(place, "needed", *more, "--recover", "2", "--recover-rate", "1e30")) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1

@@ -33,7 +33,7 @@ def dynamics(
 ) -> None:
     """Importance and pruning curve of every checkpoint of a training, and when the order of heads settles.
 
-    Example: headcount dynamics runs/qnli/pretrained/seed-0 --task qnli --data bundled:pairs --study study
+    Example: headcount dynamics runs/qnli/pretrained/seed-0 --task qnli --data bundled:pairs --study training
 
     The checkpoints are those of headcount finetune --checkpoints 10. Killed at any moment, the same command goes on.
 

@@ -63,7 +63,7 @@ def measure(
 ) -> None:
     """Measure what every head looks at: position, special tokens, entropy, words, links between words, and more.
 
-    Example: headcount measure bundled:pretrained --data bundled:sentences --limit 40 --out study
+    Example: headcount measure bundled:qnli --data bundled:sentences --limit 40 --out study
 
     One pass over the texts feeds all measures; no attention map is kept. Killed at any moment, the same command goes
     on where it stopped.

@@ -45,7 +45,7 @@ def patterns(
 ) -> None:
     """Name the pattern of every head's maps: vertical, diagonal, both, block, or heterogeneous.
 
-    Example: headcount patterns bundled:pretrained --data bundled:sentences --limit 40 --out study
+    Example: headcount patterns bundled:qnli --data bundled:sentences --limit 40 --out study
 
     A rule that was fitted to labelled maps names every map of every text; the table says how good the names are. The
     study also gets three maps of each head, which the page shows. Killed at any moment, the same command goes on.

@@ -147,7 +147,7 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
     raise ModelUnavailable(f"no tokenizer in {name!r} ({reason_of(name, reason)}); {_GIVE_ONE}") from reason
 
 
-_GIVE_ONE = "give one: --tokenizer (tokenizer= in Python), a folder or a hub name"
+_GIVE_ONE = "give one with tokenizer=, a folder or a hub name"
 
 
 def _where(options: dict[str, Any]) -> dict[str, Any]:
