@@ -44,7 +44,8 @@ ROWS = [
     *[(f"{verb} model --task {task} --data texts.csv --labels a b".replace("prune --drop 50% --out small model",
                                                                             "prune model --drop 50% --out small"),
        "--labels", "no classes to name") for verb in TASKS for task in ("regression", "causal-lm")],
-    (f"{SWEEP.replace('texts', 'named')} --labels negative positive", "--labels", "the data gives its labels by name"),
+    (f"{SWEEP.replace('texts', 'named')} --labels positive negative", "--labels",
+     "the data's labels are the model's classes"),
     (f"{MEASURE} --name x", "--name", "without --out"),
     (f"{MEASURE} --only entropy --distance-examples 3", "--distance-examples", "distances are not among"),
     (f"{MEASURE} --only entropy --tagger t", "--tagger", "none of entropy reads annotations"),
@@ -105,7 +106,8 @@ PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 ALWAYS = {"model", "task", "data", "out", "device", "dtype", "seed", "json_", "text", "metric", "how", "study", "steps",
           "order", "only", "list_", "heads", "drop", "keep", "tolerance", "recover", "tasks", "init", "seeds", "epochs",
           "batch", "rate", "warm_up", "accumulate", "precision", "checkpoints", "report_to", "batches", "repeats",
-          "pick", "pair", "what", "output", "group", "draws", "sets", "quick", "to", "stack", "maps name"}  # fmt: skip
+          "pick", "pair", "what", "output", "group", "draws", "sets", "quick", "to", "stack", "maps name",
+          "tokenizer"}  # fmt: skip
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 
 

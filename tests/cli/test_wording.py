@@ -64,9 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("more", "expected"),
     [
         (["--how", "mean"], "--how mean needs --reference"),
-        (["--how", "zero", "--reference", "x"], "--how zero takes no --reference; --how mean does"),
-        (["--shard", "1/2"], "a shard needs --out"),
-        (["--size", "3"], "--size belongs to --draws"),
+        (["--how", "zero", "--reference", "x"], "got --reference, which has no effect here"),
+        (["--shard", "1/2"], "got --shard, which has no effect without --out"),
+        (["--size", "3"], "got --size, which has no effect without --draws"),
         (["--memory", "-4GB"], "got the memory '-4GB'; expected a size such as 4GB"),
         (["--metric"], "see headcount sweep --help"),
     ],

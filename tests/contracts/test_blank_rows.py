@@ -111,7 +111,7 @@ def test_sentences_without_words(tmp_path: Path) -> None:
     word = "1\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_\n"
     (tmp_path / "some.conllu").write_text(f"# sent_id = x\n\n{word}\n# nothing\n\n{word}\n")
     model, tokenizer = tiny.masked()
-    with pytest.warns(BlankRows, match="2 of 4 rows are blank and were left out .counted from 0: 0, 2"):
+    with pytest.warns(BlankRows, match="2 of 4 rows are blank and were left out .rows 0, 2"):
         found = hc.measure(model, tokenizer, tmp_path / "some.conllu", only="features")
     assert sorted(found["features"].example.values) == [1, 3]
 
@@ -148,7 +148,7 @@ def test_a_smaller_model(tokenizer: Any) -> None:
     whole = pd.concat([table[:30], pd.DataFrame({"sentence": ["", None], "label": [0, 1]}), table[30:]])
     whole = whole.reset_index(drop=True)
     options: dict[str, Any] = {"task": "sst2", "target": Target(keep=2), "steps": 2, "randoms": 1}
-    with pytest.warns(BlankRows, match="^2 of 62 rows are blank and were left out"):
+    with pytest.warns(BlankRows, match="2 of 62 rows are blank and were left out"):
         found = find_smaller(planted.classifier(), tokenizer, whole, **options)
     expected = find_smaller(planted.classifier(), tokenizer, table, **options)
     assert found.removed == expected.removed
@@ -180,17 +180,18 @@ def test_the_command_line_says_it_in_one_line(verb: str, tmp_path: Path, capsys:
     command = [name, *models, *more, "--data", str(tmp_path / "texts.csv"), "--device", "cpu"]
     capsys.readouterr()
     assert main(command) == 0
-    said = "headcount: 2 of 20 rows are blank and were left out (counted from 0: 3, 7)\n"
+    said = f"headcount: {tmp_path / 'texts.csv'}: 2 of 20 rows are blank and were left out (rows 4, 8)\n"
     assert capsys.readouterr().err == said, "once, and nothing else"
     table.assign(sentence="").to_csv(tmp_path / "texts.csv", index=False)
     assert main(command) == 2
-    assert capsys.readouterr().err.startswith("headcount: all 20 rows are blank: nothing to look at or to predict")
+    said = f"headcount: {tmp_path / 'texts.csv'}: all 20 rows are blank, with nothing to look at or to predict"
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_python_warns(tokenizer: Any) -> None:
     table = planted.texts(10)
     table.loc[4, "sentence"] = ""
-    with pytest.warns(BlankRows, match="^1 of 10 rows is blank and was left out .counted from 0: 4.$"):
+    with pytest.warns(BlankRows, match="^the table: 1 of 10 rows is blank and was left out .row 4.$"):
         hc.sweep(planted.classifier(), tokenizer, table, task="sst2", by="layer")
     with pytest.raises(DataProblem, match="all 10 rows are blank"):
         hc.sweep(planted.classifier(), tokenizer, table.assign(sentence=None), task="sst2", by="layer")

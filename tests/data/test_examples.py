@@ -11,7 +11,7 @@ import pytest
 from headcount.data.examples import match_labels, read_examples
 from headcount.data.tables import read_table
 from headcount.data.tasks import find_task
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, InvalidOption
 
 NAMES = ("entailment", "neutral", "contradiction")
 
@@ -116,7 +116,9 @@ def test_labels_in_other_words_lead_to_a_command_that_works(id2label: dict[int, 
 
 def test_the_models_own_words_come_first() -> None:
     id2label = {0: "negative", 1: "positive"}
-    assert match_labels(["positive", "negative"], None, id2label, ("positive", "negative"))[0].tolist() == [1, 0]
+    assert match_labels(["positive", "negative"], None, id2label, ("negative", "positive"))[0].tolist() == [1, 0]
+    with pytest.raises(InvalidOption, match="labels=, which has no effect here: the data's labels are the model's"):
+        match_labels(["positive", "negative"], None, id2label, ("positive", "negative"))
     with pytest.raises(DataProblem, match=r"or those of --labels \(LABEL_0, LABEL_1\); .* --labels bad good"):
         match_labels(REVIEWS, None, PLAIN, ("LABEL_0", "LABEL_1"))
 

@@ -27,7 +27,7 @@ def option_names(verb: App) -> dict[str, str]:
     for argument in verb.assemble_argument_collection():
         long = [name for name in argument.names if name.startswith("--")]
         if long:
-            found[argument.field_info.name] = long[0]
+            found[argument.field_info.name.rstrip("_")] = long[0]
             found |= {name[2:].replace("-", "_"): name for name in argument.negatives}
     found |= {name: found[here] for name, here in RENAMED.items() if here in found}
     return found

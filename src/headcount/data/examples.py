@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headcount.core.options import without_effect
 from headcount.data.blank import is_absent, known_blank, leave_out_blank
 from headcount.data.rows import name_row
 from headcount.data.tasks import Task
@@ -200,6 +201,8 @@ def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, .
     for words in (id2label, dict(enumerate(given or ()))):
         classes = {_spelled(label): int(number) for number, label in words.items()}
         if set(wanted) <= set(classes) and len(words) == len(id2label):
+            if words is id2label and [*map(_spelled, given or ())] not in ([], list(classes)):
+                without_effect("labels", given, f"the data's labels are the model's classes ({listed(words.values())})")
             return wanted.map(classes).to_numpy(dtype=int)
     found = sorted(set(column.astype(str)))
     said = f" or those of --labels ({listed(given)})" if given else ""
