@@ -61,7 +61,7 @@ def test_what_failed_is_let_go_before_less_is_tried(tmp_path: Path) -> None:
         return run(self, variants)
 
     with mock.patch.object(Replay, "run", call):
-        hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(20), task="sst2", batch_tokens=200)
+        hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(6), task="sst2", batch_tokens=200)
     assert len(alive) > 2
     assert max(held) == 0
 

@@ -15,7 +15,8 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
-from headcount.core.store import write_result
+from headcount.core.store import Study, write_result
+from headcount.models.fingerprint import model_fingerprint
 from headcount.pruning.cost import store_cost
 from headcount.pruning.curves import curve as curve_of
 from headcount.pruning.dynamics import _dataset
@@ -134,10 +135,14 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("dynamics")
     tokenizer, texts = planted.tokenizer(place / "words"), planted.texts(40)
     curves, values = [], []
-    for step in (0, 6, 12):
-        model = planted.classifier()
+    models = {step: planted.classifier() for step in (0, 6, 12)}
+    for step, model in models.items():
         with torch.no_grad():
             model.bert.encoder.layer[0].attention.output.dense.weight[:, :4] *= step / 12
+    Study(place / "study").announce_models(
+        {model_fingerprint(model): f"step-{step}" for step, model in models.items()}, "pruning/dynamics"
+    )
+    for step, model in models.items():
         values.append(hc.importance(model, tokenizer, texts, task="sst2")["michel"])
         order = by_values(values[-1].values, LAYOUT)
         curves.append(

@@ -17,7 +17,7 @@ def plain_model(model: Any) -> Any:
 
     >>> import torch
     >>> linear = nn.Linear(2, 3)
-    >>> plain_model(torch.compile(linear)) is linear
+    >>> plain_model(torch.compile(linear, backend="eager")) is linear
     True
     """
     while isinstance(model, nn.Module) and "_orig_mod" in model._modules:

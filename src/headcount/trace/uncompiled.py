@@ -17,6 +17,7 @@ from weakref import WeakSet
 from torch import nn
 from transformers import PreTrainedModel
 
+from headcount.errors import HeadcountWarning
 from headcount.trace.sessions import opened
 
 _lock = threading.RLock()
@@ -150,7 +151,7 @@ def _tell(model: nn.Module) -> None:
         _told.add(model)
     warnings.warn(
         f"{type(model).__name__} is compiled: inside a context of Headcount it runs uncompiled, afterwards as before",
-        UserWarning,
+        HeadcountWarning,
         stacklevel=3,
     )
 
@@ -162,6 +163,6 @@ def tell_of_no_pass(purpose: str) -> None:
         warnings.warn(
             f"{purpose} saw no forward pass; a function of your own that was compiled with the model inside it runs "
             "without interventions: call it uncompiled inside the context",
-            UserWarning,
+            HeadcountWarning,
             stacklevel=4,
         )
