@@ -65,6 +65,8 @@ class Child:
 def start(work: Callable[[], int], folder: Path, log: Path, kill_at: int | None = None) -> Child:
     """Fork a child that does the work in `folder`; with `kill_at` it kills itself before its write of that number."""
     folder.mkdir(parents=True, exist_ok=True)
+    for suffix in (".out", ".err"):
+        log.with_suffix(suffix).write_text("")  # it may be killed before it can
     began = time.monotonic()
     pid = os.fork()
     if pid:
