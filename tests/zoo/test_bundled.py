@@ -13,6 +13,7 @@ import transformers as tf
 
 import headcount as hc
 from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.models.fingerprint import model_name
 from headcount.zoo import bundled as zoo
 
 PAIRS = [json.loads(line) for line in zoo.bundled_pairs().read_text(encoding="utf-8").splitlines()]
@@ -154,3 +155,9 @@ def test_data_by_name(tmp_path: Path) -> None:
     for name in ("bundled:", "bundled:nonsense", "bundled:qnli", "bundled:Pairs"):
         with pytest.raises(InvalidOption, match=f"got the data '{name}'; expected bundled:pairs, bundled:sentences"):
             zoo.find_data(name)
+
+
+def test_a_bundled_model_is_named_as_it_is_typed() -> None:
+    assert zoo.spell_model(zoo.bundled("qnli")) == "bundled:qnli"
+    assert zoo.spell_model("some/qnli") == "some/qnli"
+    assert model_name(hc.load("bundled:qnli")[0]) == "bundled:qnli"

@@ -25,7 +25,7 @@ from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fit import check_head
 from headcount.models.sound import check_weights
-from headcount.zoo.bundled import find_data
+from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame
 
@@ -118,7 +118,7 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
     `untrained`: a new head will do; False where that could be asked for, None where only a trained one makes sense.
     """
     name, kind = type(model).__name__, task.kind
-    whose = getattr(model.config, "_name_or_path", "") or "MODEL"
+    whose = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
     remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
     remedy += "" if untrained is not False else ", or allow a random one with --untrained (untrained=True)"
     if not name.endswith(HEADS[kind]):

@@ -7,6 +7,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.provenance import fingerprint
 from headcount.models.compiled import takes_compiled
+from headcount.zoo.bundled import spell_model
 
 SAMPLE = 4096
 
@@ -28,7 +29,7 @@ def model_fingerprint(model: PreTrainedModel) -> str:
 @takes_compiled
 def model_name(model: PreTrainedModel) -> str:
     """What a person calls the model: the path or hub name that it came from, else its class."""
-    return str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
+    return spell_model(str(getattr(model.config, "_name_or_path", ""))) or type(model).__name__
 
 
 @takes_compiled

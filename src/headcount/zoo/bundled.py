@@ -22,6 +22,12 @@ def find_model(name: str) -> str:
     return bundled(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else name
 
 
+def spell_model(path: str) -> str:
+    """A model's folder as a user writes it: `bundled:qnli` for one that comes with the package."""
+    folder = Path(path)
+    return f"{PREFIX}{folder.name}" if folder.parent == DATA else path
+
+
 def find_data(data: Any) -> Any:
     """The file of data that are named `bundled:pairs` or `bundled:sentences`; anything else as it is."""
     if not isinstance(data, str) or not data.startswith(PREFIX):
