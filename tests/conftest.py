@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -15,6 +16,12 @@ import transformers
 # One thread unless OMP_NUM_THREADS says otherwise, here and in the processes that tests start: `make test-kernels`.
 torch.set_num_threads(int(os.environ.setdefault("OMP_NUM_THREADS", "1")))
 transformers.logging.set_verbosity_error()
+# How long an example takes is no property: a busy machine would fail.
+with suppress(ImportError):
+    from hypothesis import settings
+
+    settings.register_profile("any machine", deadline=None)
+    settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)

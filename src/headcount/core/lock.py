@@ -182,7 +182,23 @@ def _myself() -> dict[str, Any]:
 
 
 def _refusal(path: str | Path, file: Path) -> str:
-    """Which process holds the lock, as far as the file tells."""
+    """Which process holds the lock, as far as the file tells: it is written a moment after the lock was taken."""
+    deadline = time.monotonic() + PATIENCE
+    while not (holders := _holders(file)) and time.monotonic() < deadline and file.exists():
+        time.sleep(0.02)
+    if not holders:
+        return f"{path} is being written by another process; {REMEDY}"
+    one = list(holders.values())[-1]
+    command = str(one.get("command") or "")
+    said = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
+    return (
+        f"{path} is being written by process {one['process']} on host {one['host']} since {one.get('since')}{said}; "
+        f"{REMEDY}"
+    )
+
+
+def _holders(file: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """What the processes that hold the lock have written of themselves."""
     holders: dict[tuple[str, int], dict[str, Any]] = {}
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -193,15 +209,7 @@ def _refusal(path: str | Path, file: Path) -> str:
                     holders.pop(who, None)
                 else:
                     holders[who] = one
-    if not holders:
-        return f"{path} is being written by another process; {REMEDY}"
-    one = list(holders.values())[-1]
-    command = str(one.get("command") or "")
-    said = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
-    return (
-        f"{path} is being written by process {one['process']} on host {one['host']} since {one.get('since')}{said}; "
-        f"{REMEDY}"
-    )
+    return holders
 
 
 def is_alive(host: str, process: int) -> bool:
