@@ -213,9 +213,9 @@ from headcount.core.lock import writing
 with writing(sys.argv[1]):
     child = os.fork()
     if not child:
+        print(os.getpid(), flush=True)
         os.close(1)
         time.sleep(60)
-    print(child, flush=True)
     time.sleep(60)
 """
     with subprocess.Popen(
