@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from headcount.core.leftovers import clear_leftovers, scratch
+from headcount.core.manifest import is_study
+from headcount.core.store import Study
+from headcount.core.writers import writing_study
 
 
 def dead_process() -> int:
@@ -69,3 +72,23 @@ def test_names_with_stars_and_brackets(tmp_path: Path) -> None:
     (tmp_path / ".[a]-new-abcd1234").mkdir()
     clear_leftovers(tmp_path / "[a]", alone=True)
     assert not (tmp_path / ".[a]-new-abcd1234").exists()
+
+
+def test_what_zarr_had_begun_is_removed(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    Study(study)
+    (study / "sweep").mkdir()
+    for name in ("zarr.7782bb29f8104dc38123908712496475.partial", "mine.partial"):
+        (study / "sweep" / name).write_text("{")
+    with writing_study(study, together=True):
+        assert len(list((study / "sweep").iterdir())) == 2, "another shard may be writing it"
+    with writing_study(study):
+        assert [one.name for one in (study / "sweep").iterdir()] == ["mine.partial"]
+
+
+def test_a_folder_of_somebody_else_is_no_study(tmp_path: Path) -> None:
+    assert not is_study(tmp_path)
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    assert not is_study(tmp_path)
+    Study(tmp_path / "ours")
+    assert is_study(tmp_path / "ours")

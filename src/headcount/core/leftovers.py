@@ -8,7 +8,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headcount.core.lock import is_alive
@@ -39,6 +39,14 @@ def clear_leftovers(study: str | Path, alone: bool) -> None:
         dead = match[1] == host and not is_alive(socket.gethostname(), int(match[2]))
         if (alone or dead) and not (match[2] and int(match[2]) == os.getpid() and match[1] == host):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_partial(study: Path) -> None:
+    """Remove the files in a study that zarr had begun when it was killed: each is put in its place when it is whole."""
+    for file in study.rglob("*.partial"):
+        if re.fullmatch(r".+\.[0-9a-f]{32}\.partial", file.name):
+            with suppress(OSError):
+                file.unlink()
 
 
 def _plain(name: str) -> str:

@@ -91,6 +91,14 @@ def read_root(study: Path) -> dict[str, Any]:
     return attributes
 
 
+def is_study(folder: Path) -> bool:
+    """Whether the folder says of itself that Headcount wrote it."""
+    try:
+        return MARK in read_root(folder)
+    except Damaged:
+        return False
+
+
 def has_checksum(array: Node) -> bool:
     return any(codec.get("name") == "crc32c" for codec in array["codecs"])
 

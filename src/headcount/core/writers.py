@@ -11,9 +11,9 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from headcount.core.leftovers import clear_leftovers
+from headcount.core.leftovers import clear_leftovers, clear_partial
 from headcount.core.lock import locked_alone, writing
-from headcount.core.manifest import NODE, damages, tell_damage
+from headcount.core.manifest import NODE, damages, is_study, tell_damage
 from headcount.core.provenance import command
 from headcount.errors import HeadcountWarning
 
@@ -35,7 +35,10 @@ def writing_study(path: str | Path | None, together: bool = False) -> Iterator[N
         study = Path(path)
         new = outermost and not together and not study.exists()
         if outermost:
-            clear_leftovers(path, alone=locked_alone(path) and not together)
+            alone = locked_alone(path) and not together
+            clear_leftovers(path, alone)
+            if alone and is_study(study):
+                clear_partial(study)
         try:
             yield
         except BaseException:

@@ -35,6 +35,8 @@ from headcount.training.trainer import (
 
 Progress = Callable[[float, float], None]
 """Called with the steps that are done and all of them."""
+PROBLEMS = {"classification": "single_label_classification", "regression": "regression"}
+"""What transformers calls these kinds of tasks."""
 MOST_TRAINING = 2000
 """Training examples that the training score is taken over."""
 
@@ -69,12 +71,16 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
     """Train and score, or read the scores of a run that is done; the model is in `folder/model`."""
     done = _finished(run)
     if done is not None:
+        shutil.rmtree(run.folder / "state", ignore_errors=True)  # a kill may have come before
         return done
     start = time.monotonic()
     model, tokenizer = build_model(
         run.model, run.splits, run.init, run.seed, run.keep_embeddings, run.trust_remote_code, run.tokenizer
     )
     model.to(run.device)
+    if run.splits.task.kind in PROBLEMS:
+        # A model learns it with its first labels: one that resumes after its last step would be saved without.
+        model.config.problem_type = PROBLEMS[run.splits.task.kind]
     longest = longest_input(model, tokenizer, run.settings.max_length)
     train, validation = (_encoded(run, model, tokenizer, table, longest) for table in
                          (run.splits.train, run.splits.validation))  # fmt: skip
