@@ -59,14 +59,14 @@ def test_plan_can_be_printed() -> None:
     ("names", "layout", "expected"),
     [
         ("L12H0", BERT, "L0 to L11"),
-        ("L3H12", BERT, "0-11 heads"),
+        ("L3H12", BERT, "has heads 0-11;"),
         ("L3H", BERT, "expected L3H7"),
         ("l3h7", BERT, "expected L3H7"),
-        ("L3H5-2", BERT, "0-11 heads"),
+        ("L3H5-2", BERT, "has heads 0-11;"),
         ("cross.L3H7", BERT, "no stack 'cross'"),
         ("L3H7", MARIAN, "encoder.L3H7, decoder.L3H7, cross.L3H7"),
         ("cross.L6", MARIAN, "in its cross"),
-        ("L0H1", PRUNED, "has 0, 2-3 heads"),
+        ("L0H1", PRUNED, "has heads 0, 2-3;"),
         ([3], BERT, "expected a string"),
     ],
 )

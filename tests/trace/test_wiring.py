@@ -44,7 +44,6 @@ def test_every_pass_is_checked_not_the_first_alone() -> None:
         model(encoder_outputs=inside, **decoder)
 
 
-@pytest.mark.filterwarnings("ignore:.*saw no forward pass")  # said where something was compiled before
 def test_a_context_without_a_pass_is_no_error() -> None:
     """Nothing ran, so nothing was missed; and nothing of it is left in the passes that follow."""
     model, batch = tiny("bert"), inputs(BY_NAME["bert"])

@@ -99,7 +99,7 @@ class Layout:
         if missing or not wanted:
             raise UnknownHead(
                 f"got {text!r}, but {self.spell_layer(stack, layer)} has "
-                f"{_ranges(present) if present else 'no'} heads; heads are counted from 0"
+                f"{'heads ' + _ranges(present) if present else 'no heads'}; heads are counted from 0"
             )
         return tuple(Head(stack, layer, number) for number in wanted)
 

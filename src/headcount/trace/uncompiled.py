@@ -161,8 +161,8 @@ def tell_of_no_pass(purpose: str) -> None:
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is not None and dynamo.counters["frames"]["ok"]:
         warnings.warn(
-            f"{purpose} saw no forward pass; a function of your own that was compiled with the model inside it runs "
-            "without interventions: call it uncompiled inside the context",
+            f"{purpose} saw no forward pass; a function of your own that was compiled with the model inside it, if one "
+            "was called, ran without interventions: call it uncompiled inside the context",
             HeadcountWarning,
             stacklevel=4,
         )
