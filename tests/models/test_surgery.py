@@ -127,7 +127,7 @@ def test_what_can_be_pruned() -> None:
     ("heads", "kind", "expected"),
     [
         ("L3H0", UnknownHead, "layers L0 to L2"),
-        ("L0H4", UnknownHead, "L0 has 0-3 heads"),
+        ("L0H4", UnknownHead, "L0 has heads 0-3"),
         ("L1H", UnknownHead, "expected L3H7"),
         ("encoder.L0H9", UnknownHead, "0-3"),
         ("decoder.L0H1", UnknownHead, "no stack 'decoder'"),

@@ -71,7 +71,7 @@ def test_no_heads_leave_the_model_alone(heads: Any) -> None:
     ("heads", "expected"),
     [
         ("L3H0", "UnknownHead: got 'L3H0', but the model has layers L0 to L2"),
-        ("L0H4", "UnknownHead: got 'L0H4', but L0 has 0-3 heads"),
+        ("L0H4", "UnknownHead: got 'L0H4', but L0 has heads 0-3"),
         ("L0H2-4", "UnknownHead: got 'L0H2-4'"),
         ("L0H3-1", "UnknownHead: got 'L0H3-1'"),
         ("L1H", "UnknownHead: got 'L1H' for a head; expected L3H7"),
