@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 import headcount as hc
-from headcount.pruning.cost import attention_share, cost, make_inputs
+from headcount.costs.cost import attention_share, cost, make_inputs
 
 
 def main() -> None:
@@ -22,20 +22,25 @@ def main() -> None:
     config = BertConfig(hidden_size=384, num_hidden_layers=12, num_attention_heads=12, intermediate_size=1536)
     whole = BertForSequenceClassification(config).eval().to(options.device, getattr(torch, options.dtype))
     half = hc.prune(copy.deepcopy(whole), [f"L{layer}H{head}" for layer in range(12) for head in range(0, 12, 2)])
-    found = cost({"whole": whole, "half": half}, batches=options.batches, lengths=options.lengths,
-                 repeats=options.repeats)  # fmt: skip
+    found = cost(
+        {"whole": whole, "half": half}, batches=options.batches, lengths=options.lengths, repeats=options.repeats
+    )
     print("| batch x length | whole ms | half ms | faster | whole GFLOP | half GFLOP | peak MB |")
     print("|---|---|---|---|---|---|---|")
     for (batch, length), rows in found.groupby(["batch", "length"]):
         one, two = rows.set_index("model").loc["whole"], rows.set_index("model").loc["half"]
-        print(f"| {batch} x {length} | {one.ms:.1f} [{one.ms_low:.1f}, {one.ms_high:.1f}] "
-              f"| {two.ms:.1f} [{two.ms_low:.1f}, {two.ms_high:.1f}] | {one.ms / two.ms:.2f} | {one.flops / 1e9:.2f} "
-              f"| {two.flops / 1e9:.2f} | {one.peak_bytes / 1e6:.0f}, {two.peak_bytes / 1e6:.0f} |")  # fmt: skip
+        print(
+            f"| {batch} x {length} | {one.ms:.1f} [{one.ms_low:.1f}, {one.ms_high:.1f}] "
+            f"| {two.ms:.1f} [{two.ms_low:.1f}, {two.ms_high:.1f}] | {one.ms / two.ms:.2f} | {one.flops / 1e9:.2f} "
+            f"| {two.flops / 1e9:.2f} | {one.peak_bytes / 1e6:.0f}, {two.peak_bytes / 1e6:.0f} |"
+        )
     first, second = found[found.model == "whole"].iloc[0], found[found.model == "half"].iloc[0]
     share = attention_share(whole, make_inputs(whole, max(options.batches), max(options.lengths)))
     print(f"attention weights {second.attention_parameters / first.attention_parameters:.3f} of the whole model's")
-    print(f"attention takes {share:.1%} of the time at {max(options.batches)} x {max(options.lengths)}: half gone "
-          f"would give {1 / (1 - share / 2):.2f}, all of it {1 / (1 - share):.2f}")  # fmt: skip
+    print(
+        f"attention takes {share:.1%} of the time at {max(options.batches)} x {max(options.lengths)}: half gone "
+        f"would give {1 / (1 - share / 2):.2f}, all of it {1 / (1 - share):.2f}"
+    )
 
 
 if __name__ == "__main__":

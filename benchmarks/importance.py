@@ -11,8 +11,8 @@ from transformers import PreTrainedModel
 
 import headcount as hc
 from headcount.ablation.job import prepare
+from headcount.choosing.importance import CPU_TOKENS, GPU_TOKENS, batch_of, importance, padding_of
 from headcount.data.batches import by_length, plan_batches
-from headcount.pruning.importance import CPU_TOKENS, GPU_TOKENS, batch_of, importance, padding_of
 from headcount.zoo.bundled import bundled_pairs
 
 

@@ -108,9 +108,12 @@ def on_gpu(model: Any, tokenizer: Any, texts: pd.DataFrame, options: argparse.Na
     on_pairs = ["sentences", "repeated"]
     layers = [one.name for one in MEASURES.values() if one.kind == "layers" and one.name not in on_pairs]
     calls: dict[str, tuple[pd.DataFrame, list[str]]] = {
-        "all": (texts, [name for name in MEASURES if name not in on_pairs]), "pairs": (pairs, on_pairs),
-        "layers": (texts, layers), "gradients": (texts, ["gradients"]), "distances": (texts, ["distances"]),
-    }  # fmt: skip
+        "all": (texts, [name for name in MEASURES if name not in on_pairs]),
+        "pairs": (pairs, on_pairs),
+        "layers": (texts, layers),
+        "gradients": (texts, ["gradients"]),
+        "distances": (texts, ["distances"]),
+    }
     found: dict[str, Any] = {"measures": len(MEASURES)}
     for table, names in calls.values():
         measure(model, tokenizer, table.head(128), only=names, distance_examples=2)  # warm up
@@ -163,8 +166,13 @@ def main() -> None:
     config = BertConfig(vocab_size=len(tokenizer), hidden_size=hidden, intermediate_size=4 * hidden)
     model = BertForMaskedLM(config).eval().to(options.device)
     texts = random_sentences(tokenizer, options.texts or (1000 if gpu else 64), 126)
-    found: dict[str, Any] = {"machine": torch.cuda.get_device_name() if gpu else "cpu", "torch": torch.__version__,
-                             "threads": torch.get_num_threads(), "texts": len(texts), "tokens": 128}  # fmt: skip
+    found: dict[str, Any] = {
+        "machine": torch.cuda.get_device_name() if gpu else "cpu",
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "texts": len(texts),
+        "tokens": 128,
+    }
     if gpu:
         tokenizer.model_max_length = 512
         found |= peak_memory(model.base_model, tokenizer)

@@ -39,8 +39,10 @@ def main() -> None:
         "uniform, a layer": lambda: hc.ablated(model, "L6", how="uniform"),
         "gates, all heads": lambda: hc.gated(model, torch.ones(12, 12)),
     }
-    print(f"BERT-base shape, {options.batch} x {options.length}, sdpa, float32, {torch.get_num_threads()} threads, "
-          f"torch {torch.__version__}, {platform.machine()}")  # fmt: skip
+    print(
+        f"BERT-base shape, {options.batch} x {options.length}, sdpa, float32, {torch.get_num_threads()} threads, "
+        f"torch {torch.__version__}, {platform.machine()}"
+    )
     for padding, inputs in (("no padding", {"input_ids": ids}), ("padded", {"input_ids": ids, "attention_mask": mask})):
         times: dict[str, list[float]] = {name: [] for name in contexts}
         with torch.no_grad():

@@ -18,12 +18,18 @@ import pandas as pd
 from playwright.sync_api import sync_playwright
 
 import headcount as hc
-from headcount.measures.maps import take_maps, unpack
+from headcount.maps.maps import take_maps, unpack
 from headcount.models.load import load_model, load_tokenizer
 from headcount.reporting.document import write_report
 
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run")  # fmt: skip
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 PAINT = """async () => {
   const painted = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
   while (painted() === undefined) await new Promise((done) => setTimeout(done, 5));

@@ -84,9 +84,12 @@ def measure(setting: Setting, heads: int, tokens: list[int], compiled: bool) -> 
     rows = make_rows(setting.texts)
     numbers: dict[str, Any] = {
         "machine": torch.cuda.get_device_name() if setting.device == "cuda" else f"{torch.get_num_threads()} threads",
-        "torch": torch.__version__, "model": f"12x12x{setting.hidden}", "dtype": str(setting.dtype), "texts": len(rows),
+        "torch": torch.__version__,
+        "model": f"12x12x{setting.hidden}",
+        "dtype": str(setting.dtype),
+        "texts": len(rows),
         "mean_length": float(np.mean([len(row["input_ids"]) for row in rows])),
-    }  # fmt: skip
+    }
     times = {}
     for size in tokens:
         sweep_all(
@@ -139,8 +142,18 @@ def sweep_all(model: Any, rows: list[dict[str, Any]], tokens: int, compiled: boo
     anatomy = read_anatomy(model)
     choices = choose(anatomy.layout)
     plan = plan_sweep(choices, lengths[order], tokens, widest_group(choices), plan_units(lengths[order], tokens))
-    runner = Runner(model, SimpleNamespace(pad_token_id=0), anatomy, choices, plan, "classification",
-                    Encodings(rows, lengths, 0, PADDED), order, "uniform", compiled=compiled)  # fmt: skip
+    runner = Runner(
+        model,
+        SimpleNamespace(pad_token_id=0),
+        anatomy,
+        choices,
+        plan,
+        "classification",
+        Encodings(rows, lengths, 0, PADDED),
+        order,
+        "uniform",
+        compiled=compiled,
+    )
     found = np.concatenate([runner.run(unit)[1]["logits"] for unit in range(len(plan.units))], axis=1)
     return found[:, np.argsort(order)]
 

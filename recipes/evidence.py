@@ -102,17 +102,33 @@ def by_layer(dataset: xr.Dataset) -> pd.DataFrame:
             known = np.concatenate([layers, layers.mean(1, keepdims=True)], 1)
             mean, low, high = mean_interval(known)
             for layer, label in np.ndindex(*mean.shape):
-                rows.append({"variable": name, "kind": labels[label], "stack": stack,
-                             "layer": layer if layer < mean.shape[0] - 1 else -1, "mean": mean[layer, label],
-                             "low": low[layer, label], "high": high[layer, label]})  # fmt: skip
+                rows.append(
+                    {
+                        "variable": name,
+                        "kind": labels[label],
+                        "stack": stack,
+                        "layer": layer if layer < mean.shape[0] - 1 else -1,
+                        "mean": mean[layer, label],
+                        "low": low[layer, label],
+                        "high": high[layer, label],
+                    }
+                )
     return pd.DataFrame(rows)
 
 
 def claim(what: str, found: Estimate, bound: float = 0.0, side: str = "above", **names: object) -> dict[str, object]:
     """A row for a table of findings: the statement's number, its interval, its bound and what follows."""
     value, low, high = found
-    return {"finding": what, **names, "value": value, "low": low, "high": high, "side": side, "bound": bound,
-            "verdict": verdict(low, high, bound, side)}  # fmt: skip
+    return {
+        "finding": what,
+        **names,
+        "value": value,
+        "low": low,
+        "high": high,
+        "side": side,
+        "bound": bound,
+        "verdict": verdict(low, high, bound, side),
+    }
 
 
 class Parts:

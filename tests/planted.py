@@ -28,9 +28,15 @@ def tokenizer(folder: Path) -> Any:
 @torch.no_grad()
 def classifier(layers: int = 2) -> Any:
     config = tf.BertConfig(
-        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=layers, num_attention_heads=2, intermediate_size=8,
-        max_position_embeddings=64, id2label=NAMES, label2id={name: number for number, name in NAMES.items()},
-    )  # fmt: skip
+        vocab_size=len(WORDS),
+        hidden_size=8,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=64,
+        id2label=NAMES,
+        label2id={name: number for number, name in NAMES.items()},
+    )
     model = tf.BertForSequenceClassification(config).eval()
     for name, parameter in model.named_parameters():
         if "LayerNorm.weight" not in name:

@@ -17,10 +17,27 @@ import headcount
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "headcount"
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
-UNTESTED = {"models/families/plan.py", "models/families/regular.py", "models/families/albert.py",
-            "models/families/without_interface.py"}  # fmt: skip
+UNTESTED = {
+    "models/families/plan.py",
+    "models/families/regular.py",
+    "models/families/albert.py",
+    "models/families/without_interface.py",
+}
 """Pure tables, held to their promises by tests/contracts."""
-COMPUTE = ("core", "data", "models", "trace", "ablation", "training", "pruning", "measures")
+COMPUTE = (
+    "core",
+    "data",
+    "models",
+    "trace",
+    "ablation",
+    "training",
+    "patterns",
+    "measures",
+    "maps",
+    "choosing",
+    "pruning",
+    "costs",
+)
 ABSENT_ON_A_GPU_BOX = ("zarr", "datasets", "cyclopts")
 
 

@@ -20,10 +20,14 @@ def test_all_errors_have_one_base_and_a_docstring() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.ENOSPC, "no room on the disk: free some"), (errno.EROFS, "can be written"),
-     (errno.EACCES, "you may write"), (errno.ENOTDIR, "a file is where a folder should be"),
-     (errno.EIO, "check that the disk works")],
-)  # fmt: skip
+    [
+        (errno.ENOSPC, "no room on the disk: free some"),
+        (errno.EROFS, "can be written"),
+        (errno.EACCES, "you may write"),
+        (errno.ENOTDIR, "a file is where a folder should be"),
+        (errno.EIO, "check that the disk works"),
+    ],
+)
 def test_the_remedy_fits_the_reason(number: int, words: str) -> None:
     said = errors.cannot_write("out", OSError(number, os.strerror(number)))
     assert words in said

@@ -15,6 +15,10 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 import headcount as hc
+from headcount.choosing.gates import learn_gates
+from headcount.choosing.importance import CHOICES, estimate, importance, prediction, stability
+from headcount.choosing.ordering import Source, find_orders, order_anew
+from headcount.choosing.orders import Order, at_random, by_values, spare
 from headcount.core.heads import Layout
 from headcount.core.results import as_table
 from headcount.core.statistics import Sums, bootstrap
@@ -24,10 +28,6 @@ from headcount.data.metrics import find_metric
 from headcount.data.tasks import find_task
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model, load_tokenizer
-from headcount.pruning.gates import learn_gates
-from headcount.pruning.importance import CHOICES, estimate, importance, prediction, stability
-from headcount.pruning.ordering import Source, find_orders, order_anew
-from headcount.pruning.orders import Order, at_random, by_values, spare
 from headcount.pruning.recover import recover
 from headcount.training.scores import predict
 from headcount.training.splits import Splits, read_splits
@@ -64,9 +64,12 @@ def orders_of(source: Source, options: argparse.Namespace) -> tuple[dict[str, Or
 
 
 def recovery(
-    options: argparse.Namespace, model: PreTrainedModel, splits: Splits, orders: dict[str, Order],
+    options: argparse.Namespace,
+    model: PreTrainedModel,
+    splits: Splits,
+    orders: dict[str, Order],
     layout: Layout,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Half of the heads gone, and all but one in every layer: the score at once, and after some steps of training."""
     tokenizer = load_tokenizer(model.config._name_or_path)
     train, validation = some(splits.train, options.train_rows, 1), splits.validation[: options.limit]
@@ -90,9 +93,20 @@ def recovery(
             table = Sums(np.stack([whole, before, sums(cut)]), metric.combine)
             scores, drawn = table.scores(np.ones((1, table.examples)))[0], bootstrap(table)
             low, high = ends(drawn[:, 2] - drawn[:, 0])
-            rows.append({"what": what, "order": name, "kept": layout.count - len(gone), "metric": metric.name,
-                         "whole": scores[0], "before": scores[1], "after": scores[2],
-                         "after_to_whole": scores[2] - scores[0], "low": low, "high": high})  # fmt: skip
+            rows.append(
+                {
+                    "what": what,
+                    "order": name,
+                    "kept": layout.count - len(gone),
+                    "metric": metric.name,
+                    "whole": scores[0],
+                    "before": scores[1],
+                    "after": scores[2],
+                    "after_to_whole": scores[2] - scores[0],
+                    "low": low,
+                    "high": high,
+                }
+            )
             print(splits.task.name, what, name, flush=True)
     return pd.DataFrame(rows)
 
@@ -103,9 +117,14 @@ def gates_and_roles(
     """The gates along the path of prices, and what the measures say of every head on a treebank."""
     tokenizer = load_tokenizer(model.config._name_or_path)
     learned = learn_gates(
-        model, tokenizer, chosen, task=splits.task, max_length=LENGTH, steps=options.gate_steps,
+        model,
+        tokenizer,
+        chosen,
+        task=splits.task,
+        max_length=LENGTH,
+        steps=options.gate_steps,
         strengths=(0.001, 0.003, 0.01, 0.02, 0.04, 0.08),
-    )  # fmt: skip
+    )
     gates = learned[["log_a", "gate", "open", "kept", "loss"]].to_dataframe().reset_index()
     trees = pd.read_parquet(options.treebank / "validation.parquet")
     measured = hc.measure(model, tokenizer, trees, only=ROLES, limit=options.texts, max_length=LENGTH)
@@ -137,14 +156,23 @@ def study(options: argparse.Namespace, name: str) -> None:
     orders, estimates = orders_of(source, options)
     write("orders", pd.DataFrame({key: [*map(layout.spell, order)] for key, order in orders.items()}))
     curves, differences = curves_compared(
-        model, tokenizer, splits.validation, orders, PAIRS, task=splits.task, steps=options.steps, limit=options.limit,
+        model,
+        tokenizer,
+        splits.validation,
+        orders,
+        PAIRS,
+        task=splits.task,
+        steps=options.steps,
+        limit=options.limit,
         max_length=LENGTH,
-    )  # fmt: skip
+    )
     write("curve", curves)
     write("differences", differences)
     swept = hc.sweep(model, tokenizer, splits.validation, task=splits.task, limit=options.limit, max_length=LENGTH)
-    quality = [{"estimator": one, "halves": stability(estimates, one), "ablation": prediction(estimates, swept, one)}
-               for one in CHOICES]  # fmt: skip
+    quality = [
+        {"estimator": one, "halves": stability(estimates, one), "ablation": prediction(estimates, swept, one)}
+        for one in CHOICES
+    ]
     write("quality", pd.DataFrame(quality))
     write("recovery", recovery(options, model, splits, orders, layout))
     gates, roles = gates_and_roles(options, model, splits, chosen)

@@ -26,9 +26,16 @@ def removals(order: Sequence[Head], steps: int) -> dict[float, frozenset[Head]]:
 
 
 def curves_compared(
-    model: Any, tokenizer: Any, data: pd.DataFrame, orders: Mapping[str, Sequence[Head]],
-    pairs: Sequence[tuple[str, str]], *, task: Task, steps: int, **options: Any,
-) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    model: Any,
+    tokenizer: Any,
+    data: pd.DataFrame,
+    orders: Mapping[str, Sequence[Head]],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    task: Task,
+    steps: int,
+    **options: Any,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The curve of every order, the heads of each gone in equal shares, and the differences between pairs of orders.
 
     Heads are at zero. A pair may name `random`: the mean of all random orders. Differences come with 95 % intervals of
@@ -40,16 +47,31 @@ def curves_compared(
         for heads in one.values():
             places.setdefault(heads, len(places))
     found = hc.sweep(
-        model, tokenizer, data, task=task, by="sets", sets=[sorted(one) for one in places], how="zero", texts=False,
+        model,
+        tokenizer,
+        data,
+        task=task,
+        by="sets",
+        sets=[sorted(one) for one in places],
+        how="zero",
+        texts=False,
         **options,
-    )  # fmt: skip
+    )
     curves = [
-        {"order": name, "share": share, "removed": len(heads), "metric": found.attrs["metric"],
-         "examples": found.sizes["example"], "baseline": float(found["baseline"]),
-         "baseline_low": float(found["baseline_low"]), "baseline_high": float(found["baseline_high"]),
-         **{key: float(found[key].values[places[heads]]) for key in PER_STEP}}
-        for name, one in gone.items() for share, heads in one.items()
-    ]  # fmt: skip
+        {
+            "order": name,
+            "share": share,
+            "removed": len(heads),
+            "metric": found.attrs["metric"],
+            "examples": found.sizes["example"],
+            "baseline": float(found["baseline"]),
+            "baseline_low": float(found["baseline_low"]),
+            "baseline_high": float(found["baseline_high"]),
+            **{key: float(found[key].values[places[heads]]) for key in PER_STEP},
+        }
+        for name, one in gone.items()
+        for share, heads in one.items()
+    ]
     table = scores_of(found, task)
     whole, drawn = table.scores(np.ones((1, table.examples))), bootstrap(table)
 
@@ -62,8 +84,9 @@ def curves_compared(
         for share in gone[next(iter(gone))]:
             low, high = ends(of(first, share, drawn) - of(second, share, drawn))
             value = float((of(first, share, whole) - of(second, share, whole))[0])
-            differences.append({"first": first, "second": second, "share": share, "difference": value,
-                                "low": low, "high": high})  # fmt: skip
+            differences.append(
+                {"first": first, "second": second, "share": share, "difference": value, "low": low, "high": high}
+            )
     return pd.DataFrame(curves), pd.DataFrame(differences)
 
 

@@ -14,16 +14,16 @@ import torch
 import xarray as xr
 
 import headcount as hc
+from headcount.choosing.dynamics import dynamics, settled_at
+from headcount.choosing.gates import learn_gates
+from headcount.choosing.importance import estimate, importance
+from headcount.choosing.orders import at_random, by_values
+from headcount.choosing.smaller import halves
 from headcount.core.results import as_table
 from headcount.data.tables import read_table
 from headcount.data.tasks import find_task
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model, load_tokenizer
-from headcount.pruning.dynamics import dynamics, settled_at
-from headcount.pruning.gates import learn_gates
-from headcount.pruning.importance import estimate, importance
-from headcount.pruning.orders import at_random, by_values
-from headcount.pruning.smaller import halves
 from recipes.fewer_heads.compared import curves_compared
 from recipes.seven_tasks.study import plain
 
@@ -80,28 +80,51 @@ class Translator:
         orders = {"importance": by_values(values, self.layout), "ablation": tuple(sorted(lost, key=lost.__getitem__))}
         orders |= {f"random {seed}": at_random(self.layout, seed) for seed in range(self.options.randoms)}
         orders |= {stack: by_values(values, self.layout, stack) for stack in self.layout.stacks}
-        pairs = [("importance", "ablation"), ("importance", "random"), ("ablation", "random"),
-                 ("encoder", "cross"), ("decoder", "cross")]  # fmt: skip
+        pairs = [
+            ("importance", "ablation"),
+            ("importance", "random"),
+            ("ablation", "random"),
+            ("encoder", "cross"),
+            ("decoder", "cross"),
+        ]
         curves, differences = curves_compared(
-            self.speaker, self.tokenizer, self.scoring, orders, pairs, task=self.task, steps=self.options.steps,
+            self.speaker,
+            self.tokenizer,
+            self.scoring,
+            orders,
+            pairs,
+            task=self.task,
+            steps=self.options.steps,
             **self.generate,
-        )  # fmt: skip
+        )
         self.write("differences", differences)
         self.write("curve", curves)
 
     def gates(self) -> None:
         """Which heads of the encoder learned gates keep, and what these look at."""
         learned = learn_gates(
-            self.model, self.tokenizer, self.choosing, task=self.task, stacks=["encoder"], max_length=LENGTH,
-            steps=self.options.gate_steps, strengths=(0.003, 0.01, 0.03, 0.06, 0.12, 0.25),
-        )  # fmt: skip
+            self.model,
+            self.tokenizer,
+            self.choosing,
+            task=self.task,
+            stacks=["encoder"],
+            max_length=LENGTH,
+            steps=self.options.gate_steps,
+            strengths=(0.003, 0.01, 0.03, 0.06, 0.12, 0.25),
+        )
         if self.tokenizer.is_fast:  # the measures ask which word a token is part of
             measured = hc.measure(
-                self.model, self.tokenizer, self.choosing, text=tuple(self.options.text),
-                only=("position", "rare", "entropy", "special"), max_length=LENGTH,
-            )  # fmt: skip
-            parts = [as_table(node.to_dataset()).set_index(["stack", "layer", "head"]).add_prefix(f"{name}.")
-                     for name, node in measured.children.items()]  # fmt: skip
+                self.model,
+                self.tokenizer,
+                self.choosing,
+                text=tuple(self.options.text),
+                only=("position", "rare", "entropy", "special"),
+                max_length=LENGTH,
+            )
+            parts = [
+                as_table(node.to_dataset()).set_index(["stack", "layer", "head"]).add_prefix(f"{name}.")
+                for name, node in measured.children.items()
+            ]
             self.write("roles", pd.concat(parts, axis=1).copy().reset_index())
         self.write("gates", learned[["log_a", "gate", "open", "kept", "loss"]].to_dataframe().reset_index())
 
@@ -109,9 +132,15 @@ class Translator:
 def along(options: argparse.Namespace, table: pd.DataFrame) -> None:
     """Figure 5: importance and the curve at every checkpoint."""
     found = dynamics(
-        options.checkpoints, table, task=find_task("translation", texts=tuple(options.text)), steps=options.steps,
-        limit=options.limit, max_length=LENGTH, max_new_tokens=options.new_tokens, device=options.device,
-    )  # fmt: skip
+        options.checkpoints,
+        table,
+        task=find_task("translation", texts=tuple(options.text)),
+        steps=options.steps,
+        limit=options.limit,
+        max_length=LENGTH,
+        max_new_tokens=options.new_tokens,
+        device=options.device,
+    )
     found[["score", "delta", "low", "high"]].to_dataframe().reset_index().to_csv(
         options.out / "dynamics-curves.csv", index=False
     )
@@ -133,8 +162,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--new-tokens", type=int, default=96)
     parser.add_argument("--gate-steps", type=int, default=150)
     parser.add_argument("--dtype", default="float32", help="of the model that generates texts")
-    parser.add_argument("--questions", nargs="*", default=["curves", "gates"], choices=["curves", "gates"],
-                        help="beside the heads one by one")  # fmt: skip
+    parser.add_argument(
+        "--questions",
+        nargs="*",
+        default=["curves", "gates"],
+        choices=["curves", "gates"],
+        help="beside the heads one by one",
+    )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 from sklearn.metrics import f1_score
 
-from headcount.measures.naming import PATTERNS
+from headcount.patterns.naming import PATTERNS
 from recipes.patterns.kinds import MEANS, candidates, chances_without, join
 from recipes.patterns.labelled import HERE, Maps, read_maps, read_table
 from recipes.patterns.score import find_temperature, soften

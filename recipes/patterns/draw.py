@@ -21,12 +21,12 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from headcount.data.tables import read_table
+from headcount.maps.maps import pack
 from headcount.measures.inputs import COLUMNS
-from headcount.measures.maps import pack
-from headcount.measures.naming import PATTERNS, pattern_chances
-from headcount.measures.shapes import SHAPES
 from headcount.models.decoder import decoder_inputs
 from headcount.models.load import load
+from headcount.patterns.naming import PATTERNS, pattern_chances
+from headcount.patterns.shapes import SHAPES
 from headcount.trace.observe import observe
 from headcount.zoo.bundled import bundled_pairs, find_model
 from recipes.patterns.shape import draw_pictures, shape_pictures
@@ -78,11 +78,18 @@ def see(name: str, data: str | None, rng: np.random.Generator) -> tuple[pd.DataF
                 shapes = shape_pictures(small, size, stack)
                 for place, one in enumerate(weights.flatten(0, 1)):
                     layer, head = divmod(place, weights.shape[1])
-                    rows.append({
-                        "model": Path(name).name, "stack": stack, "texts": kind, "row": int(row),
-                        "head": f"L{layer}H{head}", "tokens": size, "border": border,
-                        **dict(zip(SHAPES, shapes[place].tolist(), strict=True)),
-                    })  # fmt: skip
+                    rows.append(
+                        {
+                            "model": Path(name).name,
+                            "stack": stack,
+                            "texts": kind,
+                            "row": int(row),
+                            "head": f"L{layer}H{head}",
+                            "tokens": size,
+                            "border": border,
+                            **dict(zip(SHAPES, shapes[place].tolist(), strict=True)),
+                        }
+                    )
                     maps.append(one.numpy())
                 pictures.append(small)
     return pd.DataFrame(rows), maps, torch.cat(pictures)

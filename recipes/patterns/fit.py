@@ -3,7 +3,7 @@
     python -m recipes.patterns.fit
 
 Reads the labels and `held_out.csv` beside this file (what rules that have not seen a map's family say of it; `compare`
-makes it), writes `src/headcount/measures/naming.json`, and prints every score: family left out, all maps first.
+makes it), writes `src/headcount/patterns/naming.json`, and prints every score: family left out, all maps first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import torch
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from sklearn.model_selection import StratifiedGroupKFold
 
-from headcount.measures.naming import PATTERNS
-from headcount.measures.shapes import SHAPES
+from headcount.patterns.naming import PATTERNS
+from headcount.patterns.shapes import SHAPES
 from recipes.patterns.kinds import Linear, candidates, chances_without
 from recipes.patterns.labelled import HERE, PLANTED, VARIED, Maps, read_fresh, read_maps, read_table
 from recipes.patterns.score import (
@@ -34,9 +34,9 @@ from recipes.patterns.score import (
     share_errors,
     share_width,
     soften,
-)  # fmt: skip
+)
 
-RULE = HERE.parents[1] / "src" / "headcount" / "measures" / "naming.json"
+RULE = HERE.parents[1] / "src" / "headcount" / "patterns" / "naming.json"
 
 
 def read_held_out() -> np.ndarray:
@@ -102,19 +102,32 @@ def tell(table: pd.DataFrame, labels: np.ndarray, chances: np.ndarray, within: n
     low, high = interval(labels, names, family, group)
     errors = share_errors(table, labels, names)
     off = (errors["named"] - errors["labelled"]).abs().groupby([errors["model"], errors["stack"]]).sum() / 2
-    by_stack = {f"accuracy_{stack}": (names == labels)[part].mean()
-                for stack, part in table.groupby("stack").indices.items()}  # fmt: skip
+    by_stack = {
+        f"accuracy_{stack}": (names == labels)[part].mean() for stack, part in table.groupby("stack").indices.items()
+    }
     return {
-        "maps": len(table), "models": table["model"].nunique(), "families": table["family"].nunique(),
-        "f1": macro_f1(labels, names), "f1_low": low, "f1_high": high, "accuracy": (names == labels).mean(),
-        "f1_agreed": macro_f1(labels[agreed], names[agreed]), "accuracy_agreed": (names == labels)[agreed].mean(),
-        "f1_same_models": macro_f1(labels, within), "accuracy_same_models": (within == labels).mean(),
-        "f1_same_models_agreed": macro_f1(labels[agreed], within[agreed]), **by_stack,
-        "agreement": agreed.mean(), "kappa": cohen_kappa_score(table["label_a"], table["label_b"]),
+        "maps": len(table),
+        "models": table["model"].nunique(),
+        "families": table["family"].nunique(),
+        "f1": macro_f1(labels, names),
+        "f1_low": low,
+        "f1_high": high,
+        "accuracy": (names == labels).mean(),
+        "f1_agreed": macro_f1(labels[agreed], names[agreed]),
+        "accuracy_agreed": (names == labels)[agreed].mean(),
+        "f1_same_models": macro_f1(labels, within),
+        "accuracy_same_models": (within == labels).mean(),
+        "f1_same_models_agreed": macro_f1(labels[agreed], within[agreed]),
+        **by_stack,
+        "agreement": agreed.mean(),
+        "kappa": cohen_kappa_score(table["label_a"], table["label_b"]),
         "calibration_error": calibration_error(chances, labels),
-        "shares_off": off.mean(), "shares_off_most": off.max(), "share_width": share_width(errors),
-        "share_floor": FLOOR, "share_coverage": coverage(errors),
-    }  # fmt: skip
+        "shares_off": off.mean(),
+        "shares_off_most": off.max(),
+        "share_width": share_width(errors),
+        "share_floor": FLOOR,
+        "share_coverage": coverage(errors),
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -128,9 +141,10 @@ def main(arguments: list[str] | None = None) -> None:
     fresh = read_fresh()
     seen = see_fresh(maps, fresh, chosen)
     said |= {
-        "fresh_maps": len(fresh.labels), "fresh_f1": macro_f1(fresh.labels, seen.argmax(-1)),
+        "fresh_maps": len(fresh.labels),
+        "fresh_f1": macro_f1(fresh.labels, seen.argmax(-1)),
         "fresh_accuracy": (seen.argmax(-1) == fresh.labels).mean(),
-    }  # fmt: skip
+    }
     said = {key: value if isinstance(value, int) else round(float(value), 4) for key, value in said.items()}
     confusion = confusion_matrix(labels, chances.argmax(-1), labels=range(len(PATTERNS)))
     each = dict(zip(PATTERNS, f1_of(confusion).round(4).tolist(), strict=True))
@@ -139,16 +153,23 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{key}: {value:.3f}")
     for family, part in table.groupby("family").indices.items():
         right = (chances.argmax(-1) == labels)[part]
-        print(f"  without {family}: right on {right.mean():.3f} of its {len(part)} maps, "
-              f"macro F1 {macro_f1(labels[part], chances[part].argmax(-1)):.3f}")  # fmt: skip
+        print(
+            f"  without {family}: right on {right.mean():.3f} of its {len(part)} maps, "
+            f"macro F1 {macro_f1(labels[part], chances[part].argmax(-1)):.3f}"
+        )
     print("F1:", ", ".join(f"{name} {value:.2f}" for name, value in each.items()))
     print(pd.DataFrame(confusion, [f"label {one}" for one in PATTERNS], list(PATTERNS)).to_string())
     print(pd.DataFrame(ranges).to_string(index=False))
     rule = fit_chosen(maps, chosen)
     told = {
-        "patterns": list(PATTERNS), "shapes": list(SHAPES), **{key: _short(array) for key, array in rule.items()},
-        "confusion": confusion.tolist(), "f1": each, "reliability": ranges, "said": said,
-    }  # fmt: skip
+        "patterns": list(PATTERNS),
+        "shapes": list(SHAPES),
+        **{key: _short(array) for key, array in rule.items()},
+        "confusion": confusion.tolist(),
+        "f1": each,
+        "reliability": ranges,
+        "said": said,
+    }
     asked.out.write_text(json.dumps(told) + "\n", encoding="utf-8")
     print(f"Written: {asked.out}")
 

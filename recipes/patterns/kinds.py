@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor, nn
 
-from headcount.measures.naming import PATTERNS
-from headcount.measures.shapes import LIGHTS, SHAPES
+from headcount.patterns.naming import PATTERNS
+from headcount.patterns.shapes import LIGHTS, SHAPES
 from recipes.patterns.labelled import VARIED, Maps
 from recipes.patterns.shape import draw_pictures
 
@@ -85,9 +85,15 @@ class Trees:
 
     def fit(self, maps: Maps, rows: np.ndarray) -> Trees:
         model = HistGradientBoostingClassifier(
-            learning_rate=0.08, max_iter=80, max_leaf_nodes=8, min_samples_leaf=10, l2_regularization=1.0,
-            early_stopping=False, max_bins=64, random_state=0,
-        )  # fmt: skip
+            learning_rate=0.08,
+            max_iter=80,
+            max_leaf_nodes=8,
+            min_samples_leaf=10,
+            l2_regularization=1.0,
+            early_stopping=False,
+            max_bins=64,
+            random_state=0,
+        )
         self.model = model.fit(maps.shapes[rows], maps.labels[rows], sample_weight=weigh(maps, rows, True))
         return self
 
@@ -117,9 +123,11 @@ class Perceptron:
         weight = torch.tensor(weigh(maps, rows, True), dtype=torch.float32)
         size, outputs = columns.shape[1], len(PATTERNS)
         self.weights = [
-            torch.randn(MEMBERS, size, self.hidden) / size**0.5, torch.zeros(MEMBERS, self.hidden),
-            torch.randn(MEMBERS, self.hidden, outputs) / self.hidden**0.5, torch.zeros(MEMBERS, outputs),
-        ]  # fmt: skip
+            torch.randn(MEMBERS, size, self.hidden) / size**0.5,
+            torch.zeros(MEMBERS, self.hidden),
+            torch.randn(MEMBERS, self.hidden, outputs) / self.hidden**0.5,
+            torch.zeros(MEMBERS, outputs),
+        ]
         for one in self.weights:
             one.requires_grad_()
         optimizer = torch.optim.AdamW(self.weights, lr=0.01, weight_decay=0.05)
@@ -184,9 +192,15 @@ class _Convolutions(nn.Module):
             return [nn.Conv2d(before, after, size, stride, size // 2, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
 
         self.layers = nn.Sequential(
-            *layer(planes, 16, 5, 2), *layer(16, 24), nn.MaxPool2d(2), *layer(24, 32), *layer(32, 32), nn.MaxPool2d(2),
-            *layer(32, 48), *layer(48, 48),
-        )  # fmt: skip
+            *layer(planes, 16, 5, 2),
+            *layer(16, 24),
+            nn.MaxPool2d(2),
+            *layer(24, 32),
+            *layer(32, 32),
+            nn.MaxPool2d(2),
+            *layer(32, 48),
+            *layer(48, 48),
+        )
         self.out, self.drop = nn.Linear(96, len(PATTERNS)), nn.Dropout(0.3)
 
     def forward(self, planes: Tensor) -> Tensor:
@@ -254,9 +268,11 @@ MEANS = {
     "trees and perceptrons": ("trees, balanced, varied", "perceptrons, balanced, varied"),
     "convolutions and perceptrons": ("convolutions", "perceptrons, balanced, varied"),
     "convolutions, trees and perceptrons": (
-        "convolutions", "trees, balanced, varied", "perceptrons, balanced, varied",
+        "convolutions",
+        "trees, balanced, varied",
+        "perceptrons, balanced, varied",
     ),
-}  # fmt: skip
+}
 """Kinds that are the geometric mean of others."""
 
 

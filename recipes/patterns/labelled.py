@@ -11,17 +11,25 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from headcount.measures.maps import unpack
-from headcount.measures.naming import PATTERNS
+from headcount.maps.maps import unpack
+from headcount.patterns.naming import PATTERNS
 from recipes.patterns.planted import planted_maps, varied_maps
 from recipes.patterns.shape import draw_pictures, shape_pictures
 
 HERE = Path(__file__).parent
 FAMILIES = {
-    "bundled:pretrained": "bundled", "bundled:qnli": "bundled", "e5-mrpc": "e5", "e5-rte": "e5", "e5-small": "e5",
-    "opus-mt-fr-en": "opus-mt", "opus-mt-zh-en": "opus-mt", "all-MiniLM-L6-v2": "MiniLM",
-    "smollm2-135m": "SmolLM2", "m3e-small": "m3e", "rubert-tiny2-homographs": "rubert",
-}  # fmt: skip
+    "bundled:pretrained": "bundled",
+    "bundled:qnli": "bundled",
+    "e5-mrpc": "e5",
+    "e5-rte": "e5",
+    "e5-small": "e5",
+    "opus-mt-fr-en": "opus-mt",
+    "opus-mt-zh-en": "opus-mt",
+    "all-MiniLM-L6-v2": "MiniLM",
+    "smollm2-135m": "SmolLM2",
+    "m3e-small": "m3e",
+    "rubert-tiny2-homographs": "rubert",
+}
 """Models that are held out together: fine-tuned from one another, or trained alike by the same project."""
 PLANTED, VARIED = "planted", "varied"
 """The families of maps that are known by construction; they are never held out."""

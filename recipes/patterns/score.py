@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import confusion_matrix, f1_score
 
-from headcount.measures.naming import PATTERNS
+from headcount.patterns.naming import PATTERNS
 
 DRAWS = 2000
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -42,8 +42,10 @@ def interval(labels: np.ndarray, names: np.ndarray, family: np.ndarray, group: n
     counts: dict[str, np.ndarray] = {}
     for one in sorted(set(family)):
         heads = pd.Series(group[family == one])
-        inside = [confusion_matrix(labels[family == one][rows], names[family == one][rows], labels=range(len(PATTERNS)))
-                  for rows in heads.groupby(heads).indices.values()]  # fmt: skip
+        inside = [
+            confusion_matrix(labels[family == one][rows], names[family == one][rows], labels=range(len(PATTERNS)))
+            for rows in heads.groupby(heads).indices.values()
+        ]
         counts[one] = np.array(inside)
     drawn = []
     for _ in range(DRAWS):
@@ -100,8 +102,17 @@ def share_errors(table: pd.DataFrame, labels: np.ndarray, names: np.ndarray) -> 
         told, true = shares_of(names[part], weight), shares_of(labels[part], weight)
         for number, pattern in enumerate(PATTERNS):
             family = table["family"].to_numpy()[part[0]]
-            rows.append({"family": family, "model": model, "stack": stack, "pattern": pattern,
-                         "named": told[number], "labelled": true[number], "maps": len(part)})  # fmt: skip
+            rows.append(
+                {
+                    "family": family,
+                    "model": model,
+                    "stack": stack,
+                    "pattern": pattern,
+                    "named": told[number],
+                    "labelled": true[number],
+                    "maps": len(part),
+                }
+            )
     return pd.DataFrame(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headcount.measures.shapes import shape_numbers, stretches, take_picture
+from headcount.patterns.shapes import shape_numbers, stretches, take_picture
 
 
 def draw_pictures(weights: Tensor) -> Tensor:

@@ -36,7 +36,21 @@ def as_conllu(trees: pd.DataFrame) -> str:
         lines = [f"# sent_id = {number}"]
         for place, word in enumerate(row["tokens"]):
             more = f"Antecedent={nouns[place] + 1}" if place in nouns else "_"
-            lines.append("\t".join([str(place + 1), word, "_", row["upos"][place], "_", "_", str(row["heads"][place]),
-                                    row["deprels"][place], "_", more]))  # fmt: skip
+            lines.append(
+                "\t".join(
+                    [
+                        str(place + 1),
+                        word,
+                        "_",
+                        row["upos"][place],
+                        "_",
+                        "_",
+                        str(row["heads"][place]),
+                        row["deprels"][place],
+                        "_",
+                        more,
+                    ]
+                )
+            )
         sentences.append("\n".join(lines))
     return "\n\n".join(sentences) + "\n"

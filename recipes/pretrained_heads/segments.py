@@ -19,8 +19,7 @@ def make_segments(articles: pd.DataFrame, count: int, seed: int = 0) -> pd.DataF
     rows = []
     for place in rng.permutation(len(articles)):
         paragraphs = [one.strip() for one in articles["text"].iloc[place].split("\n")]
-        pairs = [(one, other) for one, other in pairwise(paragraphs)
-                 if min(len(one), len(other)) >= SHORTEST]  # fmt: skip
+        pairs = [(one, other) for one, other in pairwise(paragraphs) if min(len(one), len(other)) >= SHORTEST]
         if pairs:
             rows.append(pairs[rng.integers(len(pairs))])
         if len(rows) == count:

@@ -32,8 +32,9 @@ class Model:
 
     def __init__(self, name: str, path: str, options: argparse.Namespace) -> None:
         self.name, self.options = name, options
-        self.model, self.tokenizer = hc.load(hc.bundled(path.removeprefix("bundled:")) if path.startswith("bundled:")
-                                             else path, dtype=torch.float32)  # fmt: skip
+        self.model, self.tokenizer = hc.load(
+            hc.bundled(path.removeprefix("bundled:")) if path.startswith("bundled:") else path, dtype=torch.float32
+        )
         self.model.to(options.device)
         self.tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
 
@@ -63,24 +64,38 @@ class Model:
         sep = layer_values(found["special"], "sep")[:, SEPARATING].mean(1, keepdims=True)
         self.find("more than half of the attention of L5 to L9 falls on [SEP]", resampled(sep, first), bound=0.5)
         length = layer_values(found["contribution"], "sep_value")[:, SEPARATING].mean(1, keepdims=True)
-        self.find("[SEP]'s value vectors are less than half as long as the mean in L5 to L9", resampled(length, first),
-                  bound=0.5, side="below")  # fmt: skip
+        self.find(
+            "[SEP]'s value vectors are less than half as long as the mean in L5 to L9",
+            resampled(length, first),
+            bound=0.5,
+            side="below",
+        )
         for which, layers in (("previous", PREVIOUS), ("next", NEXT)):
             for number, layer in enumerate(layers):
                 rank = layers[:number].count(layer)  # the paper names some layer twice
-                self.find(f"{'another' if rank else 'a'} head of L{layer} gives more than half to the {which} token",
-                          best_head(found["position"], which, layer, rank), bound=0.5)  # fmt: skip
+                self.find(
+                    f"{'another' if rank else 'a'} head of L{layer} gives more than half to the {which} token",
+                    best_head(found["position"], which, layer, rank),
+                    bound=0.5,
+                )
         self.find("L0 is the broadest layer", lead(layer_values(found["entropy"], "entropy"), [0]))
         if "gradients" in found:
             parts = [layer_values(found["gradients"], name)[:, SEPARATING].mean(1) for name in ("other", "sep")]
-            self.find("gradients of attention to [SEP] are smaller than to words in L5 to L9",
-                      resampled(np.stack(parts, 1), lambda means: float(means[0] - means[1])))  # fmt: skip
+            self.find(
+                "gradients of attention to [SEP] are smaller than to words in L5 to L9",
+                resampled(np.stack(parts, 1), lambda means: float(means[0] - means[1])),
+            )
         self.find("heads of one layer are closer to each other than to heads of others", alike(found["distances"]))
 
     def links(self) -> None:
         """Do the heads that follow verb-subject and noun-pronoun coincide with the diagonal ones?"""
-        trees = pd.concat([pd.read_parquet(one) for one in sorted(self.options.treebank.glob("*.parquet"))
-                           if one.stem in self.options.splits])  # fmt: skip
+        trees = pd.concat(
+            [
+                pd.read_parquet(one)
+                for one in sorted(self.options.treebank.glob("*.parquet"))
+                if one.stem in self.options.splits
+            ]
+        )
         path = self.options.out / "trees.conllu"
         path.write_text(as_conllu(trees[: self.options.texts]), encoding="utf-8")
         found = self.measured(path, ("links", "position", "patterns"))
@@ -94,9 +109,12 @@ class Model:
             told = np.isfinite(flat).any(1)
             if not told.any() or diagonal.all() or not diagonal.any():
                 continue
-            self.find(f"the head that follows {name} most is diagonal", resampled(
-                flat[told], lambda means: float(np.nanmax(means[diagonal]) - np.nanmax(means[~diagonal]))
-            ), sentences=int(told.sum()), head=place(found["links"], name))  # fmt: skip
+            self.find(
+                f"the head that follows {name} most is diagonal",
+                resampled(flat[told], lambda means: float(np.nanmax(means[diagonal]) - np.nanmax(means[~diagonal]))),
+                sentences=int(told.sum()),
+                head=place(found["links"], name),
+            )
 
 
 def first(means: np.ndarray) -> float:

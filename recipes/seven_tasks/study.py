@@ -34,7 +34,7 @@ from recipes.evidence import (
     layer_values,
     lead,
     resampled,
-)  # fmt: skip
+)
 
 KEPT = ("features", "special", "repeated")
 QUESTIONS = ("sweep", "mismatched", "compare", "measure", "patterns")
@@ -82,9 +82,15 @@ class Study:
 
     def swept(self, by: str, table: pd.DataFrame, how: str = "uniform") -> xr.Dataset:
         return hc.sweep(
-            self.tuned, self.tokenizer, table, task=self.splits.task, by=by, how=how, limit=self.options.limit,
+            self.tuned,
+            self.tokenizer,
+            table,
+            task=self.splits.task,
+            by=by,
+            how=how,
+            limit=self.options.limit,
             max_length=LENGTH,
-        )  # fmt: skip
+        )
 
     def sweep(self) -> None:
         """Figures 8 and 9: the score without each head, and without each layer."""
@@ -149,15 +155,20 @@ class Study:
         cls, sep = names.index("cls"), names.index("sep")
         last = layer_values(features, "from_first")[:, -1]
         others = [place for place in range(len(names)) if place != cls]
-        self.find("in the last layer [CLS] attends most to [SEP], itself aside",
-                  lead(last[:, others], [others.index(sep)]))  # fmt: skip
+        self.find(
+            "in the last layer [CLS] attends most to [SEP], itself aside", lead(last[:, others], [others.index(sep)])
+        )
         share = layer_values(features, "attention")
         third = max(1, share.shape[1] // 3)
         gap = share[:, :, cls] - share[:, :, sep]
-        self.find("[CLS] gets more than a [SEP] in the first third of the layers",
-                  resampled(gap[:, :third].mean(1, keepdims=True), lambda means: float(means[0])))  # fmt: skip
-        self.find("a [SEP] gets more than [CLS] in the last third of the layers",
-                  resampled(-gap[:, -third:].mean(1, keepdims=True), lambda means: float(means[0])))  # fmt: skip
+        self.find(
+            "[CLS] gets more than a [SEP] in the first third of the layers",
+            resampled(gap[:, :third].mean(1, keepdims=True), lambda means: float(means[0])),
+        )
+        self.find(
+            "a [SEP] gets more than [CLS] in the last third of the layers",
+            resampled(-gap[:, -third:].mean(1, keepdims=True), lambda means: float(means[0])),
+        )
         self.find("[CLS] and [SEP] get more than any kind of word", lead(share.mean(1), [cls, sep]))
 
     def patterns(self) -> None:

@@ -27,10 +27,12 @@ def silver_tags(treebank: Path, out: Path) -> Path:
     for split in ("train", "validation"):
         table = pd.read_parquet(treebank / f"{split}.parquet")
         tags = [
-            [f"{word}:{relation.split(':')[0]}" if relation.split(":")[0] in ROLES else word
-             for word, relation in zip(upos, deprels, strict=True)]
+            [
+                f"{word}:{relation.split(':')[0]}" if relation.split(":")[0] in ROLES else word
+                for word, relation in zip(upos, deprels, strict=True)
+            ]
             for upos, deprels in zip(table.upos, table.deprels, strict=True)
-        ]  # fmt: skip
+        ]
         known = known or set().union(*tags)
         tags = [[tag if tag in known else tag.split(":")[0] for tag in row] for row in tags]
         pd.DataFrame({"tokens": table.tokens, "tags": tags}).to_parquet(out / f"{split}.parquet")
@@ -42,9 +44,17 @@ def gather(out: Path) -> pd.DataFrame:
     rows = []
     for file in sorted(out.glob("runs/*/*/seed-*/result.json")):
         found = json.loads(file.read_text(encoding="utf-8"))
-        rows.append({"task": file.parents[2].name, "init": file.parents[1].name, "seed": file.parent.name[5:],
-                     **found["scores"], "failed": found["failed"], "steps": found["steps"],
-                     "seconds": found["seconds"]})  # fmt: skip
+        rows.append(
+            {
+                "task": file.parents[2].name,
+                "init": file.parents[1].name,
+                "seed": file.parent.name[5:],
+                **found["scores"],
+                "failed": found["failed"],
+                "steps": found["steps"],
+                "seconds": found["seconds"],
+            }
+        )
     table = pd.DataFrame(rows)
     table.to_csv(out / "runs.csv", index=False)
     return table
@@ -54,9 +64,17 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
     """The runs of some tasks."""
     settings = Settings(epochs=epochs, rate=options.rate, precision=options.precision, save_every=2000)
     table = finetune(
-        options.model, tasks, options.data, options.out / "runs", inits=options.inits, seeds=options.seeds,
-        settings=settings, limit=options.limit, jobs=jobs, device=options.device,
-    )  # fmt: skip
+        options.model,
+        tasks,
+        options.data,
+        options.out / "runs",
+        inits=options.inits,
+        seeds=options.seeds,
+        settings=settings,
+        limit=options.limit,
+        jobs=jobs,
+        device=options.device,
+    )
     print(summarise(table).to_string(), flush=True)
 
 
@@ -64,9 +82,14 @@ def train_tagger(options: argparse.Namespace) -> None:
     data = silver_tags(options.treebank, options.out / "silver")
     settings = Settings(rate=options.rate * 2, precision=options.precision, save_every=2000)
     table = finetune(
-        options.model, [find_task("token-classification")], data, options.out / "tagger", settings=settings,
-        limit=options.limit, device=options.device,
-    )  # fmt: skip
+        options.model,
+        [find_task("token-classification")],
+        data,
+        options.out / "tagger",
+        settings=settings,
+        limit=options.limit,
+        device=options.device,
+    )
     print(table.to_string(), flush=True)
 
 

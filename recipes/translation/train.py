@@ -41,12 +41,24 @@ def make_start(data: Path, out: Path, size: int, width: int, layers: int) -> Pat
     table = pd.read_parquet(data / "train.parquet")
     tokenizer = make_tokenizer([*table.de, *table.en], size)
     config = MarianConfig(
-        vocab_size=len(tokenizer), d_model=width, encoder_layers=layers, decoder_layers=layers,
-        encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width,
-        max_position_embeddings=128, dropout=0.2, scale_embedding=True, share_encoder_decoder_embeddings=True,
-        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, forced_eos_token_id=1,
+        vocab_size=len(tokenizer),
+        d_model=width,
+        encoder_layers=layers,
+        decoder_layers=layers,
+        encoder_attention_heads=8,
+        decoder_attention_heads=8,
+        encoder_ffn_dim=4 * width,
+        decoder_ffn_dim=4 * width,
+        max_position_embeddings=128,
+        dropout=0.2,
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=True,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+        forced_eos_token_id=1,
         architectures=["MarianMTModel"],
-    )  # fmt: skip
+    )
     tokenizer.save_pretrained(out)
     config.save_pretrained(out)
     return out
@@ -73,10 +85,15 @@ def main(arguments: list[str] | None = None) -> None:
         make_start(options.data, start, options.vocabulary, options.width, options.layers)
     task = find_task("translation", texts=("de", "en"))
     settings = Settings(
-        batch=options.batch, epochs=options.epochs, rate=options.rate, precision=options.precision,
-        checkpoints=options.checkpoints, spacing=options.spacing if options.checkpoints else "even",
-        save_every=1000, more={"label_smoothing_factor": 0.1},
-    )  # fmt: skip
+        batch=options.batch,
+        epochs=options.epochs,
+        rate=options.rate,
+        precision=options.precision,
+        checkpoints=options.checkpoints,
+        spacing=options.spacing if options.checkpoints else "even",
+        save_every=1000,
+        more={"label_smoothing_factor": 0.1},
+    )
     table = finetune(
         start,
         [task],

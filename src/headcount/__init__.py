@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.means import mean_outputs as mean_outputs
     from headcount.ablation.sweep import sweep as sweep
+    from headcount.choosing.importance import importance as importance
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
     from headcount.core.store import open_study as open_study
     from headcount.errors import HeadcountError as HeadcountError
+    from headcount.maps.find_patterns import find_patterns as find_patterns
     from headcount.measures.compare import compare as compare
-    from headcount.measures.find_patterns import find_patterns as find_patterns
     from headcount.measures.measure import measure as measure
     from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
-    from headcount.pruning.importance import importance as importance
     from headcount.pruning.prune import prune as prune
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
@@ -46,11 +46,11 @@ _HOMES = {
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
-    "find_patterns": "measures.find_patterns",
+    "find_patterns": "maps.find_patterns",
     "finetune": "training.finetune",
     "gated": "trace.gates",
     "compare": "measures.compare",
-    "importance": "pruning.importance",
+    "importance": "choosing.importance",
     "load": "models.load",
     "mean_outputs": "ablation.means",
     "measure": "measures.measure",

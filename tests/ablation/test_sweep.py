@@ -27,9 +27,18 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
     torch.manual_seed(3)
-    config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
-                           intermediate_size=40, max_position_embeddings=64, initializer_range=0.4,
-                           id2label=planted.NAMES, label2id={"negative": 0, "positive": 1}, **options)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=len(planted.WORDS),
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        initializer_range=0.4,
+        id2label=planted.NAMES,
+        label2id={"negative": 0, "positive": 1},
+        **options,
+    )
     return getattr(tf, head)(config).eval().double()
 
 
@@ -51,8 +60,11 @@ def test_equal_to_a_loop_over_ablated(tokenizer: Any, by: str, how: str) -> None
     layout = hc.read_anatomy(model).layout
     for head in layout if by != "layer" else [hc.Head("encoder", layer, 0) for layer in range(3)]:
         name = layout.spell(head)
-        left_out = {"head": [name], "layer": [f"L{head.layer}"],
-                    "all-but-one": [f"L{head.layer}H{n}" for n in range(4) if n != head.head]}[by]  # fmt: skip
+        left_out = {
+            "head": [name],
+            "layer": [f"L{head.layer}"],
+            "all-but-one": [f"L{head.layer}H{n}" for n in range(4) if n != head.head],
+        }[by]
         with torch.no_grad(), hc.ablated(model, left_out, how=how, reference=means):
             expected = torch.cat([model(**tokenizer(text, return_tensors="pt")).logits for text in data["sentence"]])
         where = {"stack": "encoder", "layer": head.layer} | ({"head": head.head} if by != "layer" else {})
@@ -132,8 +144,13 @@ def test_other_kinds_of_tasks(tokenizer: Any) -> None:
     )
     from headcount.data.tasks import find_task
 
-    chosen = sweep(random_model("BertForMultipleChoice"), tokenizer, choice,
-                   find_task("multiple-choice", texts=("context", "one", "two")), how="zero")  # fmt: skip
+    chosen = sweep(
+        random_model("BertForMultipleChoice"),
+        tokenizer,
+        choice,
+        find_task("multiple-choice", texts=("context", "one", "two")),
+        how="zero",
+    )
     assert chosen["logits"].sizes["class"] == 2
 
 
@@ -160,8 +177,13 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
     made = sweep(model, tokenizer, pairs, "translation", metric="chrf", how="zero", stack="decoder", max_new_tokens=6)
     with torch.no_grad(), hc.ablated(model, "decoder.L1H2"):
         batch = tokenizer([pairs["source"][0]], return_tensors="pt")
-        ids = model.generate(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], max_new_tokens=6,
-                             num_beams=1, do_sample=False)  # fmt: skip
+        ids = model.generate(
+            input_ids=batch["input_ids"],
+            attention_mask=batch["attention_mask"],
+            max_new_tokens=6,
+            num_beams=1,
+            do_sample=False,
+        )
     expected = tokenizer.batch_decode(ids, skip_special_tokens=True)[0]
     assert made["texts"].sel(stack="decoder", layer=1, head=2, example=0).item() == expected
 

@@ -60,8 +60,10 @@ def test_what_has_changed(bundled: tuple[Path, str]) -> None:
         line = next(line for line in lines if line.startswith(f"│ {name}: {variable} "))
         cells = [cell.strip() for cell in line.split("│")[1:-1]]
         values = found[name][variable].values[0]
-        ends = [(np.unravel_index(values.argmax(), values.shape), values.max()),
-                (np.unravel_index(values.argmin(), values.shape), values.min())]  # fmt: skip
+        ends = [
+            (np.unravel_index(values.argmax(), values.shape), values.max()),
+            (np.unravel_index(values.argmin(), values.shape), values.min()),
+        ]
         assert cells[1:] == [
             str(int((found[name][f"{variable}_low"] > 0).sum())),
             str(int((found[name][f"{variable}_high"] < 0).sum())),

@@ -14,8 +14,8 @@ from rich.console import Console
 import headcount as hc
 from headcount.cli.cost import tables, tell
 from headcount.cli.main import main
+from headcount.costs.cost import size
 from headcount.models.load import load_model
-from headcount.pruning.cost import size
 from tests import planted
 from tests.contracts.zoo import tiny
 
@@ -165,12 +165,26 @@ def test_images_have_no_length(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def large(names: list[str]) -> pd.DataFrame:
     """The numbers of a large model."""
-    return pd.DataFrame([
-        {"model": name, "batch": batch, "length": 512, "ms": 12345.67 * batch, "ms_low": 12000.0 * batch,
-         "ms_high": 12400.0 * batch, "per_second": 1234.5, "flops": 2_712_340_000_000 * batch,
-         "peak_bytes": 31_890_000_000, "parameters": 7_012_345_678, "attention_parameters": 2_147_483_648,
-         "bytes": 14_024_691_356}
-        for batch in (1, 64) for name in names])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "model": name,
+                "batch": batch,
+                "length": 512,
+                "ms": 12345.67 * batch,
+                "ms_low": 12000.0 * batch,
+                "ms_high": 12400.0 * batch,
+                "per_second": 1234.5,
+                "flops": 2_712_340_000_000 * batch,
+                "peak_bytes": 31_890_000_000,
+                "parameters": 7_012_345_678,
+                "attention_parameters": 2_147_483_648,
+                "bytes": 14_024_691_356,
+            }
+            for batch in (1, 64)
+            for name in names
+        ]
+    )
 
 
 def shown_at_80(parts: list[Any]) -> str:
@@ -238,9 +252,13 @@ def test_into_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ],
 )
 def test_a_study_that_cannot_be(
-    tmp_path: Path, place: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    place: Path,
+    more: list[str],
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a-file").write_text("mine")
     (tmp_path / "no-study").mkdir()

@@ -25,8 +25,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sweep(place: Path, study: Path, by: str) -> list[str]:
-    return ["sweep", str(place / "model"), "--task", "sst2", "--data", str(place / "validation.csv"), "--how", "zero",
-            "--by", by, "--out", str(study)]  # fmt: skip
+    return [
+        "sweep",
+        str(place / "model"),
+        "--task",
+        "sst2",
+        "--data",
+        str(place / "validation.csv"),
+        "--how",
+        "zero",
+        "--by",
+        by,
+        "--out",
+        str(study),
+    ]
 
 
 FLIPPED = ("score/c/0/0/0", flip(9))
@@ -58,8 +70,12 @@ def test_the_command_that_is_named_puts_it_right(
     file = Path("again") / "sweep" / "head-zero" / name
     before = files(Path("again"))
     harm(file, how)
-    for verb in (["table", "again"], ["report", "again", "-o", str(tmp_path / "page.html")],
-                 ["figure", "again", "-o", str(tmp_path / "x.svg")], ["agreement", "again"]):  # fmt: skip
+    for verb in (
+        ["table", "again"],
+        ["report", "again", "-o", str(tmp_path / "page.html")],
+        ["figure", "again", "-o", str(tmp_path / "x.svg")],
+        ["agreement", "again"],
+    ):
         if verb[0] == "agreement" and (name, how) == FLIPPED:
             continue  # it does not read it
         capsys.readouterr()

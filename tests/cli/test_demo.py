@@ -34,8 +34,10 @@ def test_the_demo_needs_no_network(
     assert "ordered by importance" in shown
     small, _ = hc.load(tmp_path / "study-small")
     assert hc.read_anatomy(small).layout.count == 72
-    sizes = [sum(one.stat().st_size for one in Path(place).glob("*.safetensors"))
-             for place in (tmp_path / "study-small", hc.bundled("qnli"))]  # fmt: skip
+    sizes = [
+        sum(one.stat().st_size for one in Path(place).glob("*.safetensors"))
+        for place in (tmp_path / "study-small", hc.bundled("qnli"))
+    ]
     assert sizes[0] < sizes[1], "the smaller model is smaller on disk too: it is saved in the dtype it was stored in"
     assert {"entropy", "position", "links@pretrained"} <= set(study["measures"].children)
     assert "cosine" in study["compare"].children

@@ -32,10 +32,12 @@ def measured(**values: tuple[float, float]) -> xr.Dataset:
 
 
 def costs(whole: tuple[float, float, float], small: tuple[float, float, float]) -> pd.DataFrame:
-    return pd.DataFrame([
-        {"model": name, "batch": 16, "length": 64, "ms_low": low, "ms": middle, "ms_high": high}
-        for name, (low, middle, high) in (("whole", whole), ("small", small))
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {"model": name, "batch": 16, "length": 64, "ms_low": low, "ms": middle, "ms_high": high}
+            for name, (low, middle, high) in (("whole", whole), ("small", small))
+        ]
+    )
 
 
 def smaller(times: pd.DataFrame) -> SmallModel:
@@ -44,11 +46,13 @@ def smaller(times: pd.DataFrame) -> SmallModel:
 
 
 def screen(times: pd.DataFrame) -> list[str]:
-    sweep = by_head(q=(1.0, 0.4), loss_rank_q=(0.9, 0.001), loss_delta=(0.0, 0.05), loss_low=(-0.1, 0.03),
-                    loss_high=(0.1, 0.07))  # fmt: skip
+    sweep = by_head(
+        q=(1.0, 0.4), loss_rank_q=(0.9, 0.001), loss_delta=(0.0, 0.05), loss_low=(-0.1, 0.03), loss_high=(0.1, 0.07)
+    )
     sweep = sweep.assign(baseline=((), 0.78)).expand_dims(example=160)
-    seen = xr.DataTree.from_dict({"position": measured(previous=(0.1, 0.98), next=(0.1, 0.5)),
-                                  "repeated": measured(attention=(0.0, 0.6))})  # fmt: skip
+    seen = xr.DataTree.from_dict(
+        {"position": measured(previous=(0.1, 0.98), next=(0.1, 0.5)), "repeated": measured(attention=(0.0, 0.6))}
+    )
     changed = xr.DataTree.from_dict({"cosine": measured(maps=(0.9, 0.4))})
     sweep = sweep.isel(example=0, drop=True).assign_coords(example=np.arange(160))
     return last_screen(sweep, seen, changed, smaller(times), Path("demo-out.html"), Path("demo-out"), 118.4)

@@ -26,8 +26,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy.save_checkpoint(path / "model")
     toy.save_splits(path / "data", toy.pairs(32))
     toy.pairs(60, seed=5).to_csv(path / "pairs.csv", index=False)
-    hc.finetune(path / "model", "mrpc", path / "data", path / "runs",
-                settings=replace(toy.QUICK, epochs=4, checkpoints=2))  # fmt: skip
+    hc.finetune(
+        path / "model", "mrpc", path / "data", path / "runs", settings=replace(toy.QUICK, epochs=4, checkpoints=2)
+    )
     return path
 
 
@@ -89,7 +90,7 @@ def test_it_says_when_the_order_settles() -> None:
         pytest.param({"--device": "cuda:77"}, "not here"),
         pytest.param({"--seed": "-1"}, "seed"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(
     place: Path, tmp_path: Path, change: dict[str, str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,9 +108,12 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path, capsys: pytest.CaptureFi
     study = tmp_path / "study"
     toy.pairs(160, seed=6).to_csv(place / "many.csv", index=False)
     command = words(place, "--steps", "2", data="many.csv")
-    process = subprocess.Popen([sys.executable, "-m", "headcount.cli.main", *command, "--study", str(study)],
-                               env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headcount.cli.main", *command, "--study", str(study)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     while process.poll() is None and not list(study.glob("pruning/importance@step-000008/done/c/*")):
         time.sleep(0.002)
     assert process.poll() is None, "it ended before it could be killed"

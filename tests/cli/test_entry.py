@@ -49,8 +49,13 @@ def hear_ctrl_c() -> None:
 
 
 def stopped_at(event: str, part: str, number: int, *words: str) -> str:
-    done = subprocess.run([sys.executable, "-c", AT, event, part, str(number), *words], capture_output=True, text=True,
-                          check=False, preexec_fn=hear_ctrl_c)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", AT, event, part, str(number), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=hear_ctrl_c,
+    )
     assert done.returncode == 128 + number, done.stderr
     return only_line(done.stderr)
 
@@ -114,9 +119,14 @@ def test_processes_of_a_training_end_silently(place: Path, tmp_path: Path) -> No
     command = [
         word.format(place=place, out=out) for word in [*FINETUNE, "--epochs", "5000", "--jobs", "2", "--seeds", "2"]
     ]
-    process = subprocess.Popen([sys.executable, "-m", "headcount", *command], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True,
-                               preexec_fn=hear_ctrl_c)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headcount", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_ctrl_c,
+    )
     while process.poll() is None and not list(out.rglob("options.json")):
         time.sleep(0.02)
     os.killpg(process.pid, INT)
@@ -138,7 +148,9 @@ def living(group: int) -> list[str]:
 
 
 def test_a_second_signal_ends_it_at_once(place: Path) -> None:
-    code = AT.replace("from headcount.cli.entry import main", """
+    code = AT.replace(
+        "from headcount.cli.entry import main",
+        """
 import headcount.cli.heads, time
 from headcount.cli.entry import main
 class Slow:
@@ -148,9 +160,15 @@ def heads(model: str, /):
     with Slow():
         print('inside', flush=True); time.sleep(60)
 headcount.cli.heads.heads = heads
-""")  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-c", code, "none", "none", "0", "heads", "m"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c)  # fmt: skip
+""",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "none", "none", "0", "heads", "m"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_ctrl_c,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "inside\n"
     process.send_signal(INT)
@@ -163,7 +181,11 @@ headcount.cli.heads.heads = heads
 def test_a_job_that_ignores_interrupts_goes_on(place: Path) -> None:
     """As `nohup` or a script's `&` leave it."""
     code = AT.replace("import os,", "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nimport os,")
-    done = subprocess.run([sys.executable, "-c", code, "import", "rich.console", str(INT), "--version"],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, "import", "rich.console", str(INT), "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0
     assert done.stdout.strip() == hc.__version__

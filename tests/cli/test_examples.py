@@ -14,11 +14,23 @@ from headcount.cli.main import app, main
 from tests import planted
 
 STORY = {
-    "heads": None, "maps": "study", "sweep": "study", "measure": "study", "compare": "study", "patterns": "study",
-    "importance": "study", "agreement": None, "prune": "small/config.json", "cost": None,
-    "export": "small-onnx/model.onnx", "finetune": "runs/runs.csv", "dynamics": None, "report": "report.html",
-    "figure": "heads.pdf", "table": "heads.csv",
-}  # fmt: skip
+    "heads": None,
+    "maps": "study",
+    "sweep": "study",
+    "measure": "study",
+    "compare": "study",
+    "patterns": "study",
+    "importance": "study",
+    "agreement": None,
+    "prune": "small/config.json",
+    "cost": None,
+    "export": "small-onnx/model.onnx",
+    "finetune": "runs/runs.csv",
+    "dynamics": None,
+    "report": "report.html",
+    "figure": "heads.pdf",
+    "table": "heads.csv",
+}
 """The verbs in the order in which their examples need each other, and what each leaves behind."""
 ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
 STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "export small": "export tiny"}

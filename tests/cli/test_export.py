@@ -12,7 +12,7 @@ import transformers as tf
 
 import headcount as hc
 from headcount.cli.main import main
-from headcount.pruning import onnx as onnx_file
+from headcount.costs import onnx as onnx_file
 from tests import planted
 from tests.closeness import FLOAT32, assert_same
 from tests.contracts.zoo import tiny

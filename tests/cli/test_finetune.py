@@ -38,14 +38,28 @@ def words(place: Path, *more: str) -> list[str]:
 
 def test_the_table_and_the_files(place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs"
-    command = words(place, "--tasks", "mrpc,sst2", "--init", "none, pretrained", "--seeds", "2", "--out", str(out),
-                    "--checkpoints", "2")  # fmt: skip
+    command = words(
+        place,
+        "--tasks",
+        "mrpc,sst2",
+        "--init",
+        "none, pretrained",
+        "--seeds",
+        "2",
+        "--out",
+        str(out),
+        "--checkpoints",
+        "2",
+    )
     assert main(command) == 0
     captured = capfd.readouterr()
     rows = [line.split("│") for line in captured.out.splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
-        ["mrpc", "none", "f1"], ["mrpc", "pretrained", "f1"], ["sst2", "none", "accuracy"],
-        ["sst2", "pretrained", "accuracy"]]  # fmt: skip
+        ["mrpc", "none", "f1"],
+        ["mrpc", "pretrained", "f1"],
+        ["sst2", "none", "accuracy"],
+        ["sst2", "pretrained", "accuracy"],
+    ]
     table = pd.read_csv(out / "runs.csv")
     assert len(table) == 8
     median = table.query("task == 'mrpc' and init == 'none'")["score"].median()
@@ -65,9 +79,23 @@ def test_the_table_and_the_files(place: Path, tmp_path: Path, capfd: pytest.Capt
 def test_other_columns(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = toy.pairs(16).rename(columns={"sentence1": "left", "sentence2": "right", "label": "kind"})
     toy.save_splits(tmp_path / "data", table.assign(kind=table["kind"].map({0: "no", 1: "yes"})))
-    command = words(place, "--tasks", "classification", "--data", str(tmp_path / "data"), "--text", "left", "right",
-                    "--label", "kind", "--init", "random", "--keep-embeddings",
-                    "--out", str(tmp_path / "runs"))  # fmt: skip
+    command = words(
+        place,
+        "--tasks",
+        "classification",
+        "--data",
+        str(tmp_path / "data"),
+        "--text",
+        "left",
+        "right",
+        "--label",
+        "kind",
+        "--init",
+        "random",
+        "--keep-embeddings",
+        "--out",
+        str(tmp_path / "runs"),
+    )
     assert main(command) == 0
     model, _ = hc.load(tmp_path / "runs" / "classification" / "random" / "seed-0" / "model")
     assert model.config.id2label == {0: "no", 1: "yes"}
@@ -155,9 +183,12 @@ def test_out_is_a_file(place: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
 def process(place: Path, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     command = words(place, "--out", str(tmp_path_factory.mktemp("process")), "--checkpoints", "1")
     return subprocess.run(
-        [sys.executable, "-m", "headcount.cli.main", *command], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "headcount.cli.main", *command],
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"HF_HUB_OFFLINE": "1", "COLUMNS": "200"},
-    )  # fmt: skip
+    )
 
 
 def test_as_a_process(process: subprocess.CompletedProcess[str]) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import headcount as hc
+from headcount.choosing.importance import prediction
 from headcount.cli.main import main
-from headcount.pruning.importance import prediction
 from tests import planted
 from tests.pruning import planted as parts
 
@@ -123,7 +123,7 @@ def test_a_study_of_another_model_is_refused(place: Path, tmp_path: Path, capsys
         pytest.param(["--limit", "0"], "at least 1"),
         pytest.param(["--seed", "-1"], "seed"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(
     place: Path, tmp_path: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,11 +160,24 @@ def test_one_example(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_killed_it_goes_on(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     parts.texts(960).to_csv(tmp_path / "texts.csv", index=False)
-    command = ["importance", str(place / "model"), "--task", "sst2", "--data", str(tmp_path / "texts.csv"),
-               "--batch-tokens", "16", "--out"]  # fmt: skip
+    command = [
+        "importance",
+        str(place / "model"),
+        "--task",
+        "sst2",
+        "--data",
+        str(tmp_path / "texts.csv"),
+        "--batch-tokens",
+        "16",
+        "--out",
+    ]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, "-m", "headcount.cli.main", *command, str(out)], env=environment,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headcount.cli.main", *command, str(out)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     done = out / "pruning" / "importance" / "done" / "c"
     while process.poll() is None and len(list(done.glob("*"))) < 2:
         time.sleep(0.005)

@@ -16,9 +16,9 @@ import pytest
 import headcount as hc
 from headcount.cli.main import main
 from headcount.cli.patterns import patterns
-from headcount.measures.find_patterns import find_patterns
-from headcount.measures.naming import PATTERNS, read_rule
+from headcount.maps.find_patterns import find_patterns
 from headcount.measures.story import pattern_rows
+from headcount.patterns.naming import PATTERNS, read_rule
 from tests import planted
 from tests.measures.test_patterns import LONG
 from tests.measures.tiny import translator

@@ -92,7 +92,7 @@ TEXTS = ["--data", "{place}/validation.csv", "--text", "sentence"]
         ["finetune", "{place}/plain", "--tasks", "mrpc", "--data", "{place}/data", "--out", "{out}", "--batch", "4"],
         ["cost", "{place}/model", "--lengths", "8", "--repeats", "3"],
     ],
-)  # fmt: skip
+)
 def test_every_verb_that_computes(
     words: list[str], place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

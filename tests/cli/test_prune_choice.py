@@ -28,9 +28,11 @@ QUICK = ["--limit", "40", "--max-length", "40", "--steps", "2", "--randoms", "2"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("planted")
-    for name, model in (("needed", parts.classifier(parts.NEEDED, parts.STEEP)),
-                        ("backed", parts.classifier(parts.BACKED, parts.STEEP)),
-                        ("graded", parts.classifier(parts.GRADED))):  # fmt: skip
+    for name, model in (
+        ("needed", parts.classifier(parts.NEEDED, parts.STEEP)),
+        ("backed", parts.classifier(parts.BACKED, parts.STEEP)),
+        ("graded", parts.classifier(parts.GRADED)),
+    ):
         model.save_pretrained(path / name)
         planted.tokenizer(path / name).save_pretrained(path / name)
     parts.texts(80).to_csv(path / "texts.csv", index=False)
@@ -80,8 +82,9 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert float(lines[1][1].split()[0]) == pytest.approx(float(confirmed["score"][0, 0]), abs=6e-4)
     first = [str(name) for name in confirmed["sequence"].values[0][:36]]
     layout = hc.read_anatomy(hc.load(hc.bundled())[0]).layout
-    assert {layout.spell(head) for head in layout} - {layout.spell(head) for head in hc.read_anatomy(model).layout} \
-        == set(first)  # fmt: skip
+    assert {layout.spell(head) for head in layout} - {
+        layout.spell(head) for head in hc.read_anatomy(model).layout
+    } == set(first)
 
 
 @pytest.mark.parametrize(("size", "left"), [(["--keep", "5"], 5), (["--keep", "50%"], 4), (["--drop", "3"], 5)])
@@ -149,8 +152,18 @@ def test_every_layer_keeps_one(place: Path, tmp_path: Path) -> None:
 
 def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "order.txt").write_text("L0H1 L0H0 L1H1-3 L0H2-3 L1H0")
-    more = ["--drop", "2", "--order", f"file:{tmp_path / 'order.txt'}", "--steps", "1", "--recover", "60",
-            "--recover-rate", "0.01"]  # fmt: skip
+    more = [
+        "--drop",
+        "2",
+        "--order",
+        f"file:{tmp_path / 'order.txt'}",
+        "--steps",
+        "1",
+        "--recover",
+        "60",
+        "--recover-rate",
+        "0.01",
+    ]
     assert main(words(place, "graded", *more, "--out", str(tmp_path / "small"))) == 0
     shown = capsys.readouterr().out
     assert gone(tmp_path / "small") == {"L0H1", "L0H0"}
@@ -163,15 +176,31 @@ def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sacrebleu")
-    config = tf.MarianConfig(**BY_NAME["marian"].options | {"max_position_embeddings": 160, "encoder_layers": 1,
-                                                            "decoder_layers": 1})  # fmt: skip
+    config = tf.MarianConfig(
+        **BY_NAME["marian"].options | {"max_position_embeddings": 160, "encoder_layers": 1, "decoder_layers": 1}
+    )
     torch.manual_seed(0)
     tf.MarianMTModel(config).save_pretrained(tmp_path / "model")
     planted.tokenizer(tmp_path / "model").save_pretrained(tmp_path / "model")
     texts = planted.texts(40)["sentence"]
     pd.DataFrame({"source": texts, "target": texts.values[::-1]}).to_csv(tmp_path / "pairs.csv", index=False)
-    command = ["prune", str(tmp_path / "model"), "--task", "translation", "--data", str(tmp_path / "pairs.csv"),
-               "--stack", "cross", "--order", "random", "--randoms", "1", "--steps", "1", "--keep"]  # fmt: skip
+    command = [
+        "prune",
+        str(tmp_path / "model"),
+        "--task",
+        "translation",
+        "--data",
+        str(tmp_path / "pairs.csv"),
+        "--stack",
+        "cross",
+        "--order",
+        "random",
+        "--randoms",
+        "1",
+        "--steps",
+        "1",
+        "--keep",
+    ]
     assert main([*command, "10", "--out", str(tmp_path / "small")]) == 0
     assert "bleu" in capsys.readouterr().out
     layout = hc.read_anatomy(hc.load(tmp_path / "small")[0]).layout
@@ -208,7 +237,7 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
         pytest.param(["--keep", "80", "--recover", "-1"], "got --recover -1; expected at least 0"),
         pytest.param(["--keep", "80", "--order", "random", "--randoms", "0"], "random"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(tmp_path: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     heads = [f"L{layer}H{head}" for layer in range(12) for head in range(12)]
     for name, order in (("missing", heads[:-1]), ("twice", [*heads, "L3H7"]), ("unknown", [*heads, "L12H0"])):
@@ -277,9 +306,12 @@ def test_killed_it_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     command = [*BUNDLED, *QUICK, "--keep", "100", "--order", "importance,random"]
     out, study = tmp_path / "small", tmp_path / "study"
     given = [*command, "--out", str(out), "--study", str(study)]
-    process = subprocess.Popen([sys.executable, "-m", "headcount.cli.main", *given],
-                               env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headcount.cli.main", *given],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     while process.poll() is None and not list(study.glob("sweep/sets-zero@prune-choosing/done/c/*")):
         time.sleep(0.002)
     assert process.poll() is None, "it ended before it could be killed"

@@ -97,10 +97,12 @@ def a_file(study: Path) -> None:
         pytest.param(lambda study: cut(study / "zarr.json"), "study is damaged", id="root cut"),
         pytest.param(lambda study: cut(study / GROUP / "zarr.json"), "head-zero is damaged", id="group cut"),
         pytest.param(lambda study: cut(study / GROUP / "delta" / "zarr.json"), "head-zero is damaged", id="array cut"),
-        pytest.param(lambda study: (study / GROUP / "zarr.json").write_text("[]"), "head-zero is damaged",
-                     id="wrong JSON"),
-        pytest.param(lambda study: (study / GROUP / "zarr.json").write_bytes(b"\xff"), "head-zero is damaged",
-                     id="bytes"),
+        pytest.param(
+            lambda study: (study / GROUP / "zarr.json").write_text("[]"), "head-zero is damaged", id="wrong JSON"
+        ),
+        pytest.param(
+            lambda study: (study / GROUP / "zarr.json").write_bytes(b"\xff"), "head-zero is damaged", id="bytes"
+        ),
         pytest.param(lambda study: (study / "zarr.json").unlink(), "is damaged (zarr.json is missing)", id="no root"),
         pytest.param(newer, "a study of version 99; this headcount reads up to 2: update headcount", id="newer"),
         pytest.param(other_zarr, "is a zarr folder, but not a study", id="another zarr"),
@@ -109,7 +111,7 @@ def a_file(study: Path) -> None:
         pytest.param(lambda study: cut(study / GROUP / "delta" / "c" / "0" / "0" / "0"), "damaged", id="chunk cut"),
         pytest.param(lambda study: shutil.rmtree(study / GROUP / "q"), "damaged", id="no array"),
     ],
-)  # fmt: skip
+)
 def test_studies_that_cannot_be_read(
     here: Path, damage: Callable[[Path], object], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

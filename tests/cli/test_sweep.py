@@ -91,8 +91,23 @@ def test_bad_input(place: Path, more: list[str], expected: str, capsys: pytest.C
 def test_killed_at_any_moment_it_goes_on(place: Path, tmp_path: Path) -> None:
     planted.texts(1500).to_csv(tmp_path / "validation.csv", index=False)
     out = tmp_path / "study"
-    command = [sys.executable, "-m", "headcount.cli.main", "sweep", str(place / "model"), "--task", "sst2",
-               "--data", str(tmp_path), "--how", "zero", "--batch-tokens", "12", "--out", str(out)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "headcount.cli.main",
+        "sweep",
+        str(place / "model"),
+        "--task",
+        "sst2",
+        "--data",
+        str(tmp_path),
+        "--how",
+        "zero",
+        "--batch-tokens",
+        "12",
+        "--out",
+        str(out),
+    ]
     kills = 0
     for least in (1, 20):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -41,11 +41,22 @@ ROWS = [
     ("sweep translator --task translation --data pairs.csv --compile", "--compile", "texts that are generated"),
     (f"{MASKED} --label label", "--label", "masked-lm has no label column"),
     ("sweep translator --task translation --data pairs.csv --label a", "--label", "translation has no label column"),
-    *[(f"{verb} model --task {task} --data texts.csv --labels a b".replace("prune --drop 50% --out small model",
-                                                                            "prune model --drop 50% --out small"),
-       "--labels", "no classes to name") for verb in TASKS for task in ("regression", "causal-lm")],
-    (f"{SWEEP.replace('texts', 'named')} --labels positive negative", "--labels",
-     "the data's labels are the model's classes"),
+    *[
+        (
+            f"{verb} model --task {task} --data texts.csv --labels a b".replace(
+                "prune --drop 50% --out small model", "prune model --drop 50% --out small"
+            ),
+            "--labels",
+            "no classes to name",
+        )
+        for verb in TASKS
+        for task in ("regression", "causal-lm")
+    ],
+    (
+        f"{SWEEP.replace('texts', 'named')} --labels positive negative",
+        "--labels",
+        "the data's labels are the model's classes",
+    ),
     (f"{MEASURE} --name x", "--name", "without --out"),
     (f"{MEASURE} --only entropy --distance-examples 3", "--distance-examples", "distances are not among"),
     (f"{MEASURE} --only entropy --tagger t", "--tagger", "none of entropy reads annotations"),
@@ -56,10 +67,27 @@ ROWS = [
     ("measure model --data trees.conllu --spacy en", "--spacy", "are annotated"),
     ("measure model --data trees.parquet --tagger t", "--tagger", "are annotated"),
     ("measure model --list", "got the model model", "--list"),
-    *[(f"measure --list {more}", more.split()[0], "only explains the measures") for more in (
-        "--data texts.csv", "--out study", "--only entropy", "--name x", "--text sentence", "--spacy en", "--tagger t",
-        "--limit 3", "--max-length 9", "--distance-examples 3", "--batch-tokens 99", "--json", "--seed 1",
-        "--device cpu", "--dtype float32", "--trust-remote-code")],
+    *[
+        (f"measure --list {more}", more.split()[0], "only explains the measures")
+        for more in (
+            "--data texts.csv",
+            "--out study",
+            "--only entropy",
+            "--name x",
+            "--text sentence",
+            "--spacy en",
+            "--tagger t",
+            "--limit 3",
+            "--max-length 9",
+            "--distance-examples 3",
+            "--batch-tokens 99",
+            "--json",
+            "--seed 1",
+            "--device cpu",
+            "--dtype float32",
+            "--trust-remote-code",
+        )
+    ],
     ("patterns model --data texts.csv --name x", "--name", "without --out"),
     ("patterns model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data texts.csv --name x", "--name", "without --out"),
@@ -75,11 +103,33 @@ ROWS = [
     (f"{PRUNE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{PRUNE} --drop 50% --order importance,importance", "importance twice", "--order"),
     (f"{PRUNE} --drop 50% --keep 2", "--drop", "exactly one of"),
-    *[(f"{HEADS} {more}", more.split()[0], "--heads says which heads go") for more in (
-        "--drop 50%", "--keep 2", "--tolerance 1", "--by-estimate", "--task sst2", "--data texts.csv",
-        "--order importance", "--steps 3", "--randoms 1", "--anew", "--at-least 1", "--stack encoder", "--recover 3",
-        "--recover-rate 1e-3", "--study study", "--name x", "--text sentence", "--label label", "--labels a b",
-        "--limit 40", "--seed 1", "--max-length 9")],
+    *[
+        (f"{HEADS} {more}", more.split()[0], "--heads says which heads go")
+        for more in (
+            "--drop 50%",
+            "--keep 2",
+            "--tolerance 1",
+            "--by-estimate",
+            "--task sst2",
+            "--data texts.csv",
+            "--order importance",
+            "--steps 3",
+            "--randoms 1",
+            "--anew",
+            "--at-least 1",
+            "--stack encoder",
+            "--recover 3",
+            "--recover-rate 1e-3",
+            "--study study",
+            "--name x",
+            "--text sentence",
+            "--label label",
+            "--labels a b",
+            "--limit 40",
+            "--seed 1",
+            "--max-length 9",
+        )
+    ],
     ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
     (f"{FINETUNE} --tasks sst2 --init pretrained,pretrained", "pretrained twice", "--init"),
@@ -97,17 +147,60 @@ ROWS = [
     ("table study --to parquet -o rows.csv", "--to parquet", "rows.csv"),
     ("report study study", "study twice", "the studies"),
     ("agreement study study", "study twice", "the studies"),
-]  # fmt: skip
+]
 
 BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least"}
 """What is at most or at least this: a bound that is not reached is not ignored."""
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
-ALWAYS = {"model", "task", "data", "out", "device", "dtype", "seed", "json_", "text", "metric", "how", "study", "steps",
-          "order", "only", "list_", "heads", "drop", "keep", "tolerance", "recover", "tasks", "init", "seeds", "epochs",
-          "batch", "rate", "warm_up", "accumulate", "precision", "checkpoints", "report_to", "batches", "repeats",
-          "pick", "pair", "what", "output", "group", "draws", "sets", "quick", "to", "stack", "maps name",
-          "tokenizer"}  # fmt: skip
+ALWAYS = {
+    "model",
+    "task",
+    "data",
+    "out",
+    "device",
+    "dtype",
+    "seed",
+    "json_",
+    "text",
+    "metric",
+    "how",
+    "study",
+    "steps",
+    "order",
+    "only",
+    "list_",
+    "heads",
+    "drop",
+    "keep",
+    "tolerance",
+    "recover",
+    "tasks",
+    "init",
+    "seeds",
+    "epochs",
+    "batch",
+    "rate",
+    "warm_up",
+    "accumulate",
+    "precision",
+    "checkpoints",
+    "report_to",
+    "batches",
+    "repeats",
+    "pick",
+    "pair",
+    "what",
+    "output",
+    "group",
+    "draws",
+    "sets",
+    "quick",
+    "to",
+    "stack",
+    "maps name",
+    "tokenizer",
+}
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 
 
@@ -124,8 +217,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "trees.conllu").write_text("1\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_\n\n")
     tree = {"tokens": [["good"]], "upos": [["ADJ"]], "heads": [[0]], "deprels": [["root"]]}
     pd.DataFrame(tree).to_parquet(path / "trees.parquet")
-    sizes = {"vocab_size": len(planted.WORDS), "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
-             "intermediate_size": 8, "max_position_embeddings": 64}  # fmt: skip
+    sizes = {
+        "vocab_size": len(planted.WORDS),
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "max_position_embeddings": 64,
+    }
     tf.BertForMaskedLM(tf.BertConfig(**sizes)).save_pretrained(path / "masked")
     tf.MarianMTModel(tf.MarianConfig(**BY_NAME["marian"].options | {"vocab_size": len(planted.WORDS)})).save_pretrained(
         path / "translator"
@@ -135,8 +234,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vit = {"image_size": 8, "patch_size": 4, **{key: sizes[key] for key in list(sizes)[1:5]}}
     tf.ViTModel(tf.ViTConfig(**vit)).save_pretrained(path / "image")
     planted.tokenizer(path / "image").save_pretrained(path / "image")
-    assert main(["sweep", str(path / "model"), "--task", "sst2", "--data", str(path / "texts.csv"),
-                 "--out", str(path / "study")]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "sweep",
+                str(path / "model"),
+                "--task",
+                "sst2",
+                "--data",
+                str(path / "texts.csv"),
+                "--out",
+                str(path / "study"),
+            ]
+        )
+        == 0
+    )
     return path
 
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headcount as hc
+from headcount.choosing.smaller import Target, find_smaller, read_halves
 from headcount.cli.main import main
 from headcount.data.tasks import find_task
 from headcount.errors import BlankRows, DataProblem
-from headcount.pruning.smaller import Target, find_smaller, read_halves
 from headcount.training.splits import read_splits
 from tests import planted
 from tests.measures import tiny
@@ -80,10 +80,14 @@ def test_a_sweep_and_importance(tokenizer: Any, kind: str, data: Any) -> None:
     assert_equal(found, expected)
     count = len(whole) - len(part)
     assert found.attrs["blank_rows"] == {
-        "count": count, "of": len(whole), "rows": sorted(set(whole.index) - set(part.index))}  # fmt: skip
+        "count": count,
+        "of": len(whole),
+        "rows": sorted(set(whole.index) - set(part.index)),
+    }
     assert expected.attrs["blank_rows"]["count"] == 0
-    assert_equal(quietly(hc.importance, model, tokenizer, whole, **options),
-                 hc.importance(model, tokenizer, part, **options))  # fmt: skip
+    assert_equal(
+        quietly(hc.importance, model, tokenizer, whole, **options), hc.importance(model, tokenizer, part, **options)
+    )
 
 
 @pytest.mark.parametrize("kind", ["masked", "causal", "pairs", "translator"])
@@ -103,8 +107,10 @@ def test_what_heads_look_at(kind: str, data: Any) -> None:
     assert found.attrs["blank_rows"]["count"] == found["entropy"].attrs["blank_rows"]["count"] == len(whole) - len(part)
     if kind == "masked":
         assert_equal(quietly(hc.compare, model, model, tokenizer, whole), hc.compare(model, model, tokenizer, part))
-        assert_equal(quietly(hc.find_patterns, model, tokenizer, whole)["patterns"].to_dataset(),
-                     hc.find_patterns(model, tokenizer, part)["patterns"].to_dataset())  # fmt: skip
+        assert_equal(
+            quietly(hc.find_patterns, model, tokenizer, whole)["patterns"].to_dataset(),
+            hc.find_patterns(model, tokenizer, part)["patterns"].to_dataset(),
+        )
 
 
 def test_sentences_without_words(tmp_path: Path) -> None:
@@ -130,8 +136,9 @@ def test_one_text_of_a_pair(tokenizer: Any) -> None:
 def test_what_is_chosen_and_trained(tokenizer: Any, data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     whole, part = data.draw(sprinkled(planted.texts(60), ("sentence",)))
     task = find_task("sst2")
-    for one, other in zip(quietly(read_halves, whole, task, 50, 0, tokenizer),
-                          read_halves(part, task, 50, 0, tokenizer), strict=True):  # fmt: skip
+    for one, other in zip(
+        quietly(read_halves, whole, task, 50, 0, tokenizer), read_halves(part, task, 50, 0, tokenizer), strict=True
+    ):
         pd.testing.assert_frame_equal(one, other, check_dtype=False)
         assert one.attrs["blank_rows"]["count"] == len(whole) - len(part)
     place = tmp_path_factory.mktemp("splits")

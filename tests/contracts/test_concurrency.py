@@ -140,9 +140,11 @@ def test_observation_beside_an_ablation(case: Case) -> None:
 
     with in_step(model, 4) as barrier:
         first, second, third, fourth = together(
-            lambda: observing(nullcontext), lambda: observing(uniform), lambda: running(uniform),
+            lambda: observing(nullcontext),
+            lambda: observing(uniform),
+            lambda: running(uniform),
             lambda: running(nullcontext),
-        )  # fmt: skip
+        )
     assert torch.equal(third, ablated)
     assert torch.equal(fourth, plain)
     for found, expected in ((first, seen), (second, inside)):

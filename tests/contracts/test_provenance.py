@@ -9,11 +9,11 @@ import pytest
 import xarray as xr
 
 import headcount as hc
+from headcount.choosing.dynamics import dynamics
+from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.provenance import PACKAGES, missing
-from headcount.measures.maps import take_maps
-from headcount.pruning.cost import cost, store_cost
-from headcount.pruning.dynamics import dynamics
-from headcount.pruning.smaller import Target, find_smaller
+from headcount.costs.cost import cost, store_cost
+from headcount.maps.maps import take_maps
 from headcount.training.trainer import Settings
 from tests import planted
 
@@ -34,8 +34,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store_cost(cost({"whole": model}, batches=(1,), lengths=(8,), repeats=1), out)
     planted.save(folder / "model")
     texts.to_parquet(folder / "texts.parquet")
-    hc.finetune(folder / "model", "sst2", folder / "texts.parquet", folder / "runs", device="cpu",
-                settings=Settings(epochs=1, checkpoints=2, max_length=16))  # fmt: skip
+    hc.finetune(
+        folder / "model",
+        "sst2",
+        folder / "texts.parquet",
+        folder / "runs",
+        device="cpu",
+        settings=Settings(epochs=1, checkpoints=2, max_length=16),
+    )
     dynamics(folder / "runs" / "sst2" / "pretrained" / "seed-0", texts, task="sst2", steps=2, study=out)
     return out
 

@@ -200,9 +200,16 @@ def test_observation(case: Case, kernel: str) -> None:
 
 def grouped() -> tuple[Any, Any]:
     """A Llama with groups of 4 heads."""
-    config = tf.LlamaConfig(vocab_size=len(MEASURED_WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=8,
-                            num_key_value_heads=2, intermediate_size=40, max_position_embeddings=64,
-                            pad_token_id=0)  # fmt: skip
+    config = tf.LlamaConfig(
+        vocab_size=len(MEASURED_WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        pad_token_id=0,
+    )
     return _spread(tf.LlamaForCausalLM(config)), bare_tokenizer()
 
 
@@ -249,19 +256,31 @@ def test_measures(name: str) -> None:
 def _present(model: Any, array: Any) -> np.ndarray:
     """Bool [stack, layer, head]: which heads the model has."""
     layout = read_anatomy(model).layout
-    return np.array([
-        [[layer < layout.layers(stack) and head in layout.stacks[stack][layer] for head in array["head"].values]
-         for layer in array["layer"].values]
-        for stack in array["stack"].values
-    ])  # fmt: skip
+    return np.array(
+        [
+            [
+                [layer < layout.layers(stack) and head in layout.stacks[stack][layer] for head in array["head"].values]
+                for layer in array["layer"].values
+            ]
+            for stack in array["stack"].values
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     torch.manual_seed(3)
-    config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
-                           intermediate_size=40, max_position_embeddings=64, initializer_range=0.4,
-                           id2label=planted.NAMES, label2id={"negative": 0, "positive": 1})  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=len(planted.WORDS),
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        initializer_range=0.4,
+        id2label=planted.NAMES,
+        label2id={"negative": 0, "positive": 1},
+    )
     model = tf.BertForSequenceClassification(config).eval().double()
     return model, planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))
 
@@ -324,9 +343,16 @@ def test_two_cuts_are_one(name: str, heads: set[tuple[int, int]], share: float) 
 
 
 def groups_of_four() -> Any:
-    config = tf.LlamaConfig(vocab_size=60, hidden_size=32, num_hidden_layers=2, num_attention_heads=8,
-                            num_key_value_heads=2, intermediate_size=40, max_position_embeddings=64,
-                            pad_token_id=0)  # fmt: skip
+    config = tf.LlamaConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        pad_token_id=0,
+    )
     return _spread(tf.LlamaModel(config), 0.35)
 
 
@@ -337,9 +363,15 @@ def test_grouped_heads_one_by_one(kernel: str) -> None:
     model.set_attn_implementation(kernel)
     pruned, gone = copy.deepcopy(model), []
     for head, rows, groups in (
-        (1, 8, (0, 0, 0, 1, 1, 1, 1)), (6, 8, (0, 0, 0, 1, 1, 1)), (7, 8, (0, 0, 0, 1, 1)), (5, 8, (0, 0, 0, 1)),
-        (0, 8, (0, 0, 1)), (4, 4, (0, 0)), (3, 4, (0,)), (2, 0, ()),
-    ):  # fmt: skip
+        (1, 8, (0, 0, 0, 1, 1, 1, 1)),
+        (6, 8, (0, 0, 0, 1, 1, 1)),
+        (7, 8, (0, 0, 0, 1, 1)),
+        (5, 8, (0, 0, 0, 1)),
+        (0, 8, (0, 0, 1)),
+        (4, 4, (0, 0)),
+        (3, 4, (0,)),
+        (2, 0, ()),
+    ):
         gone.append(f"L1H{head}")
         hc.prune(pruned, f"L1H{head}")
         attention = pruned.layers[1].self_attn
@@ -468,9 +500,17 @@ def test_the_trainer(tmp_path: Path) -> None:
     model = hc.prune(tiny("bert", head="AutoModelForSequenceClassification"), uneven(case))
     batch = inputs(case, "right", batch=8)
     rows = [{**{key: value[row] for key, value in batch.items()}, "labels": row % 3} for row in range(8)]
-    options = tf.TrainingArguments(str(tmp_path / "run"), max_steps=3, per_device_train_batch_size=4, report_to=[],
-                                   use_cpu=True, save_steps=2, learning_rate=1e-2, disable_tqdm=True,
-                                   logging_strategy="no")  # fmt: skip
+    options = tf.TrainingArguments(
+        str(tmp_path / "run"),
+        max_steps=3,
+        per_device_train_batch_size=4,
+        report_to=[],
+        use_cpu=True,
+        save_steps=2,
+        learning_rate=1e-2,
+        disable_tqdm=True,
+        logging_strategy="no",
+    )
     trainer = tf.Trainer(model, options, train_dataset=rows)
     start = {key: tensor.clone() for key, tensor in model.state_dict().items()}
     trainer.train()

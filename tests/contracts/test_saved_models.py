@@ -29,13 +29,28 @@ from tests.measures.tiny import _spread
 from tests.training import toy
 
 KINDS = {
-    "bert": "SequenceClassification", "roberta": "TokenClassification", "xlm-roberta": "MultipleChoice",
-    "camembert": "MaskedLM", "electra": "PreTraining", "distilbert": "SequenceClassification", "modernbert": "MaskedLM",
-    "mpnet": "SequenceClassification", "deberta-v2": "TokenClassification", "gpt2": "CausalLM", "opt": "CausalLM",
-    "gpt_neox": "CausalLM", "llama": "CausalLM", "qwen2": "SequenceClassification", "qwen3": "CausalLM",
-    "mistral": "CausalLM", "t5": "Seq2SeqLM", "bart": "SequenceClassification", "mbart": "Seq2SeqLM",
-    "marian": "Seq2SeqLM", "vit": "ImageClassification",
-}  # fmt: skip
+    "bert": "SequenceClassification",
+    "roberta": "TokenClassification",
+    "xlm-roberta": "MultipleChoice",
+    "camembert": "MaskedLM",
+    "electra": "PreTraining",
+    "distilbert": "SequenceClassification",
+    "modernbert": "MaskedLM",
+    "mpnet": "SequenceClassification",
+    "deberta-v2": "TokenClassification",
+    "gpt2": "CausalLM",
+    "opt": "CausalLM",
+    "gpt_neox": "CausalLM",
+    "llama": "CausalLM",
+    "qwen2": "SequenceClassification",
+    "qwen3": "CausalLM",
+    "mistral": "CausalLM",
+    "t5": "Seq2SeqLM",
+    "bart": "SequenceClassification",
+    "mbart": "Seq2SeqLM",
+    "marian": "Seq2SeqLM",
+    "vit": "ImageClassification",
+}
 PLAIN = ("llama", "mistral", "qwen2", "qwen3")
 """Their configs name the size of a head beside the number of heads."""
 BLOCKER = """
@@ -114,9 +129,13 @@ class Places:
         (self.folder / "cases.json").write_text(json.dumps(self.cases))
         script = (BLOCKER if blocked else "import sys\n") + OTHER_PROCESS
         done = subprocess.run(
-            [sys.executable, "-c", script, str(self.folder)], capture_output=True, text=True, check=False,
-            env=clean_environment(HF_MODULES_CACHE=str(self.folder / "modules")), timeout=300,
-        )  # fmt: skip
+            [sys.executable, "-c", script, str(self.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=clean_environment(HF_MODULES_CACHE=str(self.folder / "modules")),
+            timeout=300,
+        )
         assert done.returncode == 0, done.stderr
         report: dict[str, str] = json.loads((self.folder / "report.json").read_text())
         return report
@@ -230,7 +249,7 @@ def test_a_number_of_heads_that_does_not_divide_the_width(name: str, tmp_path: P
         pytest.param(["L0H1"], id="one"),
         pytest.param(["L0H1", "L1H0", "L2H1"], id="one of each layer"),
     ],
-)  # fmt: skip
+)
 def test_a_plain_model_cut_again(heads: list[str], tmp_path: Path) -> None:
     model, batch = as_many_in_every_layer("llama")
     once = aligned(load_model(hc.save(model, None, tmp_path / "once")))
@@ -309,9 +328,13 @@ def with_the_folders_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str,
             output = hc.prune(model, chosen)(**batch)[0]
         torch.save({"batch": batch, "output": output, "next": chosen, "kept": kept}, place / f"{name}.pt")
     done = subprocess.run(
-        [sys.executable, "-c", REMOTE, str(place), *names], capture_output=True, text=True, check=False,
-        env=clean_environment(HF_MODULES_CACHE=str(place / "modules")), timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-c", REMOTE, str(place), *names],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean_environment(HF_MODULES_CACHE=str(place / "modules")),
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     report: dict[str, str] = json.loads(done.stdout)
     return report
@@ -321,12 +344,9 @@ def with_the_folders_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     "name",
     [
         "bert",
-        *(
-            pytest.param(name)
-            for name in ("t5", "llama")
-        ),
+        *(pytest.param(name) for name in ("t5", "llama")),
     ],
-)  # fmt: skip
+)
 def test_what_the_folders_code_loaded_can_be_cut_again(with_the_folders_code: dict[str, str], name: str) -> None:
     """transformers loads it with the code of the folder, and then Headcount is there after all."""
     assert with_the_folders_code[name] == "good"
@@ -379,12 +399,9 @@ def test_saved_loaded_cut_and_saved_again(tmp_path: Path) -> None:
         ("bert", "AutoModelForMaskedLM", "token-classification"),
         ("gpt2", "AutoModelForCausalLM", "classification"),
         ("t5", "AutoModel", "translation"),
-        *(
-            pytest.param(*row)
-            for row in (("t5", "AutoModelForSeq2SeqLM", "token-classification"),)
-        ),
+        *(pytest.param(*row) for row in (("t5", "AutoModelForSeq2SeqLM", "token-classification"),)),
     ],
-)  # fmt: skip
+)
 def test_another_head_is_put_on(name: str, saved: str, head: str, tmp_path: Path) -> None:
     case = BY_NAME[name]
     model = whole(name, "sdpa", saved)
@@ -468,9 +485,11 @@ def by_hand(name: str) -> tuple[Any, dict[str, torch.Tensor]]:
             continue
         inner, output = {
             "bert": (f"encoder.layer.{layer}.attention.self.{{}}", f"encoder.layer.{layer}.attention.output.dense"),
-            "distilbert": (f"transformer.layer.{layer}.attention.{{}}_lin",
-                           f"transformer.layer.{layer}.attention.out_lin"),
-        }[name]  # fmt: skip
+            "distilbert": (
+                f"transformer.layer.{layer}.attention.{{}}_lin",
+                f"transformer.layer.{layer}.attention.out_lin",
+            ),
+        }[name]
         for part_name in ("query", "key", "value"):
             stem = inner.format(part_name if name == "bert" else part_name[0])
             for key in (f"{stem}.weight", f"{stem}.bias"):

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 import headcount as hc
+from headcount.choosing.dynamics import dynamics
+from headcount.choosing.smaller import Target, find_smaller
+from headcount.costs.cost import cost, store_cost
 from headcount.errors import StudyProblem
-from headcount.measures.maps import take_maps
-from headcount.pruning.cost import cost, store_cost
-from headcount.pruning.dynamics import dynamics
-from headcount.pruning.smaller import Target, find_smaller
+from headcount.maps.maps import take_maps
 from tests import planted
 
 

@@ -13,10 +13,15 @@ from headcount.core.store import ArrayPlan, Study, write_result
 
 UNITS = [(0, 4), (4, 8), (8, 9)]
 SMALL = xr.Dataset(
-    {"score": (("order", "removed"), np.array([[0.5, np.nan]])), "baseline": ((), 0.7),
-     "nothing": (("none",), np.zeros(0)), "heads": (("order", "rank"), np.array([["L0H1", ""]], dtype=object))},
-    coords={"order": ["importance"], "removed": [3, 6]}, attrs={"task": "sst2", "examples": 12},
-)  # fmt: skip
+    {
+        "score": (("order", "removed"), np.array([[0.5, np.nan]])),
+        "baseline": ((), 0.7),
+        "nothing": (("none",), np.zeros(0)),
+        "heads": (("order", "rank"), np.array([["L0H1", ""]], dtype=object)),
+    },
+    coords={"order": ["importance"], "removed": [3, 6]},
+    attrs={"task": "sst2", "examples": 12},
+)
 
 
 Harm = Callable[[bytes], "bytes | None"]
@@ -74,8 +79,9 @@ def write_units(path: Path, complete: bool = True, first: int = 0) -> int:
         start, stop = UNITS[unit]
         values = np.arange(2 * (stop - start), dtype="float32").reshape(2, -1) + unit
         nothing = np.full(stop - start, np.nan, dtype="float32")
-        group.write_unit(unit, start, stop, {"logits": values, "texts": values.astype(str).astype(object),
-                                             "unknown": nothing})  # fmt: skip
+        group.write_unit(
+            unit, start, stop, {"logits": values, "texts": values.astype(str).astype(object), "unknown": nothing}
+        )
     if complete:
         group.finish({"score": (("set",), np.array([0.5, np.nan]))}, {"note": "x"})
     return len(missing)

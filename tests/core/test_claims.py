@@ -18,9 +18,17 @@ def test_significant_is_below_the_level() -> None:
 
 @pytest.mark.parametrize(
     ("metric", "baseline", "expected"),
-    [("accuracy", 0.9, 0.01), ("f1", 0.9, 0.01), ("pearson", 0.8, 0.01), ("bleu", 30, 1), ("chrf", 50, 1),
-     ("loss", 0.4, 0.01), ("loss", 3.2, 0.01), ("perplexity", 25, 0.25)],
-)  # fmt: skip
+    [
+        ("accuracy", 0.9, 0.01),
+        ("f1", 0.9, 0.01),
+        ("pearson", 0.8, 0.01),
+        ("bleu", 30, 1),
+        ("chrf", 50, 1),
+        ("loss", 0.4, 0.01),
+        ("loss", 3.2, 0.01),
+        ("perplexity", 25, 0.25),
+    ],
+)
 def test_a_point_is_one_thing_for_a_metric(metric: str, baseline: float, expected: float) -> None:
     """Whatever the size of the baseline: a loss above 1 has no larger points."""
     assert tolerance_of(1, metric, baseline) == pytest.approx(expected)

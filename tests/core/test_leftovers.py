@@ -49,8 +49,15 @@ def test_of_others_only_by_a_writer_that_is_alone(tmp_path: Path) -> None:
 
 
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:
-    names = [".study-new", ".study-old", ".study-new-notes", "study-new-abcd1234", ".study-new-b-new-abcd1234",
-             ".other-new-abcd1234", f".study-new-b-new-host-{os.getpid()}-abcd1234"]  # fmt: skip
+    names = [
+        ".study-new",
+        ".study-old",
+        ".study-new-notes",
+        "study-new-abcd1234",
+        ".study-new-b-new-abcd1234",
+        ".other-new-abcd1234",
+        f".study-new-b-new-host-{os.getpid()}-abcd1234",
+    ]
     for name in names:
         (tmp_path / name).mkdir()
     clear_leftovers(tmp_path / "study", alone=True)

@@ -33,14 +33,45 @@ def copied(whole: Path, tmp_path: Path) -> Path:
 NAMES = sorted(
     ["zarr.json", "sweep/zarr.json", "pruning/zarr.json", "pruning/curve@a/zarr.json", "cost/zarr.json"]
     + [f"cost/models/{one}" for one in ("zarr.json", "ms/zarr.json", "ms/c/0", "done/zarr.json", "done/c/0")]
-    + [f"pruning/curve@a/b/{one}" for one in ("zarr.json", "score/zarr.json", "score/c/0/0", "baseline/zarr.json",
-       "baseline/c", "nothing/zarr.json", "heads/zarr.json", "heads/c/0/0", "order/zarr.json", "order/c/0",
-       "removed/zarr.json", "removed/c/0", "done/zarr.json", "done/c/0")]
-    + [f"sweep/sets-zero/{one}" for one in ("zarr.json", "set/zarr.json", "set/c/0", "score/zarr.json", "score/c/0",
-       "logits/zarr.json", "texts/zarr.json", "unknown/zarr.json", "done/zarr.json")]
-    + [f"sweep/sets-zero/{array}/c/{place}{unit}" for array, place in (("logits", "0/"), ("texts", "0/"),
-       ("unknown", ""), ("done", "")) for unit in range(3)]
-)  # fmt: skip
+    + [
+        f"pruning/curve@a/b/{one}"
+        for one in (
+            "zarr.json",
+            "score/zarr.json",
+            "score/c/0/0",
+            "baseline/zarr.json",
+            "baseline/c",
+            "nothing/zarr.json",
+            "heads/zarr.json",
+            "heads/c/0/0",
+            "order/zarr.json",
+            "order/c/0",
+            "removed/zarr.json",
+            "removed/c/0",
+            "done/zarr.json",
+            "done/c/0",
+        )
+    ]
+    + [
+        f"sweep/sets-zero/{one}"
+        for one in (
+            "zarr.json",
+            "set/zarr.json",
+            "set/c/0",
+            "score/zarr.json",
+            "score/c/0",
+            "logits/zarr.json",
+            "texts/zarr.json",
+            "unknown/zarr.json",
+            "done/zarr.json",
+        )
+    ]
+    + [
+        f"sweep/sets-zero/{array}/c/{place}{unit}"
+        for array, place in (("logits", "0/"), ("texts", "0/"), ("unknown", ""), ("done", ""))
+        for unit in range(3)
+    ]
+)
 
 
 def test_every_file_is_known(whole: Path) -> None:
@@ -207,8 +238,9 @@ def old_study(path: Path) -> None:
         group = root.require_group("measures").create_group(
             name, attributes={"identity": identity, "complete": complete, "model": "A"}
         )
-        array = group.create_array("values", shape=(9,), chunks=(4,), dtype="float32", dimension_names=("example",),
-                                   fill_value=float("nan"))  # fmt: skip
+        array = group.create_array(
+            "values", shape=(9,), chunks=(4,), dtype="float32", dimension_names=("example",), fill_value=float("nan")
+        )
         array[0:4] = np.arange(4)
         marks = group.create_array("done", shape=(3,), chunks=(1,), dtype="bool", dimension_names=("unit",))
         marks[0] = True

@@ -21,11 +21,20 @@ def table(right: np.ndarray) -> hs.Sums:
 def test_permutation_test_agrees_with_scipy() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(0.15, 1, 60)
-    sums = hs.Sums(np.stack([np.stack([np.zeros(60), np.ones(60)], -1), np.stack([x, np.ones(60)], -1)]),
-                   METRICS["loss"].combine, draws=20_000)  # fmt: skip
+    sums = hs.Sums(
+        np.stack([np.stack([np.zeros(60), np.ones(60)], -1), np.stack([x, np.ones(60)], -1)]),
+        METRICS["loss"].combine,
+        draws=20_000,
+    )
     ours = hs.permutation_test(sums)[0][0]
-    theirs = stats.permutation_test((x,), lambda v, axis: v.mean(axis), permutation_type="samples", n_resamples=20_000,
-                                    random_state=1, vectorized=True).pvalue  # fmt: skip
+    theirs = stats.permutation_test(
+        (x,),
+        lambda v, axis: v.mean(axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        random_state=1,
+        vectorized=True,
+    ).pvalue
     assert ours == pytest.approx(theirs, abs=0.02)
 
 

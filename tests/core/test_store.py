@@ -104,11 +104,14 @@ def test_a_study_without_results_whose_metadata_is_damaged(tmp_path: Path) -> No
 
 
 SMALL = xr.Dataset(
-    {"score": (("order", "removed"), np.array([[0.5, np.nan]])), "baseline": ((), 0.7),
-     "heads": (("order", "rank"), np.array([["L0H1", ""]], dtype=object))},
+    {
+        "score": (("order", "removed"), np.array([[0.5, np.nan]])),
+        "baseline": ((), 0.7),
+        "heads": (("order", "rank"), np.array([["L0H1", ""]], dtype=object)),
+    },
     coords={"order": ["importance"], "removed": [3, 6], "kept": ("removed", [5, 2])},
     attrs={"task": "sst2", "higher_is_better": True, "examples": 12},
-)  # fmt: skip
+)
 
 
 def test_a_small_result_as_a_whole(tmp_path: Path) -> None:
@@ -193,8 +196,11 @@ def test_read_results_reads_only_what_is_wanted(copied: Path) -> None:
     assert ("sweep/sets-zero", "logits", (2, 9)) in asked
     assert ("cost/models", "ms", (2,)) in asked
     assert {name: list(one.variables) for name, (_, one) in found.items()} == {
-        "cost/models": [], "maps/text": [], "pruning/curve@prune": ["score"], "sweep/sets-zero": ["score"],
-    }  # fmt: skip
+        "cost/models": [],
+        "maps/text": [],
+        "pruning/curve@prune": ["score"],
+        "sweep/sets-zero": ["score"],
+    }
     harm(path / "sweep" / "sets-zero" / "logits" / "c" / "0" / "0", flip(9))
     assert read_results(path, wanted)["sweep/sets-zero"][0], "what is not wanted is not read"
 
@@ -236,15 +242,18 @@ def test_read_results_of_folders_that_are_no_studies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "content"),
     [
-        *[(place, content) for place in ("", "sweep/sets-zero", "sweep/sets-zero/score")
-          for content in (b"", b"{", b"[]", b"half", b"\xff\xfe")],
+        *[
+            (place, content)
+            for place in ("", "sweep/sets-zero", "sweep/sets-zero/score")
+            for content in (b"", b"{", b"[]", b"half", b"\xff\xfe")
+        ],
         ("sweep/sets-zero", b"5"),
         ("sweep/sets-zero/score", b"null"),
         pytest.param("", b"5"),
         pytest.param("", b"null"),
         pytest.param("sweep/sets-zero", b'{"attributes": null}'),
     ],
-)  # fmt: skip
+)
 def test_read_results_of_damaged_metadata(copied: Path, place: str, content: bytes) -> None:
     path = copied
     damaged = path / place / "zarr.json"

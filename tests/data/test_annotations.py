@@ -28,7 +28,8 @@ from headcount.errors import DataProblem
 from headcount.zoo.bundled import bundled_sentences
 
 CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
-SNIPPET = """\
+SNIPPET = (
+    """\
 # newdoc
 # sent_id = first
 # text = Anna didn't think it was written by her rival.
@@ -63,7 +64,10 @@ SNIPPET = """\
 3|won@t|will|VERB|MD|_|5|csubj|_|_
 4|is|be|AUX|VBZ|_|5|cop|_|_
 5|clear|clear|ADJ|JJ|_|0|root|_|_
-""".replace("|", "\t").replace("~", "|").replace("@", CURLY)  # fmt: skip
+""".replace("|", "\t")
+    .replace("~", "|")
+    .replace("@", CURLY)
+)
 
 ROW: dict[str, Any] = {
     "sent_id": "one",
@@ -193,8 +197,10 @@ def test_the_bundled_sentences() -> None:
     assert all(one.upos[pronoun] == "PRON" for one, (_, pronoun) in links)
     clockmaker = sentences[0]
     assert [(clockmaker.words[a], clockmaker.words[b]) for a, b in word_links(clockmaker)["noun-pronoun"]] == [
-        ("clockmaker", "he"), ("watch", "it"), ("watch", "its"),
-    ]  # fmt: skip
+        ("clockmaker", "he"),
+        ("watch", "it"),
+        ("watch", "its"),
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv", "json in csv", "arrays", "frame"])
@@ -327,7 +333,7 @@ FILES = {
         spoiled(0, "# text = Anna didn't", "# text = Anna did not"),
         """some.conllu, sentence 'first' (line 1): word 3 is "n't", but the text goes on with 'not think it was wri'""",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("problem", FILES)

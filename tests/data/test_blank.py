@@ -90,8 +90,11 @@ def test_nothing_left(tokenizer: Any) -> None:
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
 def test_a_text_may_be_called_none(tmp_path: Path, suffix: str, separator: str, tokenizer: Any) -> None:
     path = tmp_path / f"some.{suffix}"
-    path.write_text(separator.join(("text", "label")) + "\n" + "".join(f"{word}{separator}1\n" for word in
-                                                                    ("None", "NA", "nan", "null", "")))  # fmt: skip
+    path.write_text(
+        separator.join(("text", "label"))
+        + "\n"
+        + "".join(f"{word}{separator}1\n" for word in ("None", "NA", "nan", "null", ""))
+    )
     table = read_table(path)
     assert table["text"].tolist()[:4] == ["None", "NA", "nan", "null"]
     assert find_blank(table, ("text",), "plain", tokenizer).tolist() == [False] * 4 + [True]

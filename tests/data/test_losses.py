@@ -75,8 +75,11 @@ def test_a_loop_over_tokens() -> None:
     for kind, moved in (("masked-lm", 0), ("translation", 0), ("token-classification", 0), ("causal-lm", 1)):
         expected = []
         for row in range(3):
-            lost = [-float(logits[row, place - moved].log_softmax(-1)[labels[row, place]])
-                    for place in range(moved, 5) if labels[row, place] != IGNORED]  # fmt: skip
+            lost = [
+                -float(logits[row, place - moved].log_softmax(-1)[labels[row, place]])
+                for place in range(moved, 5)
+                if labels[row, place] != IGNORED
+            ]
             expected.append(sum(lost) / len(lost))
         assert_same(example_losses(kind, result, labels), expected)
 

@@ -87,9 +87,13 @@ def test_a_model_without_these_tokens_has_no_such_classes() -> None:
     facts, tokens, _ = facts_of(bare_tokenizer(), "The dog chased a cat.")
     assert tokens == ["the", "dog", "chased", "a", "cat", "."]
     assert facts.classes == {
-        "punctuation": [5], "first": [0], "special": [], "other": [0, 1, 2, 3, 4], "text 1": [0, 1, 2, 3, 4, 5],
+        "punctuation": [5],
+        "first": [0],
+        "special": [],
+        "other": [0, 1, 2, 3, 4],
+        "text 1": [0, 1, 2, 3, 4, 5],
         "text 2": [],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("piece", ["Ġ.", "▁,", "##.", "。", "▁、"])
@@ -181,8 +185,10 @@ def test_a_link_is_the_mean_from_and_the_sum_to_the_pieces(tokenizer: Any, sente
     marks = mark([facts])
     maps = torch.rand(facts.length, facts.length)
     for name in ("verb to subject", "subject to verb", "noun to pronoun"):
-        expected = [torch.stack([maps[source, targets].sum() for source in sources]).mean()
-                    for sources, targets in facts.links[name]]  # fmt: skip
+        expected = [
+            torch.stack([maps[source, targets].sum() for source in sources]).mean()
+            for sources, targets in facts.links[name]
+        ]
         found = sum(weight * maps[place] for place, weight in entries(marks.links[name]).items())
         assert float(found) == pytest.approx(float(torch.stack(expected).mean()), rel=1e-5)
 
@@ -198,8 +204,14 @@ def test_controls_look_as_far_from_other_words(tokenizer: Any, sentences: list[A
             steps = [[target - sources[0] for target in targets] for sources, targets in pairs]
             control = entries(marks.links[f"{name} control"])
             expected: dict[tuple[int, int], float] = {}
-            lists = [[[(place, place + step) for step in offsets] for place in words - linked
-                      if all(place + step in words for step in offsets)] for offsets in steps]  # fmt: skip
+            lists = [
+                [
+                    [(place, place + step) for step in offsets]
+                    for place in words - linked
+                    if all(place + step in words for step in offsets)
+                ]
+                for offsets in steps
+            ]
             usable = [one for one in lists if one]
             for one in usable:
                 for entry in (entry for row in one for entry in row):
@@ -246,9 +258,10 @@ def test_a_batch_is_its_texts_padded_on_the_right(tokenizer: Any, sentences: lis
             expected = entries(alone.links[name]) if name in alone.links else {}
             assert entries(links, number) == pytest.approx(expected)
     assert set(marks.links) == {
-        f"{name}{control}" for control in ("", " control")
+        f"{name}{control}"
+        for control in ("", " control")
         for name in ("verb to subject", "subject to verb", "noun to pronoun", "pronoun to noun")
-    }  # fmt: skip
+    }
 
 
 def test_links_can_be_left_out(tokenizer: Any, sentences: list[Annotated]) -> None:

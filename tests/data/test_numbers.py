@@ -9,21 +9,26 @@ from typing import Any
 import pytest
 
 import headcount as hc
+from headcount.choosing.smaller import Target, find_smaller
 from headcount.data.numbers import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.measure import measure
-from headcount.pruning.smaller import Target, find_smaller
 from tests import planted
 
 
 @pytest.mark.parametrize(
     ("numbers", "words"),
-    [({"seed": -1}, "seed=-1; expected at least 0"), ({"limit": 0}, "limit=0; expected at least 1"),
-     ({"max_length": 7}, "max_length=7; expected at least 8"), ({"draws": 2**40}, "expected at most 2147483647"),
-     ({"epochs": float("inf")}, "epochs=inf; expected a finite number, above 0"),
-     ({"tolerance": float("nan")}, "tolerance=nan; expected a finite number, at least 0"),
-     ({"rate": 0}, "rate=0; expected above 0"), ({"warm_up": 1.0}, "expected at least 0 and below 1")],
-)  # fmt: skip
+    [
+        ({"seed": -1}, "seed=-1; expected at least 0"),
+        ({"limit": 0}, "limit=0; expected at least 1"),
+        ({"max_length": 7}, "max_length=7; expected at least 8"),
+        ({"draws": 2**40}, "expected at most 2147483647"),
+        ({"epochs": float("inf")}, "epochs=inf; expected a finite number, above 0"),
+        ({"tolerance": float("nan")}, "tolerance=nan; expected a finite number, at least 0"),
+        ({"rate": 0}, "rate=0; expected above 0"),
+        ({"warm_up": 1.0}, "expected at least 0 and below 1"),
+    ],
+)
 def test_what_is_refused(numbers: dict[str, float], words: str) -> None:
     with pytest.raises(InvalidOption, match=words):
         check_numbers(**numbers)

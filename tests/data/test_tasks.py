@@ -34,11 +34,24 @@ def test_what_is_given_replaces_what_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("guess", "expected"),
-    [("sst-2", "sst2"), ("SST2", "sst2"), ("SST-2", "sst2"), ("sts-b", "stsb"), ("STS_B", "stsb"), ("CoLA", "cola"),
-     ("mnli_mm", "mnli-mm"), ("MNLI-mismatched", "mnli-mm"), ("mnli-m", "mnli"), (" rte", "rte"),
-     ("text-classification", "classification"), ("Token Classification", "token-classification"),
-     ("ner", "token-classification"), ("masked_lm", "masked-lm"), ("text-generation", "causal-lm")],
-)  # fmt: skip
+    [
+        ("sst-2", "sst2"),
+        ("SST2", "sst2"),
+        ("SST-2", "sst2"),
+        ("sts-b", "stsb"),
+        ("STS_B", "stsb"),
+        ("CoLA", "cola"),
+        ("mnli_mm", "mnli-mm"),
+        ("MNLI-mismatched", "mnli-mm"),
+        ("mnli-m", "mnli"),
+        (" rte", "rte"),
+        ("text-classification", "classification"),
+        ("Token Classification", "token-classification"),
+        ("ner", "token-classification"),
+        ("masked_lm", "masked-lm"),
+        ("text-generation", "causal-lm"),
+    ],
+)
 def test_first_guesses_of_a_name(guess: str, expected: str) -> None:
     assert find_task(guess).name == expected
     assert (find_glue(guess) is not None) == (plain_name(guess) == plain_name(expected) and expected in GLUE)

@@ -15,8 +15,15 @@ from tests.gpu.device import DEVICE, DTYPE, EPSILON, GPU, TOLERANCE, largest_sha
 
 pytestmark = GPU
 
-SIZES = {"vocab_size": 60, "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4,
-         "intermediate_size": 80, "max_position_embeddings": 64, "pad_token_id": 0}  # fmt: skip
+SIZES = {
+    "vocab_size": 60,
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 80,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
 """Heads of size 16: flex attention takes none that are smaller."""
 CASES = {
     "bert": Case("bert", "BertConfig", SIZES),

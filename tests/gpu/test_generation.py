@@ -28,9 +28,15 @@ def generate(model: Any, **options: Any) -> torch.Tensor:
     ids = prompt()
     with torch.no_grad():
         made: torch.Tensor = model.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, min_new_tokens=6, do_sample=False,
-            pad_token_id=0, eos_token_id=None, **options,
-        )  # fmt: skip
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=6,
+            min_new_tokens=6,
+            do_sample=False,
+            pad_token_id=0,
+            eos_token_id=None,
+            **options,
+        )
     return made
 
 

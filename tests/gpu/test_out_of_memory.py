@@ -36,10 +36,16 @@ def model() -> Any:
     """Four layers of eight heads; 1,000 tokens need 4 MB for each tensor of the feed-forward part."""
     torch.manual_seed(3)
     config = tf.BertConfig(
-        vocab_size=len(planted.WORDS), hidden_size=256, num_hidden_layers=4, num_attention_heads=8,
-        intermediate_size=1024, max_position_embeddings=LONGEST, initializer_range=0.08, id2label=planted.NAMES,
+        vocab_size=len(planted.WORDS),
+        hidden_size=256,
+        num_hidden_layers=4,
+        num_attention_heads=8,
+        intermediate_size=1024,
+        max_position_embeddings=LONGEST,
+        initializer_range=0.08,
+        id2label=planted.NAMES,
         label2id={name: number for number, name in planted.NAMES.items()},
-    )  # fmt: skip
+    )
     return tf.BertForSequenceClassification(config).eval().to(DEVICE)
 
 
@@ -105,8 +111,12 @@ MEASURES: Any = {"only": ["entropy", "contribution", "position", "special"], "te
 
 def measured(model: Any, tokenizer: Any, data: pd.DataFrame) -> dict[str, np.ndarray]:
     found = hc.measure(model, tokenizer, data, max_length=LONGEST, **MEASURES)
-    return {f"{name}/{key}": one.values for name in found.children for key, one in found[name].data_vars.items()
-            if key.startswith("values_")}  # fmt: skip
+    return {
+        f"{name}/{key}": one.values
+        for name in found.children
+        for key, one in found[name].data_vars.items()
+        if key.startswith("values_")
+    }
 
 
 @pytest.mark.parametrize(

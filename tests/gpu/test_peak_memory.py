@@ -24,9 +24,14 @@ MEGABYTE = 2**20
 def make_model(dtype: torch.dtype) -> Any:
     torch.manual_seed(3)
     config = tf.BertConfig(
-        vocab_size=len(WORDS), hidden_size=256, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        intermediate_size=1024, max_position_embeddings=TOKENS, initializer_range=0.1,
-    )  # fmt: skip
+        vocab_size=len(WORDS),
+        hidden_size=256,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=1024,
+        max_position_embeddings=TOKENS,
+        initializer_range=0.1,
+    )
     return tf.BertForMaskedLM(config).eval().to(DEVICE, dtype)
 
 
@@ -42,12 +47,14 @@ def annotated(count: int) -> pd.DataFrame:
     words = [word for word in WORDS if word.isalpha()]
     length, rows = TOKENS - 2, []
     for _ in range(count):
-        rows.append({
-            "tokens": [str(word) for word in generator.choice(words, length)],
-            "upos": [str(tag) for tag in generator.choice(["NOUN", "VERB", "PRON", "ADP"], length)],
-            "heads": [0, *(int(generator.integers(1, number + 1)) for number in range(1, length))],
-            "deprels": ["root", *(str(one) for one in generator.choice(["nsubj", "obj", "amod"], length - 1))],
-        })  # fmt: skip
+        rows.append(
+            {
+                "tokens": [str(word) for word in generator.choice(words, length)],
+                "upos": [str(tag) for tag in generator.choice(["NOUN", "VERB", "PRON", "ADP"], length)],
+                "heads": [0, *(int(generator.integers(1, number + 1)) for number in range(1, length))],
+                "deprels": ["root", *(str(one) for one in generator.choice(["nsubj", "obj", "amod"], length - 1))],
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -37,8 +37,11 @@ _write("capital-json", "texts.jsonl", lines(*sentences(12).to_dict("records")))
 _write("blank-lines", "texts.jsonl", lines(*sentences(12).to_dict("records")).replace("\n", "\n\n"))
 _write("one-row", "one.csv", sentences(1).to_csv(index=False))
 _write("float-labels", "texts.csv", changed(label=lambda column: column.astype(float)).to_csv(index=False))
-_write("named-labels", "texts.csv",
-       changed(label=lambda column: column.map({0: "Negative", 1: "positive"})).to_csv(index=False))  # fmt: skip
+_write(
+    "named-labels",
+    "texts.csv",
+    changed(label=lambda column: column.map({0: "Negative", 1: "positive"})).to_csv(index=False),
+)
 _write("more-columns", "texts.csv", sentences(12).assign(source="mine", idx=range(12)).to_csv(index=False))
 _write("columns-turned", "texts.csv", sentences(12)[["label", "sentence"]].to_csv(index=False))
 _write("no-known-word", "texts.csv", changed(sentence="Ünïcödé 文字 🙂 zzz").head(12).to_csv(index=False))
@@ -92,12 +95,31 @@ def good(id: str, command: str, *words: str) -> Row:
 
 ROWS = [
     *[good(f"{verb}, as it is", command) for verb, command in COMMANDS.items()],
-    *[good(f"data: {name}", SWEEP + f"{{{name}}}", "Baseline|accuracy") for name in (
-        "tab", "tab-quotes", "windows", "byte-order-mark", "no-last-newline", "two-lines-in-a-cell", "spaces",
-        "unicode", "deep",
-        "capital-json", "blank-lines", "float-labels", "named-labels", "more-columns", "columns-turned",
-        "no-known-word", "twice-the-same", "shuffled-parquet", "categories", "a-folder",
-    )],
+    *[
+        good(f"data: {name}", SWEEP + f"{{{name}}}", "Baseline|accuracy")
+        for name in (
+            "tab",
+            "tab-quotes",
+            "windows",
+            "byte-order-mark",
+            "no-last-newline",
+            "two-lines-in-a-cell",
+            "spaces",
+            "unicode",
+            "deep",
+            "capital-json",
+            "blank-lines",
+            "float-labels",
+            "named-labels",
+            "more-columns",
+            "columns-turned",
+            "no-known-word",
+            "twice-the-same",
+            "shuffled-parquet",
+            "categories",
+            "a-folder",
+        )
+    ],
     good("one example", "measure {classifier} --data {one-row} --only entropy"),
     good("one example, sweep", SWEEP + "{one-row}"),
     good("one example, patterns", "patterns {classifier} --data {one-row}"),
@@ -108,14 +130,16 @@ ROWS = [
     good("a large seed", SWEEP + "{texts} --seed 4294967295 --limit 4"),
     good("a set in a file with blank lines", SWEEP + "{texts} --limit 4 --sets {sets-with-comments}"),
     good("a model with an odd name", "heads '{odd model}'", "4 heads"),
-    good("a model with an odd name, pruned",
-         "prune '{odd model}' --heads L0H0 --out 'ein Ort/ohne Köpfe 少'", "3 of 4"),
+    good(
+        "a model with an odd name, pruned", "prune '{odd model}' --heads L0H0 --out 'ein Ort/ohne Köpfe 少'", "3 of 4"
+    ),
     good("a trailing slash", "heads {classifier}/", "4 heads"),
     good("half precision on a CPU", "sweep {half-precision} --task sst2 --data {one-row}"),
     good("a pruned model", "sweep {pruned} --task sst2 --data {texts} --limit 4"),
     good("a pruned model is measured", "measure {pruned} --data {texts} --limit 4 --only entropy"),
-    good("a study with an odd name", "measure {classifier} --data {one-row} --only entropy --out 'étude no. 1'",
-        "étude"),
+    good(
+        "a study with an odd name", "measure {classifier} --data {one-row} --only entropy --out 'étude no. 1'", "étude"
+    ),
     good("all in one study folder, still empty", "measure {classifier} --data {one-row} --only entropy --out ."),
     good("spaces around names of heads", "heads {classifier} --pick ' L0H0 , L1 '"),
     good("a head twice", "prune {classifier} --heads L0H0,L0H0 --out small", "3 of 4"),
@@ -130,8 +154,9 @@ ROWS = [
     good("a translator", "sweep {translator} --task translation --data {translations} --limit 3 --max-new-tokens 4"),
     good("a translator's loss", "sweep {translator} --task translation --data {translations} --limit 3 --metric loss"),
     good("tags", "sweep {tagger} --task token-classification --data {tagged} --limit 6"),
-    good("choices",
-        "sweep {choices} --task multiple-choice --text context first second --data {choices-data} --limit 6"),
+    good(
+        "choices", "sweep {choices} --task multiple-choice --text context first second --data {choices-data} --limit 6"
+    ),
     good("scores", "sweep {regressor} --task stsb --data {scores} --limit 8"),
     good("sentences with trees", "measure {classifier} --data {trees} --only features,links"),
     good("words by a tagger", "measure {classifier} --data {texts} --limit 4 --only features --tagger {tagger}"),
@@ -139,4 +164,4 @@ ROWS = [
     good("all measures explained", "measure --list", "entropy"),
     good("the version", "--version", "0."),
     good("help", "sweep --help", "Example: headcount sweep"),
-]  # fmt: skip
+]

@@ -69,4 +69,4 @@ ROWS = [
     bad("no file, measure", "measure {classifier} --config no/such.toml", "no/such.toml"),
     bad("an unknown option, prune", "prune {classifier} --heads L0 --out x --config {toml-unknown}", "colour|task"),
     bad("an unknown option, demo", "demo --config {toml-unknown}", "colour|task"),
-]  # fmt: skip
+]

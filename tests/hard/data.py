@@ -49,10 +49,16 @@ ROWS = [
     bad("a study as data", "measure {classifier} --data {study}", "{study}", "validation"),
     bad("an empty name", SWEEP + "''", "validation"),
     bad("a device", SWEEP + "/dev/null", "/dev/null"),
-    bad("the same file for both", "sweep {classifier} --task sst2 --data {texts} --how mean --reference no/such.csv",
-        "no/such.csv"),
-    bad("a reference without the column", "sweep {classifier} --task sst2 --data {texts} --how mean --reference"
-        " {other-columns}", "phrase"),
+    bad(
+        "the same file for both",
+        "sweep {classifier} --task sst2 --data {texts} --how mean --reference no/such.csv",
+        "no/such.csv",
+    ),
+    bad(
+        "a reference without the column",
+        "sweep {classifier} --task sst2 --data {texts} --how mean --reference {other-columns}",
+        "phrase",
+    ),
     bad("a data set of the hub without a connection", SWEEP + "hub:nobody/nothing", "nobody/nothing"),
     bad("GLUE without a connection", "sweep {classifier} --task sst2", "glue", "--data"),
     bad("GLUE without a connection, finetune", "finetune {bare} --tasks sst2 --out runs", "glue", "--data"),
@@ -60,10 +66,15 @@ ROWS = [
     bad("a kind of task without data, sweep", "sweep {classifier} --task classification", "classification"),
     # Columns
     bad("a column that is not there", SWEEP + "{texts} --text phrase", "phrase", "sentence"),
-    bad("a column that is not there, measure", "measure {classifier} --data {texts} --text phrase", "phrase",
-        "sentence"),
-    bad("a column that is not there, patterns", "patterns {classifier} --data {texts} --text phrase", "phrase",
-        "sentence"),
+    bad(
+        "a column that is not there, measure", "measure {classifier} --data {texts} --text phrase", "phrase", "sentence"
+    ),
+    bad(
+        "a column that is not there, patterns",
+        "patterns {classifier} --data {texts} --text phrase",
+        "phrase",
+        "sentence",
+    ),
     bad("a column that is not there, importance", COMMANDS["importance"] + " --text phrase", "phrase", "sentence"),
     bad("three columns", "measure {classifier} --data {pairs} --text sentence1 sentence2 label", "one or two"),
     bad("a label column that is not there", SWEEP + "{texts} --label stars", "'stars'", "sentence"),
@@ -90,8 +101,12 @@ ROWS = [
     bad("a label beyond a model without names", "sweep {unnamed} --task classification --data {label-too-large}", "9"),
     bad("classes without names", "sweep {unnamed} --task sst2 --data {texts}", "LABEL_0", "--labels negative positive"),
     bad("classes without names, importance", "importance {unnamed} --task sst2 --data {texts}", "LABEL_0", "--labels"),
-    bad("classes without names, prune", "prune {unnamed} --task sst2 --data {texts} --drop 1 --out x", "LABEL_0",
-        "--labels"),
+    bad(
+        "classes without names, prune",
+        "prune {unnamed} --task sst2 --data {texts} --drop 1 --out x",
+        "LABEL_0",
+        "--labels",
+    ),
     bad("too many names", "sweep {unnamed} --task sst2 --data {texts} --labels a b c", "3 labels", "2 classes"),
     bad("too few names", "sweep {unnamed} --task sst2 --data {texts} --labels a", "1 labels|one label", "2 classes"),
     bad("names that the model does not have", SWEEP + "{texts} --labels yes no", "yes", "negative"),
@@ -109,27 +124,46 @@ ROWS = [
     bad("texts instead of tags", TAGS + "{texts}", "tokens", "sentence"),
     # To choose and to train
     bad("three examples to choose by", COMMANDS["choose"].replace("{texts}", "{three-rows}"), "3 examples", "at least"),
-    bad("three examples for dynamics", COMMANDS["dynamics"].replace("{texts}", "{three-rows}"), "3 examples",
-        "at least"),
+    bad(
+        "three examples for dynamics", COMMANDS["dynamics"].replace("{texts}", "{three-rows}"), "3 examples", "at least"
+    ),
     bad("three examples of a large file", COMMANDS["choose"] + " --limit 3", "3 examples", "at least"),
     bad("one class to learn", "finetune {bare} --tasks classification --data {label-one} --out runs", "one class"),
-    bad("labels that differ in their spelling",
+    bad(
+        "labels that differ in their spelling",
         "finetune {bare} --tasks classification --data {label-spelling} --out r",
-        "Yes, yes", "spelling"),
-    bad("no validation file", "finetune {bare} --tasks sst2 --data {folder-train-only} --out runs", "validation",
-        "train.csv"),
-    bad("two training files", "finetune {bare} --tasks sst2 --data {folder-of-two} --out runs", "several train files",
-        "train_a.csv"),
-    bad("a class that only validation has", "finetune {bare} --tasks classification --data {folder-new-label} --out r",
-        "2", "train"),
+        "Yes, yes",
+        "spelling",
+    ),
+    bad(
+        "no validation file",
+        "finetune {bare} --tasks sst2 --data {folder-train-only} --out runs",
+        "validation",
+        "train.csv",
+    ),
+    bad(
+        "two training files",
+        "finetune {bare} --tasks sst2 --data {folder-of-two} --out runs",
+        "several train files",
+        "train_a.csv",
+    ),
+    bad(
+        "a class that only validation has",
+        "finetune {bare} --tasks classification --data {folder-new-label} --out r",
+        "2",
+        "train",
+    ),
     # Blank texts
-    *[bad(f"blank texts, {task}", f"sweep {model} --task {task} --data {{blank-texts}}", "{blank-texts}")
-      for task, model in (("causal-lm", "{causal}"), ("masked-lm", "{masked}"), ("sst2", "{classifier}"))],
+    *[
+        bad(f"blank texts, {task}", f"sweep {model} --task {task} --data {{blank-texts}}", "{blank-texts}")
+        for task, model in (("causal-lm", "{causal}"), ("masked-lm", "{masked}"), ("sst2", "{classifier}"))
+    ],
     bad("a blank text for a map", "maps {classifier} --text '  ' --out s", "'  '", "words"),
     bad("special tokens for a map", "maps {classifier} --text '[SEP] [PAD]' --out s", "[SEP]", "special"),
     bad("an empty second text", "maps {classifier} --text w1 --pair '' --out s", "''"),
-    bad("texts too short for a pattern", "patterns {classifier} --data {pairs} --max-length 3",
-        "max-length|max_length"),
+    bad(
+        "texts too short for a pattern", "patterns {classifier} --data {pairs} --max-length 3", "max-length|max_length"
+    ),
     # CoNLL-U
     bad("no CoNLL-U file", TREES + "no/trees.conllu", "no/trees.conllu"),
     bad("no sentence", TREES + "{tree-empty}", "{tree-empty}", "empty"),
@@ -142,4 +176,4 @@ ROWS = [
     bad("CoNLL-U in Latin-1", TREES + "{tree-latin}", "{tree-latin}", "UTF-8"),
     bad("an antecedent outside", TREES + "{tree-antecedent}", "{tree-antecedent}", "'9'"),
     bad("links of a tagger's words", "measure {classifier} --only links --tagger {tagger} --data {texts}", "links"),
-]  # fmt: skip
+]

@@ -68,11 +68,18 @@ ROWS = [
     bad("code that comes with the model", "heads {with-code}", "{with-code}", "code"),
     bad("code that comes with the model, cost", "cost {with-code}", "{with-code}", "--trust-remote-code"),
     # Tokenizers
-    *over(with_model("{no-tokenizer}", "heads", "finetune", "compare, second", "cost", "export", "prune"),
-          "no tokenizer", "{no-tokenizer}", "tokenizer"),
+    *over(
+        with_model("{no-tokenizer}", "heads", "finetune", "compare, second", "cost", "export", "prune"),
+        "no tokenizer",
+        "{no-tokenizer}",
+        "tokenizer",
+    ),
     bad("a damaged tokenizer", "sweep {tokenizer-damaged} --task sst2 --data {texts}", "{tokenizer-damaged}"),
-    bad("a tokenizer with more words than the model", "measure {tokenizer-too-large} --data {texts}",
-        "{tokenizer-too-large}"),
+    bad(
+        "a tokenizer with more words than the model",
+        "measure {tokenizer-too-large} --data {texts}",
+        "{tokenizer-too-large}",
+    ),
     # Pruned models
     bad("a record of a newer version", "heads {newer-record}", "{newer-record}", "record", "newer"),
     bad("a record that disagrees with the weights", "heads {record-disagrees}", "{record-disagrees}", "record"),
@@ -82,27 +89,34 @@ ROWS = [
     bad("a whole and a pruned model", "compare {classifier} {pruned} --data {texts}", "heads"),
     # Of a wrong kind for the verb or the task
     *over(with_model("{unknown-family}", "finetune"), "no attention", "mamba"),
-    *over(with_model("{vision}", "heads", "prune", "export", "cost", "compare, second"), "a model of images",
-        "ViT|image"),
+    *over(
+        with_model("{vision}", "heads", "prune", "export", "cost", "compare, second"), "a model of images", "ViT|image"
+    ),
     bad("a bare model for a task", "sweep {bare} --task sst2 --data {texts}", "BertModel", "headcount finetune"),
-    bad("a bare model for importance", "importance {bare} --task sst2 --data {texts}", "BertModel",
-        "headcount finetune"),
+    bad(
+        "a bare model for importance", "importance {bare} --task sst2 --data {texts}", "BertModel", "headcount finetune"
+    ),
     bad("a bare model to choose heads by", COMMANDS["choose"].replace("{classifier}", "{bare}"), "BertModel"),
     bad("a bare model as a language model", "sweep {bare} --task masked-lm --data {texts}", "BertModel", "masked-lm"),
     bad("a language model as a classifier", "sweep {masked} --task sst2 --data {texts}", "BertForMaskedLM"),
     bad("a classifier as a language model", "sweep {classifier} --task masked-lm --data {texts}", "masked-lm"),
     bad("a classifier as a translator", "sweep {classifier} --task translation --data {translations}", "translation"),
     bad("a classifier as a tagger", "sweep {classifier} --task token-classification --data {tagged}", "token"),
-    bad("a classifier for choices",
-        "sweep {classifier} --task multiple-choice --data {choices-data} --text context first"
-        " second", "multiple-choice"),
+    bad(
+        "a classifier for choices",
+        "sweep {classifier} --task multiple-choice --data {choices-data} --text context first second",
+        "multiple-choice",
+    ),
     bad("a classifier for a regression", "sweep {classifier} --task stsb --data {scores}", "2 outputs"),
     bad("a regressor for two classes", "sweep {regressor} --task sst2 --data {texts}", "--labels|regression|classes"),
     bad("three classes for two", "sweep {three-classes} --task sst2 --data {texts} --labels negative positive", "3"),
     bad("an encoder to go on with texts", "sweep {classifier} --task causal-lm --data {texts}", "causal-lm"),
     bad("a decoder that fills gaps", "sweep {causal} --task masked-lm --data {texts}", "masked-lm"),
-    bad("a classifier without padding", "sweep {no-padding} --task sst2 --data {texts} --labels negative positive",
-        "pad_token_id"),
+    bad(
+        "a classifier without padding",
+        "sweep {no-padding} --task sst2 --data {texts} --labels negative positive",
+        "pad_token_id",
+    ),
     bad("a batch without padding", "cost {no-padding} --batches 2 --lengths 8", "pad_token_id", "batch 1"),
     bad("shared weights cannot be cut", "prune {albert} --heads L0H0 --out x", "albert", "ablate"),
     bad("models with other heads", "compare {masked} {more-heads} --data {texts}", "heads"),
@@ -114,18 +128,25 @@ ROWS = [
     bad("annotated sentences for a translator", "measure {translator} --data {trees}", "target"),
     bad("a map of one text by a translator", "maps {translator} --text w1 --out s", "--pair"),
     bad("a pair for a decoder's map", "maps {causal} --text w1 --pair w2 --out s", "--pair"),
-    bad("a tagger with other classes", "measure {classifier} --data {texts} --tagger {odd-tagger}", "{odd-tagger}",
-        "'O'"),
+    bad(
+        "a tagger with other classes",
+        "measure {classifier} --data {texts} --tagger {odd-tagger}",
+        "{odd-tagger}",
+        "'O'",
+    ),
     bad("a tagger that is a classifier", "measure {classifier} --data {texts} --tagger {bare}", "{bare}"),
     bad("a tagger that is not there", "measure {classifier} --data {texts} --tagger no/such/one", "no/such/one"),
-    bad("a tagger that is not there, compare",
+    bad(
+        "a tagger that is not there, compare",
         "compare {classifier} {classifier-2} --data {texts} --tagger no/such/one",
-        "no/such/one"),
+        "no/such/one",
+    ),
     bad("no spaCy pipeline of that name", "measure {classifier} --data {texts} --spacy xx_none", "'xx_none'", "spaCy"),
     # Checkpoints of a run
-    bad("a run without checkpoints", "dynamics {classifier} --task sst2 --data {texts}", "{classifier}",
-        "--checkpoints"),
+    bad(
+        "a run without checkpoints", "dynamics {classifier} --task sst2 --data {texts}", "{classifier}", "--checkpoints"
+    ),
     bad("a run that is not there", "dynamics no/run --task sst2 --data {texts}", "no/run", "--checkpoints"),
     bad("one checkpoint", "dynamics {one-checkpoint} --task sst2 --data {texts}", "{one-checkpoint}", "at least 2"),
     bad("a run that is a file", "dynamics {texts} --task sst2 --data {texts}", "{texts}", "--checkpoints"),
-]  # fmt: skip
+]

@@ -17,8 +17,7 @@ def numbers(verb: str, name: str, *values: str) -> list[Row]:
     before, found, after = command.partition(f" --{name} ")
     if found:
         command = f"{before} {after.partition(' ')[2]}"
-    return [bad(f"{verb} --{name} {value}", f"{command} --{name}={value}", option(name))
-            for value in values]  # fmt: skip
+    return [bad(f"{verb} --{name} {value}", f"{command} --{name}={value}", option(name)) for value in values]
 
 
 ROWS = [
@@ -29,34 +28,85 @@ ROWS = [
     *over(adding("--limit ten", *ALL), "a number in words", "--limit", "ten"),
     *over(adding("--limit 2.5", "sweep", "measure", "choose"), "half an example", "--limit", "2.5"),
     *over(adding("--seed nan", "sweep", "compare"), "a seed that is no number", "--seed", "nan"),
-    *over(adding("--batch-tokens 0", "measure", "compare", "patterns", "importance"), "batches of no token",
-          option("batch-tokens"), "0"),
+    *over(
+        adding("--batch-tokens 0", "measure", "compare", "patterns", "importance"),
+        "batches of no token",
+        option("batch-tokens"),
+        "0",
+    ),
     *over(adding("--device abacus", *ALL, "maps", "prune", "cost", "finetune"), "a device that is none", "abacus"),
     *over(adding("--device cuda:77", "sweep", "cost", "dynamics", "finetune"), "a device that is not here", "cuda:77"),
-    *over(adding("--dtype int8", "sweep", "measure", "compare", "patterns", "maps", "importance", "prune", "cost"),
-          "a dtype that is none", "--dtype", "int8", "float32"),
+    *over(
+        adding("--dtype int8", "sweep", "measure", "compare", "patterns", "maps", "importance", "prune", "cost"),
+        "a dtype that is none",
+        "--dtype",
+        "int8",
+        "float32",
+    ),
     *over({verb: f"{command} --colour red" for verb, command in COMMANDS.items()}, "an unknown option", "--colour"),
-    *over({"demo": "demo more", "heads": "heads {classifier} more", "maps": "maps {classifier} more --text a --out b",
-           "table": "table {study} more", "sweep": f"{SWEEP} more", "export": f"{COMMANDS['export']} more"},
-          "a word too many", "more"),
-    *over({"heads": "heads", "sweep": "sweep --task sst2", "compare": "compare {classifier} --data {texts}",
-           "patterns": "patterns --data {texts}", "maps": "maps --text a --out b", "finetune": "finetune --tasks sst2",
-           "importance": "importance --task sst2 --data {texts}", "prune": "prune --heads L0 --out x",
-           "dynamics": "dynamics --task sst2 --data {texts}", "cost": "cost", "export": "export --to onnx --out x"},
-          "no model", "MODEL|OTHER|FOLDER|model|other|folder"),
+    *over(
+        {
+            "demo": "demo more",
+            "heads": "heads {classifier} more",
+            "maps": "maps {classifier} more --text a --out b",
+            "table": "table {study} more",
+            "sweep": f"{SWEEP} more",
+            "export": f"{COMMANDS['export']} more",
+        },
+        "a word too many",
+        "more",
+    ),
+    *over(
+        {
+            "heads": "heads",
+            "sweep": "sweep --task sst2",
+            "compare": "compare {classifier} --data {texts}",
+            "patterns": "patterns --data {texts}",
+            "maps": "maps --text a --out b",
+            "finetune": "finetune --tasks sst2",
+            "importance": "importance --task sst2 --data {texts}",
+            "prune": "prune --heads L0 --out x",
+            "dynamics": "dynamics --task sst2 --data {texts}",
+            "cost": "cost",
+            "export": "export --to onnx --out x",
+        },
+        "no model",
+        "MODEL|OTHER|FOLDER|model|other|folder",
+    ),
     *over({"figure": "figure -o x.svg", "table": "table"}, "no study", "STUDY|study"),
     bad("report: no study", "report -o x.html", "study"),
     bad("agreement: no study", "agreement", "study|sweeps"),
     bad("measure: no model", "measure --data {texts}", "model", "MODEL"),
     bad("measure: no data", "measure {classifier}", "--data"),
-    *over({"sweep": "sweep {classifier} --data {texts}", "importance": "importance {classifier} --data {texts}",
-           "dynamics": "dynamics {run} --data {texts}"}, "no task", "--task"),
-    *over({"compare": "compare {classifier} {classifier-2}", "patterns": "patterns {classifier}",
-           "importance": "importance {classifier} --task sst2", "dynamics": "dynamics {run} --task sst2"}, "no data",
-          "--data"),
-    *over({"maps": "maps {classifier} --text a", "finetune": "finetune {bare} --tasks sst2 --data {texts}",
-           "prune": "prune {classifier} --heads L0", "export": "export {classifier} --to zeroed"},
-          "no output", "--out"),
+    *over(
+        {
+            "sweep": "sweep {classifier} --data {texts}",
+            "importance": "importance {classifier} --data {texts}",
+            "dynamics": "dynamics {run} --data {texts}",
+        },
+        "no task",
+        "--task",
+    ),
+    *over(
+        {
+            "compare": "compare {classifier} {classifier-2}",
+            "patterns": "patterns {classifier}",
+            "importance": "importance {classifier} --task sst2",
+            "dynamics": "dynamics {run} --task sst2",
+        },
+        "no data",
+        "--data",
+    ),
+    *over(
+        {
+            "maps": "maps {classifier} --text a",
+            "finetune": "finetune {bare} --tasks sst2 --data {texts}",
+            "prune": "prune {classifier} --heads L0",
+            "export": "export {classifier} --to zeroed",
+        },
+        "no output",
+        "--out",
+    ),
     bad("maps: no text", "maps {classifier} --out s", "--text"),
     bad("export: no format", "export {classifier} --out x", "--to"),
     bad("finetune: no tasks", "finetune {bare} --data {texts} --out r", "--tasks"),
@@ -64,10 +114,22 @@ ROWS = [
     bad("no such verb", "frobnicate", "frobnicate"),
     bad("a verb misspelt", "swep {classifier}", "swep"),
     # Names out of a list
-    *over({verb: COMMANDS[verb].replace("sst2", "sst9") for verb in ("sweep", "importance", "choose", "dynamics",
-           "finetune")}, "an unknown task", "'sst9'", "sst2", "classification"),
-    *over({verb: COMMANDS[verb].replace("sst2", "''") for verb in ("sweep", "importance", "dynamics")}, "an empty task",
-          "''", "sst2"),
+    *over(
+        {
+            verb: COMMANDS[verb].replace("sst2", "sst9")
+            for verb in ("sweep", "importance", "choose", "dynamics", "finetune")
+        },
+        "an unknown task",
+        "'sst9'",
+        "sst2",
+        "classification",
+    ),
+    *over(
+        {verb: COMMANDS[verb].replace("sst2", "''") for verb in ("sweep", "importance", "dynamics")},
+        "an empty task",
+        "''",
+        "sst2",
+    ),
     bad("by what", SWEEP + " --by neuron", "--by", "neuron", "layer"),
     bad("how", SWEEP + " --how median", "--how", "median", "uniform"),
     bad("mean of nothing", SWEEP + " --how mean", "reference"),
@@ -78,8 +140,12 @@ ROWS = [
     bad("an unknown stack, prune", CHOOSE + " --stack tower", "tower", "encoder"),
     bad("an unknown metric", SWEEP + " --metric beauty", "'beauty'", "accuracy"),
     bad("a metric of another task", SWEEP + " --metric pearson", "'pearson'", "accuracy"),
-    bad("accuracy of a regression", "sweep {regressor} --task stsb --data {scores} --metric accuracy", "'accuracy'",
-        "pearson"),
+    bad(
+        "accuracy of a regression",
+        "sweep {regressor} --task stsb --data {scores} --metric accuracy",
+        "'accuracy'",
+        "pearson",
+    ),
     bad("BLEU of a language model", "sweep {causal} --task causal-lm --data {texts} --metric bleu", "'bleu'", "loss"),
     bad("an unknown measure", COMMANDS["measure"] + " --only beauty", "beauty", "entropy"),
     bad("one of two measures is unknown", COMMANDS["measure"] + " --only entropy,beauty", "beauty", "position"),
@@ -106,20 +172,42 @@ ROWS = [
     bad("an unknown format of export", "export {classifier} --to tflite --out x", "--to", "tflite", "onnx"),
     bad("parquet on the screen", "table {study} --to parquet", "parquet", "-o"),
     # Heads
-    *[bad(f"heads --pick {pick!r}", f"heads {{classifier}} --pick '{pick}'", *words) for pick, words in {
-        "": ("at least one",), ",": ("at least one",), "L2H0": ("'L2H0'", "L0 to L1"), "L0H2": ("'L0H2'", "0-1|0 to 1"),
-        "L-1": ("'L-1'", "L3H7"), "L0H": ("'L0H'", "L3H7"), "0,1": ("'0'", "L3H7"), "l0h0h0": ("h0h0", "L3H7"),
-        "L0H1-0": ("L0H1-0",), "l0h1": ("'l0h1'", "L3H7"), "L0H0-9": ("L0H0-9", "L0"),
-        "decoder.L0": ("decoder", "encoder"),
-        "tower.L0": ("tower", "encoder"), "L0H0;L1H0": ("L0H0;L1H0", "L3H7"), "L1.5": ("L1.5", "L3H7"),
-        "layer 3": ("'layer'", "L3H7"), "L99999999999999999999": ("L0 to L1",),
-    }.items()],
-    *[bad(f"prune --heads {heads!r}", f"prune {{classifier}} --heads '{heads}' --out x", *words)
-      for heads, words in {
-        "": ("--heads", "at least one"), " , ": ("--heads", "at least one"), "L2": ("'L2'", "L0 to L1"),
-        "L0,L1": ("4 heads", "stays"), "L0H7": ("'L0H7'", "L0"), "H3": ("'H3'", "L3H7"), "*": ("'*'", "L3H7"),
-        "L0H0-": ("L0H0-", "L3H7"), "encoder": ("encoder", "L3H7"),
-    }.items()],
+    *[
+        bad(f"heads --pick {pick!r}", f"heads {{classifier}} --pick '{pick}'", *words)
+        for pick, words in {
+            "": ("at least one",),
+            ",": ("at least one",),
+            "L2H0": ("'L2H0'", "L0 to L1"),
+            "L0H2": ("'L0H2'", "0-1|0 to 1"),
+            "L-1": ("'L-1'", "L3H7"),
+            "L0H": ("'L0H'", "L3H7"),
+            "0,1": ("'0'", "L3H7"),
+            "l0h0h0": ("h0h0", "L3H7"),
+            "L0H1-0": ("L0H1-0",),
+            "l0h1": ("'l0h1'", "L3H7"),
+            "L0H0-9": ("L0H0-9", "L0"),
+            "decoder.L0": ("decoder", "encoder"),
+            "tower.L0": ("tower", "encoder"),
+            "L0H0;L1H0": ("L0H0;L1H0", "L3H7"),
+            "L1.5": ("L1.5", "L3H7"),
+            "layer 3": ("'layer'", "L3H7"),
+            "L99999999999999999999": ("L0 to L1",),
+        }.items()
+    ],
+    *[
+        bad(f"prune --heads {heads!r}", f"prune {{classifier}} --heads '{heads}' --out x", *words)
+        for heads, words in {
+            "": ("--heads", "at least one"),
+            " , ": ("--heads", "at least one"),
+            "L2": ("'L2'", "L0 to L1"),
+            "L0,L1": ("4 heads", "stays"),
+            "L0H7": ("'L0H7'", "L0"),
+            "H3": ("'H3'", "L3H7"),
+            "*": ("'*'", "L3H7"),
+            "L0H0-": ("L0H0-", "L3H7"),
+            "encoder": ("encoder", "L3H7"),
+        }.items()
+    ],
     bad("a stack is not said", "heads {translator} --pick L0H0", "'L0H0'", "encoder.L0H0", "cross.L0H0"),
     bad("a stack is not said, prune", "prune {translator} --heads L0H0 --out x", "encoder.L0H0"),
     bad("sets from no file", SWEEP + " --sets no/sets.txt", "no/sets.txt"),
@@ -139,11 +227,15 @@ ROWS = [
     bad("more heads than there are", SWEEP + " --draws 2 --size 9", "size", "1 to 4"),
     bad("sets of no head", SWEEP + " --draws 2 --size 0", "--size 0", "at least 1"),
     bad("draws by layer", SWEEP + " --draws 2 --size 1 --by all-but-one", "--by", "--draws"),
-    *[bad(f"sweep --shard {shard}", f"{SWEEP} --out s --shard {shard}", f"'{shard}'", "1/4")
-      for shard in ("0/4", "5/4", "one", "1/0", "1/2/3", "2", "1.5/2")],
+    *[
+        bad(f"sweep --shard {shard}", f"{SWEEP} --out s --shard {shard}", f"'{shard}'", "1/4")
+        for shard in ("0/4", "5/4", "one", "1/0", "1/2/3", "2", "1.5/2")
+    ],
     bad("a shard without a study", SWEEP + " --shard 1/2", "out"),
-    *[bad(f"sweep --memory {size}", f"{SWEEP} --memory={size}", f"'{size}'", "4GB")
-      for size in ("much", "-4GB", "0GB", "4XB", "nan", "inf", "GB")],
+    *[
+        bad(f"sweep --memory {size}", f"{SWEEP} --memory={size}", f"'{size}'", "4GB")
+        for size in ("much", "-4GB", "0GB", "4XB", "nan", "inf", "GB")
+    ],
     *numbers("sweep", "batch-tokens", "0", "-1", "many"),
     bad("no beam", TRANSLATE + " --beams 0", "beams"),
     bad("half a beam", TRANSLATE + " --limit 2 --beams 1.5", "--beams", "1.5"),
@@ -154,14 +246,21 @@ ROWS = [
     # Measures
     *numbers("measure", "distance-examples", "0", "-5", "x"),
     bad("spaCy and a tagger", COMMANDS["measure"] + " --spacy xx --tagger {tagger}", "spacy", "tagger"),
-    bad("distances that are not asked for", "measure {classifier} --data {texts} --only entropy --distance-examples 3",
-        "--distance-examples"),
+    bad(
+        "distances that are not asked for",
+        "measure {classifier} --data {texts} --only entropy --distance-examples 3",
+        "--distance-examples",
+    ),
     bad("maps: texts of two tokens", COMMANDS["maps"] + " --max-length 2", option("max-length"), "2"),
     bad("maps: texts of no token", COMMANDS["maps"] + " --max-length 0", option("max-length"), "0"),
-    *[bad(f"a name {name!r}", f"{COMMANDS['maps']} --name '{name}'", name or "name") for name in
-      ("a/b", "../up", "what?", "two words", "")],
-    *[bad(f"a result called {name!r}", f"{SWEEP} --out s --name '{name}'", name)
-      for name in ("../up", "a b", "x/../y")],
+    *[
+        bad(f"a name {name!r}", f"{COMMANDS['maps']} --name '{name}'", name or "name")
+        for name in ("a/b", "../up", "what?", "two words", "")
+    ],
+    *[
+        bad(f"a result called {name!r}", f"{SWEEP} --out s --name '{name}'", name)
+        for name in ("../up", "a b", "x/../y")
+    ],
     bad("a name without a study", SWEEP + " --name mine", "--name", "--out"),
     bad("a name without a study, measure", COMMANDS["measure"] + " --name mine", "--name", "--out"),
     # Prune
@@ -173,14 +272,20 @@ ROWS = [
     bad("prune: heads and a task", PRUNE + " --task sst2", "--heads", "--task"),
     bad("prune: two sizes", CHOOSE + " --keep 2", "one of", "--drop", "--keep"),
     bad("prune: a size and a tolerance", CHOOSE + " --tolerance 1", "one of", "--tolerance"),
-    *[bad(f"prune --drop {size}", CHOOSE.replace("50%", size), size) for size in
-      ("5", "101%", "many", "nan%", "inf", "1.5")],
+    *[
+        bad(f"prune --drop {size}", CHOOSE.replace("50%", size), size)
+        for size in ("5", "101%", "many", "nan%", "inf", "1.5")
+    ],
     bad("prune --drop -1", CHOOSE.replace("--drop 50%", "--drop=-1"), "-1"),
     bad("prune --drop all", CHOOSE.replace("50%", "100%"), "4 heads"),
-    *[bad(f"prune --keep {size}", CHOOSE.replace("--drop 50%", f"--keep={size}"), size) for size in
-      ("0", "5", "-2", "0%", "few")],
-    *[bad(f"prune --tolerance {size}", CHOOSE.replace("--drop 50%", f"--tolerance={size}"), "--tolerance") for size in
-      ("-1", "nan", "much")],
+    *[
+        bad(f"prune --keep {size}", CHOOSE.replace("--drop 50%", f"--keep={size}"), size)
+        for size in ("0", "5", "-2", "0%", "few")
+    ],
+    *[
+        bad(f"prune --tolerance {size}", CHOOSE.replace("--drop 50%", f"--tolerance={size}"), "--tolerance")
+        for size in ("-1", "nan", "much")
+    ],
     bad("prune --tolerance inf", CHOOSE.replace("--drop 50%", "--tolerance inf"), "--tolerance"),
     bad("by estimate of nothing", CHOOSE + " --by-estimate", "--by-estimate", "--tolerance"),
     *numbers("choose", "steps", "0", "-2", "x"),
@@ -188,8 +293,10 @@ ROWS = [
     *numbers("choose", "at-least", "-1", "2", "x"),
     *numbers("choose", "recover", "-1", "x"),
     *numbers("choose", "recover-rate", "x"),
-    *[bad(f"prune --recover-rate {rate}", f"{CHOOSE} --recover 1 --recover-rate={rate}", "rate") for rate in
-      ("0", "-1", "nan")],
+    *[
+        bad(f"prune --recover-rate {rate}", f"{CHOOSE} --recover 1 --recover-rate={rate}", "rate")
+        for rate in ("0", "-1", "nan")
+    ],
     bad("prune --recover-rate inf", f"{CHOOSE} --recover 1 --recover-rate inf", "rate"),
     bad("a rate without a recovery", CHOOSE + " --recover-rate 1e-3", "--recover-rate", "--recover"),
     bad("a recovery of named heads", PRUNE + " --recover 3", "--heads"),
@@ -214,10 +321,14 @@ ROWS = [
     bad("embeddings that stay anyway", TUNE + " --keep-embeddings", "--keep-embeddings"),
     bad("spacing of no checkpoints", TUNE + " --spacing log", "--spacing", "--checkpoints"),
     # Costs, dynamics
-    *[bad(f"cost --batches {sizes}", f"cost {{classifier}} --batches '{sizes}'", "batch") for sizes in
-      ("", "x", "0", "-1", "1,,2", "1.5")],
-    *[bad(f"cost --lengths {sizes}", f"cost {{classifier}} --lengths '{sizes}'", "length") for sizes in
-      ("", "x", "0", "-1", "8;16")],
+    *[
+        bad(f"cost --batches {sizes}", f"cost {{classifier}} --batches '{sizes}'", "batch")
+        for sizes in ("", "x", "0", "-1", "1,,2", "1.5")
+    ],
+    *[
+        bad(f"cost --lengths {sizes}", f"cost {{classifier}} --lengths '{sizes}'", "length")
+        for sizes in ("", "x", "0", "-1", "8;16")
+    ],
     bad("longer than the model takes", "cost {classifier} --lengths 65", "65", "64"),
     *[bad(f"cost --repeats {count}", f"cost {{classifier}} --repeats={count}", "repeat") for count in ("0", "-1", "x")],
     bad("a name of no study", COMMANDS["cost"] + " --name mine", "--name", "--study"),
@@ -226,4 +337,4 @@ ROWS = [
     bad("quick and full", "demo --quick --full --out {a-file}", "--quick", "--full"),
     bad("the demo takes no model", "demo bundled:qnli", "bundled:qnli"),
     bad("the demo has no task", "demo --task sst2", "--task"),
-]  # fmt: skip
+]

@@ -16,16 +16,22 @@ LONG = "x" * 256
 
 def models(place: str) -> dict[str, str]:
     """The verbs that write a model."""
-    return {"prune": f"{PRUNE}{place}", "export": f"{EXPORT}{place}",
-            "onnx": f"export {{classifier}} --to onnx --out {place}",
-            "choose": CHOOSE.replace("--out small", f"--out {place}")}  # fmt: skip
+    return {
+        "prune": f"{PRUNE}{place}",
+        "export": f"{EXPORT}{place}",
+        "onnx": f"export {{classifier}} --to onnx --out {place}",
+        "choose": CHOOSE.replace("--out small", f"--out {place}"),
+    }
 
 
 def files(place: str) -> dict[str, str]:
     """The verbs that write a file."""
-    return {"report": f"report {{one-sweep}} -o {place}", "table": f"table {{one-sweep}} -o {place}",
-            "table, parquet": f"table {{one-sweep}} --to parquet -o {place}",
-            "figure": f"figure {{one-sweep}} -o {place}.svg"}  # fmt: skip
+    return {
+        "report": f"report {{one-sweep}} -o {place}",
+        "table": f"table {{one-sweep}} -o {place}",
+        "table, parquet": f"table {{one-sweep}} --to parquet -o {place}",
+        "figure": f"figure {{one-sweep}} -o {place}.svg",
+    }
 
 
 ROWS = [
@@ -39,15 +45,27 @@ ROWS = [
     *over(models("{classifier}/small"), "inside the model", "{classifier}/small", "the model"),
     *over(models("{study}"), "a study", "{study}"),
     bad("above the model", PRUNE + "{classifier}/..", "the model"),
-    bad("the folder of the data", CHOOSE.replace("{texts}", "{a-folder}").replace("--out small", "--out {a-folder}"),
-        "the data"),
-    bad("inside the folder of the data", CHOOSE.replace("{texts}", "{a-folder}").replace("small", "{a-folder}/x"),
-        "the data"),
-    bad("around the data", CHOOSE.replace("{texts}", "{a-folder}/train.csv").replace("--out small", "--out {a-folder}"),
-        "the data"),
+    bad(
+        "the folder of the data",
+        CHOOSE.replace("{texts}", "{a-folder}").replace("--out small", "--out {a-folder}"),
+        "the data",
+    ),
+    bad(
+        "inside the folder of the data",
+        CHOOSE.replace("{texts}", "{a-folder}").replace("small", "{a-folder}/x"),
+        "the data",
+    ),
+    bad(
+        "around the data",
+        CHOOSE.replace("{texts}", "{a-folder}/train.csv").replace("--out small", "--out {a-folder}"),
+        "the data",
+    ),
     bad("the study and the model in one", CHOOSE + " --study small", "small"),
-    bad("the model inside the study", CHOOSE.replace("--out small", "--out {study}/small") + " --study {study}",
-        "the study"),
+    bad(
+        "the model inside the study",
+        CHOOSE.replace("--out small", "--out {study}/small") + " --study {study}",
+        "the study",
+    ),
     bad("a name that is too long", PRUNE + LONG, "xxx"),
     bad("a study whose name is too long", f"measure {{classifier}} --data {{texts}} --out {LONG}", "xxx"),
     bad("the working folder, not empty", "prune {classifier} --heads L0 --out {classifier}/.. --overwrite", "model"),
@@ -56,8 +74,11 @@ ROWS = [
     bad("runs: below a file", TUNE + "{a-file}/runs", "{a-file}"),
     bad("runs: a place that cannot be written", TUNE + "/proc/runs", "/proc/runs"),
     # Files
-    *over({verb: one for verb, one in files("{notes}").items() if verb != "figure"}, "a folder instead of a file",
-          "{notes}"),
+    *over(
+        {verb: one for verb, one in files("{notes}").items() if verb != "figure"},
+        "a folder instead of a file",
+        "{notes}",
+    ),
     bad("figure: a folder instead of a file", "figure {study} -o {folder-svg}", "{folder-svg}"),
     *over(files("no/such/place"), "a folder that is not there", "no/such"),
     *over(files("/proc/place"), "a place that cannot be written", "/proc"),
@@ -67,4 +88,4 @@ ROWS = [
     bad("a figure as jpeg", "figure {study} -o heads.jpg", "'heads.jpg'", ".svg", ".png"),
     bad("a figure as a page", "figure {study} -o heads.html", "'heads.html'", ".pdf"),
     bad("a figure called .svg", "figure {study} -o .svg", ".svg"),
-]  # fmt: skip
+]

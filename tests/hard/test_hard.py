@@ -67,6 +67,9 @@ def test_every_verb_is_tried() -> None:
 def test_every_row_is_another_one() -> None:
     rows = [row for table in TABLES.values() for row in table]
     assert len(rows) >= LEAST
-    assert [id for id, count in Counter((name, row.id) for name, rows in TABLES.items() for row in rows).items()
-            if count > 1] == []  # fmt: skip
+    assert [
+        id
+        for id, count in Counter((name, row.id) for name, rows in TABLES.items() for row in rows).items()
+        if count > 1
+    ] == []
     assert [command for command, count in Counter(row.command for row in rows).items() if count > 1] == []

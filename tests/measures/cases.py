@@ -72,9 +72,13 @@ class Texts:
         return naive.see(self.model, self.tokenizer, self.rows[row])
 
     def compare(
-        self, name: str, formula: Callable[[naive.Text], naive.Values],
-        trusted: Callable[[str, naive.Text], np.ndarray] | None = None, beside: str = "", within: float = ROUNDED,
-    ) -> xr.Dataset:  # fmt: skip
+        self,
+        name: str,
+        formula: Callable[[naive.Text], naive.Values],
+        trusted: Callable[[str, naive.Text], np.ndarray] | None = None,
+        beside: str = "",
+        within: float = ROUNDED,
+    ) -> xr.Dataset:
         """Every value of every text is what the formula says; `trusted` chooses heads [layer, head] of a variable."""
         found = self.measured(name, *beside.split())[name].to_dataset()
         variables = {str(one).removeprefix("values_") for one in found.data_vars if str(one).startswith("values_")}

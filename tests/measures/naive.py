@@ -20,9 +20,25 @@ Values = dict[str, np.ndarray]
 OFFSETS = range(-8, 9)
 OUTSIDE = ("[CLS]", "[SEP]", "[PAD]", "[MASK]")
 NEGATIONS = (
-    "neither", "nor", "not", "never", "none", "don't", "won't", "didn't", "hadn't", "haven't", "can't", "isn't",
-    "wasn't", "shouldn't", "couldn't", "nothing", "nowhere", "n't",
-)  # fmt: skip
+    "neither",
+    "nor",
+    "not",
+    "never",
+    "none",
+    "don't",
+    "won't",
+    "didn't",
+    "hadn't",
+    "haven't",
+    "can't",
+    "isn't",
+    "wasn't",
+    "shouldn't",
+    "couldn't",
+    "nothing",
+    "nowhere",
+    "n't",
+)
 FEATURES = ("noun", "verb", "pronoun", "subject", "object", "negation", "cls", "sep", "punctuation")
 LINKS = ("verb to subject", "subject to verb", "noun to pronoun", "pronoun to noun")
 
@@ -93,10 +109,14 @@ def see(model: Any, tokenizer: Any, text: str | tuple[str, str] | Sentence) -> T
     tokens = tokenizer.convert_ids_to_tokens(encoding["input_ids"])
     seen = hc.observe(model, {key: torch.tensor([value]) for key, value in encoding.items()})
     return Text(
-        encoding, tokens, encoding.get("token_type_ids", [0] * len(tokens)), made.word_ids(),
+        encoding,
+        tokens,
+        encoding.get("token_type_ids", [0] * len(tokens)),
+        made.word_ids(),
         text if isinstance(text, Sentence) else None,
-        seen.maps["encoder"][:, :, 0].double().numpy(), seen.outputs["encoder"][:, :, 0].double().numpy(),
-    )  # fmt: skip
+        seen.maps["encoder"][:, :, 0].double().numpy(),
+        seen.outputs["encoder"][:, :, 0].double().numpy(),
+    )
 
 
 def mass(maps: np.ndarray, query: int, keys: list[int]) -> np.ndarray:
@@ -239,8 +259,11 @@ def links(text: Text) -> Values:
         for sources, targets in placed:
             along.append(mean([mass(text.maps, query, targets) for query in sources], text.maps))
             offsets = [target - sources[0] for target in targets]
-            others = [place for place in text.inside
-                      if place not in linked and all(place + offset in text.inside for offset in offsets)]  # fmt: skip
+            others = [
+                place
+                for place in text.inside
+                if place not in linked and all(place + offset in text.inside for offset in offsets)
+            ]
             if others:
                 rows = [mass(text.maps, place, [place + offset for offset in offsets]) for place in others]
                 elsewhere.append(mean(rows, text.maps))
@@ -253,8 +276,11 @@ def links(text: Text) -> Values:
 def repeated(text: Text) -> Values:
     def spelled(place: int) -> list[str]:
         """All pieces of the token's word."""
-        return [text.tokens[other] for other in text.inside
-                if text.words[other] == text.words[place] and text.segments[other] == text.segments[place]]  # fmt: skip
+        return [
+            text.tokens[other]
+            for other in text.inside
+            if text.words[other] == text.words[place] and text.segments[other] == text.segments[place]
+        ]
 
     words = [place for place in text.inside if text.tokens[place] not in (".", ",")]
     attention, control = [], []
@@ -362,8 +388,12 @@ def gradients(gradient: np.ndarray, kinds: dict[str, list[int]], causal: bool = 
     """The mean size of the gradient over all queries and the keys of each kind that they may attend to."""
     found = {}
     for name, keys in kinds.items():
-        entries = [abs(gradient[:, :, query, key]) for query in range(gradient.shape[2]) for key in keys
-                   if not causal or key <= query]  # fmt: skip
+        entries = [
+            abs(gradient[:, :, query, key])
+            for query in range(gradient.shape[2])
+            for key in keys
+            if not causal or key <= query
+        ]
         found[name] = mean(entries, gradient)
     return found
 

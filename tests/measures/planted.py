@@ -32,9 +32,17 @@ WORDS = (*SPECIAL, *STOPS, "##s", *sorted(NOUNS), *sorted(VERBS), *sorted(OTHERS
 
 LAYERS, HEADS, SIZE = 2, 8, 64  # a head has a place for each position, or for each word
 ROLES = {
-    "previous": "L0H0", "separator": "L0H2", "noun": "L0H3", "repeated word": "L0H5", "uniform": "L0H6",
-    "next": "L1H1", "same": "L1H2", "first": "L1H4", "own sentence": "L1H5", "full stop": "L1H7",
-}  # fmt: skip
+    "previous": "L0H0",
+    "separator": "L0H2",
+    "noun": "L0H3",
+    "repeated word": "L0H5",
+    "uniform": "L0H6",
+    "next": "L1H1",
+    "same": "L1H2",
+    "first": "L1H4",
+    "own sentence": "L1H5",
+    "full stop": "L1H7",
+}
 GAP = 12.0  # how far a target's score is above the others': one target among 64 tokens gets 0.9996
 
 SENTENCES = [
@@ -72,9 +80,15 @@ def _tokenizer() -> tf.PreTrainedTokenizerFast:
     )
     inner.decoder = tk.decoders.WordPiece()
     return tf.PreTrainedTokenizerFast(
-        tokenizer_object=inner, model_max_length=64, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]", model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+        tokenizer_object=inner,
+        model_max_length=64,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )
 
 
 def _queries_and_keys() -> dict[str, tuple[Tensor, Tensor]]:
@@ -111,9 +125,15 @@ def planted_attention() -> tuple[tf.BertForMaskedLM, tf.PreTrainedTokenizerFast]
     """The model, in eval mode, and its tokenizer. Values and the language model head are random, from a fixed seed."""
     hidden = HEADS * SIZE
     config = tf.BertConfig(
-        vocab_size=len(WORDS), hidden_size=hidden, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        intermediate_size=8, max_position_embeddings=SIZE, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
+        vocab_size=len(WORDS),
+        hidden_size=hidden,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=8,
+        max_position_embeddings=SIZE,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = tf.BertForMaskedLM(config).eval()
@@ -128,8 +148,12 @@ def planted_attention() -> tuple[tf.BertForMaskedLM, tf.PreTrainedTokenizerFast]
     norms = [embeddings.LayerNorm]
     for layer in model.bert.encoder.layer:
         norms += [layer.attention.output.LayerNorm, layer.output.LayerNorm]
-        for linear in (layer.attention.self.query, layer.attention.self.key, layer.attention.output.dense,
-                       layer.output.dense):  # fmt: skip
+        for linear in (
+            layer.attention.self.query,
+            layer.attention.self.key,
+            layer.attention.output.dense,
+            layer.output.dense,
+        ):
             linear.weight.zero_()
             linear.bias.zero_()
     for norm in norms:

@@ -12,9 +12,13 @@ from headcount.measures.contract import Setting
 
 PLAIN = Setting(("punctuation", "first", "special", "other"), False, False, None, {"decoder": 2}, 4)
 RICH = Setting(
-    ("punctuation", "first", "cls", "sep", "special", "other", "text 1", "text 2", "noun", "verb"), True, True,
-    "masked", {"encoder": 2}, 4,
-)  # fmt: skip
+    ("punctuation", "first", "cls", "sep", "special", "other", "text 1", "text 2", "noun", "verb"),
+    True,
+    True,
+    "masked",
+    {"encoder": 2},
+    4,
+)
 
 
 def test_names() -> None:

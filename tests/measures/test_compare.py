@@ -45,8 +45,15 @@ def shaken(model: Any, size: float = 0.1) -> Any:
 
 def bert(**options: Any) -> Any:
     """The model of `masked`, but for some options."""
-    config = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
-              "max_position_embeddings": 64, "vocab_size": len(WORDS), "pad_token_id": 0}  # fmt: skip
+    config = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 40,
+        "max_position_embeddings": 64,
+        "vocab_size": len(WORDS),
+        "pad_token_id": 0,
+    }
     return tf.BertForMaskedLM(tf.BertConfig(**config | options)).eval()
 
 
@@ -122,8 +129,10 @@ def test_cosines_of_an_encoder_decoder() -> None:
     found = compare(model, other, tokenizer, BOTH)["cosine"]
     for number, (source, target) in enumerate(BOTH.itertuples(index=False)):
         ids = torch.tensor([tokenizer(target)["input_ids"]])
-        inputs = {**tokenizer(source, return_tensors="pt"),
-                  "decoder_input_ids": model.prepare_decoder_input_ids_from_labels(labels=ids)}  # fmt: skip
+        inputs = {
+            **tokenizer(source, return_tensors="pt"),
+            "decoder_input_ids": model.prepare_decoder_input_ids_from_labels(labels=ids),
+        }
         ours, theirs = (hc.observe(one, inputs) for one in (model, other))
         for stack, (layers, heads) in {"encoder": (3, 4), "decoder": (2, 2), "cross": (2, 2)}.items():
             for name in ("maps", "outputs"):
@@ -250,8 +259,10 @@ def test_the_changed_head_alone_in_its_layer(kind: str) -> None:
     with torch.no_grad():
         other.get_submodule(query).weight[size : 2 * size] *= -2  # head 1
     found = compare(model, other, tokenizer, data)
-    cosines, entropies = (found[name][variable].sel(stack=stack).values
-                          for name, variable in (("cosine", "maps"), ("entropy", "values_entropy")))  # fmt: skip
+    cosines, entropies = (
+        found[name][variable].sel(stack=stack).values
+        for name, variable in (("cosine", "maps"), ("entropy", "values_entropy"))
+    )
     rest = [head for head in range(cosines.shape[1]) if head != 1 and np.isfinite(cosines[0, head])]
     assert rest
     assert cosines[0, 1] < 0.99
@@ -343,8 +354,12 @@ def test_something_else_in_the_same_study_is_refused(models: Any, tmp_path: Path
     model, other, tokenizer = models
     compare(*models, TEXTS[:3], out=tmp_path / "study")
     call = {"model": model, "other": other, "tokenizer": tokenizer, "data": TEXTS[:3], "seed": 0}
-    call |= {"other": {"other": model}, "model": {"model": shaken(model, 0.2)}, "seed": {"seed": 1},
-             "data": {"data": TEXTS[1:4]}}[what]  # fmt: skip
+    call |= {
+        "other": {"other": model},
+        "model": {"model": shaken(model, 0.2)},
+        "seed": {"seed": 1},
+        "data": {"data": TEXTS[1:4]},
+    }[what]
     with pytest.raises(StudyProblem, match=f"{what}: ") as error:
         compare(**call, out=tmp_path / "study")
     assert "compare/" in str(error.value)
@@ -423,5 +438,6 @@ def test_an_ablated_model_in_memory(models: Any) -> None:
         found["entropy"]["values_entropy"].values[:, 0, 0, 2],
         measure(model, tokenizer, TEXTS, only="entropy")["entropy"]["values_uniform"].values[:, 0, 0, 2]
         - measure(model, tokenizer, TEXTS, only="entropy")["entropy"]["values_entropy"].values[:, 0, 0, 2],
-        rtol=0, atol=1e-5,
-    )  # fmt: skip
+        rtol=0,
+        atol=1e-5,
+    )

@@ -117,11 +117,15 @@ def test_a_long_text_beside_a_short_one(kind: str) -> None:
         "texts": [short, long],
         "pairs": [(short, ["cat"]), (long, short), (short, long[:20])],
         "sentences": [
-            {"tokens": part, "upos": ["NOUN", *["VERB"] * (len(part) - 1)], "heads": [0, *[1] * (len(part) - 1)],
-             "deprels": ["root", *["nsubj"] * (len(part) - 1)]}
+            {
+                "tokens": part,
+                "upos": ["NOUN", *["VERB"] * (len(part) - 1)],
+                "heads": [0, *[1] * (len(part) - 1)],
+                "deprels": ["root", *["nsubj"] * (len(part) - 1)],
+            }
             for part in (short, long, long[:3])
         ],
-    }  # fmt: skip
+    }
     check("random", kind, rows[kind], list(range(len(rows[kind])))[::-1])
 
 

@@ -127,10 +127,16 @@ def test_only_real_queries_count() -> None:
 
 def test_takes_some_of_the_texts(planted_texts: Texts) -> None:
     found = [
-        measure(planted_texts.model, planted_texts.tokenizer, planted_texts.data, only="distances",
-                distance_examples=3, seed=seed)["distances"]
+        measure(
+            planted_texts.model,
+            planted_texts.tokenizer,
+            planted_texts.data,
+            only="distances",
+            distance_examples=3,
+            seed=seed,
+        )["distances"]
         for seed in (0, 0, 1)
-    ]  # fmt: skip
+    ]
     assert [one.sizes["example"] for one in found] == [3, 3, 3]
     assert found[0].example.values.tolist() == found[1].example.values.tolist() != found[2].example.values.tolist()
     whole = planted_texts.measured("distances")["distances"].values_distance

@@ -60,14 +60,21 @@ class Batch:
         if self.case.kind == "pair":
             target = mark([facts(self.batch["decoder_input_ids"].shape[1])] * len(self.lengths))
         return run_measures(
-            self.model, self.anatomy, self.batch, mark([facts(length) for length in self.lengths]), target, CLASSES,
+            self.model,
+            self.anatomy,
+            self.batch,
+            mark([facts(length) for length in self.lengths]),
+            target,
+            CLASSES,
             choose_measures(names),
-        )  # fmt: skip
+        )
 
     def alone(self, row: int) -> dict[str, torch.Tensor]:
         length = self.lengths[row]
-        return {key: value[row : row + 1] if key.startswith("decoder") else value[row : row + 1, :length]
-                for key, value in self.batch.items()}  # fmt: skip
+        return {
+            key: value[row : row + 1] if key.startswith("decoder") else value[row : row + 1, :length]
+            for key, value in self.batch.items()
+        }
 
     def rows(self) -> Iterator[tuple[int, str, np.ndarray, np.ndarray]]:
         """Row, stack, maps [layer, head, query, key] and outputs [layer, head, query, size]."""

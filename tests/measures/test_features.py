@@ -46,9 +46,16 @@ def test_texts_without_the_feature_are_left_out(found: xr.Dataset) -> None:
     assert at(found.attention.sel(feature="noun"), ROLES["noun"]) == pytest.approx((3 / 2 + 1 / 3) / 4, abs=1e-3)
     known = found.values_attention.sel(stack="encoder", layer=0, head=0).notnull().sum("example")
     assert known.to_series().to_dict() == {
-        "noun": 4, "verb": 5, "pronoun": 4, "subject": 6, "object": 4, "negation": 2, "cls": 6, "sep": 6,
+        "noun": 4,
+        "verb": 5,
+        "pronoun": 4,
+        "subject": 6,
+        "object": 4,
+        "negation": 2,
+        "cls": 6,
+        "sep": 6,
         "punctuation": 5,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(("role", "feature"), [("separator", "sep"), ("first", "cls")])

@@ -34,13 +34,15 @@ CONLLU = """\
 1|She|she|PRON|_|_|2|nsubj|_|_
 2|slept|sleep|VERB|_|_|0|root|_|_
 """.replace("|", "\t").replace("~", "|")
-TABLE = pd.DataFrame({
-    "sent_id": ["one", "two"],
-    "tokens": [["The", "dogs", "saw", "her", "."], ["She", "slept"]],
-    "upos": [["DET", "NOUN", "VERB", "PRON", "PUNCT"], ["PRON", "VERB"]],
-    "heads": [[2, 3, 0, 3, 3], [2, 0]],
-    "deprels": [["det", "nsubj", "root", "obj", "punct"], ["nsubj", "root"]],
-})  # fmt: skip
+TABLE = pd.DataFrame(
+    {
+        "sent_id": ["one", "two"],
+        "tokens": [["The", "dogs", "saw", "her", "."], ["She", "slept"]],
+        "upos": [["DET", "NOUN", "VERB", "PRON", "PUNCT"], ["PRON", "VERB"]],
+        "heads": [[2, 3, 0, 3, 3], [2, 0]],
+        "deprels": [["det", "nsubj", "root", "obj", "punct"], ["nsubj", "root"]],
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +56,13 @@ def bart() -> Any:
 
 
 def read(
-    pair: Any, data: Any, columns: tuple[str, ...] | None = None, limit: int | None = None, seed: int = 0,
+    pair: Any,
+    data: Any,
+    columns: tuple[str, ...] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
     max_length: int | None = None,
-) -> Inputs:  # fmt: skip
+) -> Inputs:
     return read_inputs(data, pair[0], pair[1], columns, limit, seed, max_length)
 
 
@@ -230,9 +236,14 @@ def test_a_length_with_no_room_for_words_is_refused(bert: Any) -> None:
 
 
 def test_an_annotated_sentence_that_is_too_long_keeps_the_links_that_fit(bert: Any) -> None:
-    table = pd.DataFrame({"tokens": [["She", "slept"] * 60], "upos": [["PRON", "VERB"] * 60],
-                          "heads": [[number + 2 if number % 2 == 0 else 0 for number in range(120)]],
-                          "deprels": [["nsubj", "root"] * 60]})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "tokens": [["She", "slept"] * 60],
+            "upos": [["PRON", "VERB"] * 60],
+            "heads": [[number + 2 if number % 2 == 0 else 0 for number in range(120)]],
+            "deprels": [["nsubj", "root"] * 60],
+        }
+    )
     inputs = read(bert, table)
     assert inputs.cut == 1
     assert len(inputs.facts[0].links["verb to subject"]) == 31

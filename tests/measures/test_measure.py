@@ -25,12 +25,14 @@ from tests.measures.tiny import assert_untouched, causal, first_output, masked, 
 
 TEXTS = pd.DataFrame({"text": SENTENCES})
 COUPLES = pd.DataFrame(PAIRS, columns=["sentence1", "sentence2"])
-TREES = pd.DataFrame({
-    "tokens": [["The", "dogs", "saw", "her", "."], ["She", "slept"]],
-    "upos": [["DET", "NOUN", "VERB", "PRON", "PUNCT"], ["PRON", "VERB"]],
-    "heads": [[2, 3, 0, 3, 3], [2, 0]],
-    "deprels": [["det", "nsubj", "root", "obj", "punct"], ["nsubj", "root"]],
-})  # fmt: skip
+TREES = pd.DataFrame(
+    {
+        "tokens": [["The", "dogs", "saw", "her", "."], ["She", "slept"]],
+        "upos": [["DET", "NOUN", "VERB", "PRON", "PUNCT"], ["PRON", "VERB"]],
+        "heads": [[2, 3, 0, 3, 3], [2, 0]],
+        "deprels": [["det", "nsubj", "root", "obj", "punct"], ["nsubj", "root"]],
+    }
+)
 SOME = "position,entropy,gradients"
 
 
@@ -144,9 +146,12 @@ def test_a_text_has_the_values_that_it_has_alone(bert: Any, whole: xr.DataTree) 
         for name, node in alone.children.items():
             for variable in (str(one) for one in node.data_vars if str(one).startswith("values_")):
                 np.testing.assert_allclose(
-                    node[variable].values[0], whole[name][variable].sel(example=number), rtol=0, atol=2e-5,
+                    node[variable].values[0],
+                    whole[name][variable].sel(example=number),
+                    rtol=0,
+                    atol=2e-5,
                     err_msg=f"{name} {variable}",
-                )  # fmt: skip
+                )
 
 
 @pytest.mark.parametrize("tokens", [1, 40, 100_000])
@@ -243,13 +248,17 @@ def test_killed_between_two_measures_of_a_unit(counted: Any, tmp_path: Path, mon
     passes_made.texts = 0
     ran: list[tuple[str, int]] = []
     monkeypatch.setattr(
-        results.FolderResult, "save",
+        results.FolderResult,
+        "save",
         lambda self, unit, values: (ran.append((self.measure.name, unit)), real(self, unit, values)),
-    )  # fmt: skip
+    )
     found = measure(model, tokenizer, TEXTS, only=names, out=tmp_path / "study")
     assert passes_made.texts == 7
-    assert sorted(ran) == [("position", 2), ("position", 3), *[(name, unit) for name in ("special", "spread")
-                                                               for unit in (1, 2, 3)]]  # fmt: skip
+    assert sorted(ran) == [
+        ("position", 2),
+        ("position", 3),
+        *[(name, unit) for name in ("special", "spread") for unit in (1, 2, 3)],
+    ]
     same(found, whole, atol=2e-6)
 
 
@@ -365,9 +374,14 @@ def test_without_a_language_model_head_there_are_no_gradients(bert: Any) -> None
 def test_a_discriminator_is_no_language_model(bert: Any) -> None:
     """ELECTRA's ForPreTraining guesses which tokens were replaced: it has no words to lose."""
     config = tf.ElectraConfig(
-        vocab_size=64, embedding_size=16, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=40, max_position_embeddings=64,
-    )  # fmt: skip
+        vocab_size=64,
+        embedding_size=16,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=64,
+    )
     found = measure(tf.ElectraForPreTraining(config).eval(), bert[1], TEXTS.iloc[:3], distance_examples=1)
     assert "gradients" in found.attrs["left_out"]
 
@@ -448,8 +462,14 @@ def test_heads_that_are_absent_are_nan() -> None:
     found = measure(*translator(), data, only="entropy,spread,special,contribution,gradients,distances")
     shown = {"encoder": np.ones((3, 4), bool), "decoder": np.zeros((3, 4), bool), "cross": np.zeros((3, 4), bool)}
     shown["decoder"][:2, :2] = shown["cross"][:2, :2] = True
-    for name, variable in (("entropy", "entropy"), ("spread", "confidence"), ("special", "other"),
-                           ("contribution", "share"), ("gradients", "other"), ("distances", "x")):  # fmt: skip
+    for name, variable in (
+        ("entropy", "entropy"),
+        ("spread", "confidence"),
+        ("special", "other"),
+        ("contribution", "share"),
+        ("gradients", "other"),
+        ("distances", "x"),
+    ):
         for stack, there in shown.items():
             array = found[name][variable].sel(stack=stack).values
             assert (np.isfinite(array) == there).all(), (name, stack)

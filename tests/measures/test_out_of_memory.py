@@ -60,9 +60,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def measure(folder: Path, words: int, texts: int, megabytes: int) -> str:
     """What a process says that may allocate so much more; 0 for all that there is."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *map(str, (words, texts, megabytes)), str(folder)], cwd=ROOT, text=True,
-        capture_output=True, check=False, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-c", SCRIPT, *map(str, (words, texts, megabytes)), str(folder)],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -15,14 +15,14 @@ import headcount as hc
 from headcount.core.statistics import mean_interval
 from headcount.measures.compare import compare
 from headcount.measures.measure import measure
-from headcount.measures.naming import PATTERNS, pattern_chances, read_rule
 from headcount.measures.patterns import SHORTEST
-from headcount.measures.shapes import SHAPES
+from headcount.patterns.naming import PATTERNS, pattern_chances, read_rule
+from headcount.patterns.shapes import SHAPES
 from tests.measures.cases import EVERY, UNIFORM, at, others
 from tests.measures.planted import OTHERS, PAIRS, ROLES, SENTENCES, SIZE
 from tests.measures.test_measure import same
-from tests.measures.test_shapes import numbers
 from tests.measures.tiny import causal, masked, translator
+from tests.patterns.test_shapes import numbers
 
 LONG = [
     "The man gave the letter to the woman because the woman wrote the letter.",
@@ -36,9 +36,13 @@ LONG = [
 COUPLES = list(zip(LONG, [*LONG[2:], *LONG[:2]], strict=True))
 SHORT = ["She slept.", "He ran to her."]
 LOOKS = {
-    "previous": "diagonal", "next": "diagonal", "same": "diagonal", "separator": "vertical", "first": "vertical",
+    "previous": "diagonal",
+    "next": "diagonal",
+    "same": "diagonal",
+    "separator": "vertical",
+    "first": "vertical",
     "uniform": "heterogeneous",
-}  # fmt: skip
+}
 VARIABLES = ("share", "sure", "shapes")
 
 

@@ -121,6 +121,12 @@ def test_texts() -> None:
     assert len({len(tokenizer.tokenize(text)) for text in SENTENCES}) >= 8
     assert all(set(tokenizer.tokenize(a)) & set(tokenizer.tokenize(b)) - {"."} for a, b in PAIRS)
     assert tokenizer.convert_ids_to_tokens(tokenizer("The Dogs", "ran")["input_ids"]) == [
-        "[CLS]", "the", "dog", "##s", "[SEP]", "ran", "[SEP]",
-    ]  # fmt: skip
+        "[CLS]",
+        "the",
+        "dog",
+        "##s",
+        "[SEP]",
+        "ran",
+        "[SEP]",
+    ]
     assert tokenizer("The Dogs", "ran")["token_type_ids"] == [0, 0, 0, 0, 0, 1, 1]

@@ -41,8 +41,10 @@ class Toy(Measure):
 def values() -> dict[str, np.ndarray]:
     """[example, stack, layer, head, ...]: absent heads are NaN, and so is a question that a text does not answer."""
     generator = np.random.default_rng(0)
-    found = {"size": generator.random((5, 2, 2, 3), dtype=np.float32),
-             "share": generator.random((5, 2, 2, 3, 2, 3), dtype=np.float32)}  # fmt: skip
+    found = {
+        "size": generator.random((5, 2, 2, 3), dtype=np.float32),
+        "share": generator.random((5, 2, 2, 3, 2, 3), dtype=np.float32),
+    }
     for array in found.values():
         array[:, 1, 1] = array[:, 1, 0, 2] = np.nan
     found["share"][2, ..., 1, :] = np.nan

@@ -101,10 +101,13 @@ def test_every_line_can_be_told() -> None:
 
 def test_left_out() -> None:
     distances = xr.Dataset(
-        {"p": ("stack", [0.001, NAN, 0.5]), "within_layers": ("stack", [0.25, NAN, 0.1]),
-         "between_layers": ("stack", [0.5, NAN, 0.2])},
+        {
+            "p": ("stack", [0.001, NAN, 0.5]),
+            "within_layers": ("stack", [0.25, NAN, 0.1]),
+            "between_layers": ("stack", [0.5, NAN, 0.2]),
+        },
         coords={"stack": ["encoder", "decoder", "cross"]},
-    )  # fmt: skip
+    )
     attrs = {"cut": 3, "texts": 9, "left_out": {"sentences": "the texts are no pairs", "links": "no trees"}}
     assert left_out(tree(attrs, distances=distances)) == [
         "3 texts were longer than the model takes and were cut.",

@@ -59,8 +59,13 @@ def planted_tagger() -> tf.BertForTokenClassification:
     """The state of a token says its piece and nothing else, and the classifier reads the tag of the piece from it."""
     model = tf.BertForTokenClassification(config())
     embeddings, layer = model.bert.embeddings, model.bert.encoder.layer[0]
-    for module in (embeddings.position_embeddings, embeddings.token_type_embeddings, layer.attention.output.dense,
-                   layer.output.dense, model.classifier):  # fmt: skip
+    for module in (
+        embeddings.position_embeddings,
+        embeddings.token_type_embeddings,
+        layer.attention.output.dense,
+        layer.output.dense,
+        model.classifier,
+    ):
         for parameter in module.parameters():
             parameter.zero_()
     embeddings.word_embeddings.weight.copy_(torch.eye(len(WORDS), 64))
@@ -84,10 +89,14 @@ def random_tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def annotated(texts: list[str]) -> pd.DataFrame:
     """The texts as a table that is annotated by hand, with the tags of the planted tagger."""
     tags = [[tag_of(word).partition(":") for word in split_words(text)] for text in texts]
-    return pd.DataFrame({
-        "tokens": map(split_words, texts), "upos": [[tag for tag, _, _ in row] for row in tags],
-        "heads": [[0] * len(row) for row in tags], "deprels": [[role or "dep" for _, _, role in row] for row in tags],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "tokens": map(split_words, texts),
+            "upos": [[tag for tag, _, _ in row] for row in tags],
+            "heads": [[0] * len(row) for row in tags],
+            "deprels": [[role or "dep" for _, _, role in row] for row in tags],
+        }
+    )
 
 
 def refused(kind: type[HeadcountError], texts: list[str], tagger: str | Path) -> str:
@@ -138,8 +147,13 @@ def test_the_first_piece_has_the_tag_and_the_role_stands_behind_the_colon(tagger
     assert found.upos == ("NOUN", "VERB", "NOUN", "PUNCT", "PRON", "VERB", "PRON", "ADP")
     assert found.deprels == ("dep", "dep", "nsubj:pass", "dep", "nsubj", "dep", "obj", "dep")
     assert word_classes(found) == {
-        "noun": (0, 2), "verb": (1, 5), "pronoun": (4, 6), "subject": (2, 4), "object": (6,), "negation": (7,),
-    }  # fmt: skip
+        "noun": (0, 2),
+        "verb": (1, 5),
+        "pronoun": (4, 6),
+        "subject": (2, 4),
+        "object": (6,),
+        "negation": (7,),
+    }
 
 
 def test_a_word_of_many_pieces_does_not_move_the_tags_behind_it(tagger: Path) -> None:
@@ -243,8 +257,9 @@ def test_a_change_is_the_difference_of_two_measurements(planted_model: Any, tagg
     other = shaken(model)
     for data in (pd.DataFrame({"text": SENTENCES}), COUPLES):
         changed = hc.compare(model, other, tokenizer, data, tagger=tagger)["features"]
-        before, after = (hc.measure(one, tokenizer, data, only="features", tagger=tagger)["features"]
-                         for one in (model, other))  # fmt: skip
+        before, after = (
+            hc.measure(one, tokenizer, data, only="features", tagger=tagger)["features"] for one in (model, other)
+        )
         assert {"noun", "subject", "object"} <= set(changed.feature.values)
         for name in ("values_attention", "values_from_first"):
             np.testing.assert_allclose(changed[name], after[name] - before[name], rtol=0, atol=1e-6)
@@ -269,10 +284,15 @@ def test_links_cannot_be_measured(planted_model: Any, tagger: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["A dog\N{ZERO WIDTH SPACE} slept", "A cafe\N{COMBINING ACUTE ACCENT} slept", "\N{SOFT HYPHEN}A dog", "\ufeffA dog",
-     "A dog \N{BLACK HEART SUIT}\N{VARIATION SELECTOR-16}",
-     "A dog \N{REPLACEMENT CHARACTER} slept"],
-)  # fmt: skip
+    [
+        "A dog\N{ZERO WIDTH SPACE} slept",
+        "A cafe\N{COMBINING ACUTE ACCENT} slept",
+        "\N{SOFT HYPHEN}A dog",
+        "\ufeffA dog",
+        "A dog \N{BLACK HEART SUIT}\N{VARIATION SELECTOR-16}",
+        "A dog \N{REPLACEMENT CHARACTER} slept",
+    ],
+)
 def test_marks_that_nobody_sees_do_not_stop_a_measurement(planted_model: Any, tagger: Path, text: str) -> None:
     """The dog beside them is still a noun, and the head for nouns still looks at it; a word with an accent is none."""
     data = pd.DataFrame({"text": [text]})

@@ -28,26 +28,41 @@ def _spread(model: Any, size: float = 0.3) -> Any:
 def masked(layers: int = 2) -> tuple[Any, Any]:
     """A BERT with a language-model head that takes 64 tokens, 4 heads a layer, and the planted tokenizer."""
     config = tf.BertConfig(
-        hidden_size=32, num_hidden_layers=layers, num_attention_heads=4, intermediate_size=40,
-        max_position_embeddings=64, **_EMBEDDING,
-    )  # fmt: skip
+        hidden_size=32,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        **_EMBEDDING,
+    )
     return _spread(tf.BertForMaskedLM(config)), planted_attention()[1]
 
 
 def causal() -> tuple[Any, Any]:
     """A GPT-2 and a tokenizer without special tokens around a text."""
-    config = tf.GPT2Config(vocab_size=len(WORDS), n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=2,
-                           eos_token_id=3)  # fmt: skip
+    config = tf.GPT2Config(
+        vocab_size=len(WORDS), n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=2, eos_token_id=3
+    )
     return _spread(tf.GPT2LMHeadModel(config)), bare_tokenizer()
 
 
 def translator() -> tuple[Any, Any]:
     """A BART with an encoder of 3 layers of 4 heads and a decoder of 2 layers of 2 heads; [SEP] ends a text."""
     config = tf.BartConfig(
-        d_model=32, encoder_layers=3, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2,
-        encoder_ffn_dim=40, decoder_ffn_dim=40, max_position_embeddings=64, bos_token_id=2, eos_token_id=3,
-        decoder_start_token_id=2, forced_eos_token_id=None, **_EMBEDDING,
-    )  # fmt: skip
+        d_model=32,
+        encoder_layers=3,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=40,
+        decoder_ffn_dim=40,
+        max_position_embeddings=64,
+        bos_token_id=2,
+        eos_token_id=3,
+        decoder_start_token_id=2,
+        forced_eos_token_id=None,
+        **_EMBEDDING,
+    )
     return _spread(tf.BartForConditionalGeneration(config)), bare_tokenizer(end=True)
 
 
@@ -63,9 +78,13 @@ def bare_tokenizer(end: bool = False) -> Any:
         )
         more = {"eos_token": "[SEP]"}
     return tf.PreTrainedTokenizerFast(
-        tokenizer_object=inner, model_max_length=64, pad_token="[PAD]", unk_token="[UNK]",
-        model_input_names=["input_ids", "attention_mask"], **more,
-    )  # fmt: skip
+        tokenizer_object=inner,
+        model_max_length=64,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        model_input_names=["input_ids", "attention_mask"],
+        **more,
+    )
 
 
 def hooks_of(model: Any) -> int:

@@ -11,13 +11,20 @@ from headcount.models.anatomy import read_anatomy
 from tests.contracts.zoo import CASES, Case, tiny
 
 HEADED = [
-    ("bert", "AutoModelForSequenceClassification"), ("bert", "AutoModelForMaskedLM"),
-    ("roberta", "AutoModelForTokenClassification"), ("electra", "AutoModelForPreTraining"),
-    ("gpt2", "AutoModelForCausalLM"), ("llama", "AutoModelForCausalLM"), ("opt", "AutoModelForCausalLM"),
-    ("t5", "AutoModelForSeq2SeqLM"), ("bart", "AutoModelForSequenceClassification"),
-    ("marian", "AutoModelForSeq2SeqLM"), ("vit", "AutoModelForImageClassification"),
-    ("deberta-v2", "AutoModelForSequenceClassification"), ("mpnet", "AutoModelForMultipleChoice"),
-]  # fmt: skip
+    ("bert", "AutoModelForSequenceClassification"),
+    ("bert", "AutoModelForMaskedLM"),
+    ("roberta", "AutoModelForTokenClassification"),
+    ("electra", "AutoModelForPreTraining"),
+    ("gpt2", "AutoModelForCausalLM"),
+    ("llama", "AutoModelForCausalLM"),
+    ("opt", "AutoModelForCausalLM"),
+    ("t5", "AutoModelForSeq2SeqLM"),
+    ("bart", "AutoModelForSequenceClassification"),
+    ("marian", "AutoModelForSeq2SeqLM"),
+    ("vit", "AutoModelForImageClassification"),
+    ("deberta-v2", "AutoModelForSequenceClassification"),
+    ("mpnet", "AutoModelForMultipleChoice"),
+]
 
 
 @pytest.mark.parametrize(("name", "head"), HEADED)
@@ -62,8 +69,16 @@ def test_albert_layers_are_uses_of_one_module() -> None:
 
 
 def test_albert_groups_and_inner_groups() -> None:
-    config = tf.AlbertConfig(vocab_size=9, hidden_size=8, embedding_size=4, num_attention_heads=2, intermediate_size=8,
-                             num_hidden_layers=4, num_hidden_groups=2, inner_group_num=2)  # fmt: skip
+    config = tf.AlbertConfig(
+        vocab_size=9,
+        hidden_size=8,
+        embedding_size=4,
+        num_attention_heads=2,
+        intermediate_size=8,
+        num_hidden_layers=4,
+        num_hidden_groups=2,
+        inner_group_num=2,
+    )
     layers = read_anatomy(tf.AlbertModel(config)).stacks["encoder"]
     assert len(layers) == 8
     assert [layer.use for layer in layers] == [0, 0, 1, 1, 0, 0, 1, 1]
@@ -79,8 +94,15 @@ def test_parameters_of_all_heads_are_those_of_the_projections() -> None:
 
 
 def test_bert_as_a_decoder_with_cross_attention() -> None:
-    config = tf.BertConfig(vocab_size=9, hidden_size=8, num_attention_heads=2, intermediate_size=8,
-                           num_hidden_layers=2, is_decoder=True, add_cross_attention=True)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=9,
+        hidden_size=8,
+        num_attention_heads=2,
+        intermediate_size=8,
+        num_hidden_layers=2,
+        is_decoder=True,
+        add_cross_attention=True,
+    )
     assert list(read_anatomy(tf.BertModel(config)).stacks) == ["decoder", "cross"]
 
 

@@ -53,8 +53,14 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
     folder = hc.save(pruned(), tokenizer, str(tmp_path / "a" / "b" / "model"))
     assert folder == tmp_path / "a" / "b" / "model"
     assert set(files(folder)) == {
-        "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", MODELLING, CARD, WRITTEN,
-    }  # fmt: skip
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        MODELLING,
+        CARD,
+        WRITTEN,
+    }
     assert [one.name for one in folder.parent.iterdir()] == ["model"]
     loaded, again = hc.load(folder)
     assert torch.equal(run(loaded, BATCH), run(pruned(), BATCH))
@@ -299,8 +305,12 @@ def kills(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     """What is found after a kill before each call that touches the disk, for a new place and over a folder."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path_factory.mktemp("killed"))],
-        capture_output=True, text=True, check=False, env=clean_environment(), timeout=300,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean_environment(),
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     report: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return report
@@ -458,13 +468,21 @@ def numbers(name: str, kept: list[list[int]], **options: Any) -> dict[str, int] 
 def test_what_a_plain_config_can_say(name: str) -> None:
     """As many readers of as many groups in every layer."""
     assert numbers(name, [[0, 2], [1, 3], [1, 2]]) == {
-        "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8,
-    }  # fmt: skip
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+    }
     assert numbers(name, [[0, 1], [2, 3], [2, 3]]) == {
-        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
-    }  # fmt: skip
-    for other in ([[0, 1], [0, 2], [1, 3]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]], [[0], [0, 2], [0, 2]],
-                  [[], [0, 2], [0, 2]]):  # fmt: skip
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 8,
+    }
+    for other in (
+        [[0, 1], [0, 2], [1, 3]],
+        [[0, 1, 2], [0, 1, 2], [0, 1, 2]],
+        [[0], [0, 2], [0, 2]],
+        [[], [0, 2], [0, 2]],
+    ):
         assert numbers(name, other) is None
 
 

@@ -19,8 +19,12 @@ from headcount.models.load import load_model
 from tests.contracts.zoo import CASES, tiny
 from tests.models.test_load import save_with_tokenizer
 
-LAYERS = {"gpt2": "n_layer", "t5": "num_layers", "distilbert": "n_layers",
-          **dict.fromkeys(("bart", "mbart", "marian"), "encoder_layers")}  # fmt: skip
+LAYERS = {
+    "gpt2": "n_layer",
+    "t5": "num_layers",
+    "distilbert": "n_layers",
+    **dict.fromkeys(("bart", "mbart", "marian"), "encoder_layers"),
+}
 
 
 def configure(folder: Path, **changes: Any) -> Path:
@@ -114,9 +118,11 @@ def test_a_missing_head_is_said_once(tmp_path: Path) -> None:
 def test_a_pooler_that_nothing_reads(tmp_path: Path) -> None:
     model = load_model(reweigh(saved(tmp_path / "bare", head="AutoModel"), without="pooler"))
     assert new_head(model) == []
-    assert notes_of_fit(model, uses_head=True) == notes_of_fit(model) == [
-        "the checkpoint has no pooler (2 tensors): these weights are random, and are not used here"
-    ]  # fmt: skip
+    assert (
+        notes_of_fit(model, uses_head=True)
+        == notes_of_fit(model)
+        == ["the checkpoint has no pooler (2 tensors): these weights are random, and are not used here"]
+    )
     model = load_model(reweigh(saved(tmp_path / "classifier"), without="pooler"))
     assert new_head(model) == ["bert.pooler.dense.bias", "bert.pooler.dense.weight"], "a classifier reads it"
     assert notes_of_fit(model, uses_head=True) == []

@@ -17,8 +17,11 @@ def write(place: Path, overwrite: bool = False, **files: str) -> None:
 
 
 def read(place: Path) -> dict[str, str]:
-    return {one.relative_to(place).as_posix(): one.read_text() for one in place.rglob("*")
-            if one.is_file() and one.name != WRITTEN}  # fmt: skip
+    return {
+        one.relative_to(place).as_posix(): one.read_text()
+        for one in place.rglob("*")
+        if one.is_file() and one.name != WRITTEN
+    }
 
 
 def test_only_what_was_written_is_replaced(tmp_path: Path) -> None:

@@ -53,8 +53,9 @@ def test_before_there_are_weights(case: Case) -> None:
     empty = empty.to_empty(device="cpu").eval()
     empty.load_state_dict(pruned.state_dict())
     for (name, one), (_, other) in zip(empty.named_modules(), pruned.named_modules(), strict=True):
-        numbers = [{key: value for key, value in vars(module).items() if type(value) in (int, list)}
-                   for module in (one, other)]  # fmt: skip
+        numbers = [
+            {key: value for key, value in vars(module).items() if type(value) in (int, list)} for module in (one, other)
+        ]
         assert numbers[0] == numbers[1], name
 
 

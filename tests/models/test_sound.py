@@ -10,11 +10,11 @@ import pytest
 import torch
 
 import headcount as hc
+from headcount.choosing.gates import learn_gates
 from headcount.errors import NotFinite
-from headcount.measures.maps import take_maps
+from headcount.maps.maps import take_maps
 from headcount.models.load import load_model
 from headcount.models.sound import check_weights
-from headcount.pruning.gates import learn_gates
 from tests import planted
 from tests.contracts.zoo import CASES, tiny
 

@@ -58,11 +58,8 @@ def test_hooks_of_others_can_be_removed_after_a_cut_that_was_taken_back() -> Non
 
 @pytest.mark.parametrize(
     "error",
-    [
-        pytest.param(one)
-        for one in (RuntimeError, KeyboardInterrupt, torch.OutOfMemoryError)
-    ],
-)  # fmt: skip
+    [pytest.param(one) for one in (RuntimeError, KeyboardInterrupt, torch.OutOfMemoryError)],
+)
 @pytest.mark.parametrize("name", ["bert", "t5"])
 def test_an_error_in_the_middle_of_a_cut(
     name: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
@@ -153,8 +150,10 @@ def test_the_record() -> None:
     assert record["format"] == surgery.FORMAT
     assert [one["stack"] for one in record["stacks"]] == ["encoder", "decoder", "cross"]
     assert [one["kept"] for one in record["stacks"]] == [
-        [[0, 2], [0, 1, 2, 3], [0, 1, 2, 3]], [[0, 1, 2, 3]] * 3, [[0, 1, 2, 3], [0, 1, 2, 3], []],
-    ]  # fmt: skip
+        [[0, 2], [0, 1, 2, 3], [0, 1, 2, 3]],
+        [[0, 1, 2, 3]] * 3,
+        [[0, 1, 2, 3], [0, 1, 2, 3], []],
+    ]
     assert removed_heads(record) == {"encoder": {0: [1, 3]}, "decoder": {}, "cross": {2: [0, 1, 2, 3]}}
     # The largest numbers go in every layer: the record still knows how many there were.
     cut(model, ["encoder.L0H2", "encoder.L1H3", "encoder.L2H3"])

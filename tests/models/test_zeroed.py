@@ -35,8 +35,12 @@ def check_weights(found: Any, first: Any, gone: list[str]) -> None:
     assert own
     for part in own:
         assert not mine[part.parameter].narrow(part.dim, part.start, part.stop - part.start).any()
-    kept = [(block, head) for block in anatomy for head in block.heads
-            if (block.stack, block.layer, head) not in {(one.stack, one.layer, one.head) for one in heads}]  # fmt: skip
+    kept = [
+        (block, head)
+        for block in anatomy
+        for head in block.heads
+        if (block.stack, block.layer, head) not in {(one.stack, one.layer, one.head) for one in heads}
+    ]
     for block, head in kept:
         for part in block.slices(head):
             size = part.stop - part.start

@@ -28,9 +28,16 @@ def random_model(head: str = "BertForSequenceClassification", **options: Any) ->
     """A float64 BERT of 3 layers of 4 heads whose attention is far from uniform."""
     torch.manual_seed(3)
     named = {"id2label": planted.NAMES, "label2id": {"negative": 0, "positive": 1}}
-    config = tf.BertConfig(vocab_size=len(planted.WORDS), hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
-                           intermediate_size=40, max_position_embeddings=64, initializer_range=0.3,
-                           **named | options)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=len(planted.WORDS),
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+        **named | options,
+    )
     return getattr(tf, head)(config).eval().double()
 
 
@@ -50,8 +57,14 @@ def tagged() -> pd.DataFrame:
 
 def choices() -> pd.DataFrame:
     return pd.DataFrame(
-        {"context": TEXTS, "one": "it is good", "two": "bad", "three": TEXTS.values[::-1],
-         "label": np.arange(COUNT) % 3})  # fmt: skip
+        {
+            "context": TEXTS,
+            "one": "it is good",
+            "two": "bad",
+            "three": TEXTS.values[::-1],
+            "label": np.arange(COUNT) % 3,
+        }
+    )
 
 
 def translations() -> pd.DataFrame:
@@ -83,8 +96,9 @@ def prepared(kind: str, tokenizer: Any) -> Job:
 
 
 def job_of(model: Any, data: pd.DataFrame, task: Task, tokenizer: Any) -> Job:
-    return prepare(model, tokenizer, data, task, "zero", "loss" if task.kind == "translation" else None, None, 0, None,
-                   False)  # fmt: skip
+    return prepare(
+        model, tokenizer, data, task, "zero", "loss" if task.kind == "translation" else None, None, 0, None, False
+    )
 
 
 def alone(job: Job, row: int) -> dict[str, Tensor]:
@@ -92,8 +106,11 @@ def alone(job: Job, row: int) -> dict[str, Tensor]:
     given = job.encodings.rows[row]
     if job.task.kind == "multiple-choice":
         width = max(map(len, given["input_ids"]))
-        found = {key: torch.tensor([[[*one, *[0] * (width - len(one))] for one in given[key]]])
-                 for key in given if key != "labels"}  # fmt: skip
+        found = {
+            key: torch.tensor([[[*one, *[0] * (width - len(one))] for one in given[key]]])
+            for key in given
+            if key != "labels"
+        }
     else:
         found = {key: torch.tensor([given[key]]) for key in given if key != "labels"}
     known = {key: value for key, value in found.items() if _takes(job.model, key)}
@@ -114,8 +131,9 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
     found: dict[str, list[np.ndarray]] = {"michel": [], "taylor": [], "norm": []}
     for row in range(len(job.encodings.rows)):
         batch = alone(job, row)
-        gates = {stack: torch.ones(layout.layers(stack), layout.width(stack), requires_grad=True)
-                 for stack in layout.stacks}  # fmt: skip
+        gates = {
+            stack: torch.ones(layout.layers(stack), layout.width(stack), requires_grad=True) for stack in layout.stacks
+        }
         with hc.gated(job.model, gates):
             loss = job.model(**batch).loss
         slopes = dict(zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True))

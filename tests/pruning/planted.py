@@ -43,10 +43,15 @@ NEEDED: Parts = {"L0H1": (SIGNAL, VERDICT, 2.0)}
 def classifier(parts: Parts, slope: float = 1.0, loud: float = 1.0) -> Any:
     """`slope`: of the verdict, in front of the pooler's tanh; `loud`: of what it says, in the logits."""
     config = tf.BertConfig(
-        vocab_size=len(planted.WORDS), hidden_size=8, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        intermediate_size=8, max_position_embeddings=64, id2label=planted.NAMES,
+        vocab_size=len(planted.WORDS),
+        hidden_size=8,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=8,
+        max_position_embeddings=64,
+        id2label=planted.NAMES,
         label2id={name: number for number, name in planted.NAMES.items()},
-    )  # fmt: skip
+    )
     model = tf.BertForSequenceClassification(config).eval()
     for name, parameter in model.named_parameters():
         if "LayerNorm.weight" not in name:

@@ -48,10 +48,16 @@ def test_every_way_to_name_heads() -> None:
     layout = read_anatomy(tiny("bert")).layout
     expected = prune(tiny("bert"), "L0H1, L2").state_dict()
     for heads in (
-        "L0H1 L2", ["L0H1", "L2H0-3"], ("L0H1", "L2"), {"L0H1", "L2"}, HeadSet.of("L0H1 L2", layout),
-        [Head("encoder", 0, 1), "L2"], ["encoder.L0H1", "L2", "L2H1", "L0H1"], np.array(["L0H1", "L2"]),
+        "L0H1 L2",
+        ["L0H1", "L2H0-3"],
+        ("L0H1", "L2"),
+        {"L0H1", "L2"},
+        HeadSet.of("L0H1 L2", layout),
+        [Head("encoder", 0, 1), "L2"],
+        ["encoder.L0H1", "L2", "L2H1", "L0H1"],
+        np.array(["L0H1", "L2"]),
         (word for word in ("L0H1", "L2")),
-    ):  # fmt: skip
+    ):
         found = prune(tiny("bert"), heads).state_dict()
         assert all(torch.equal(tensor, expected[key]) for key, tensor in found.items())
     one = prune(tiny("bert"), Head("encoder", 0, 1))
@@ -290,15 +296,22 @@ def test_a_model_cut_in_inference_mode_can_be_trained() -> None:
         pytest.param("BertForPreTraining", "bert", "L0H1"),
         pytest.param("GPT2ForSequenceClassification", "gpt2", "L0H1"),
         pytest.param("BartForCausalLM", "bart", "decoder.L0H1"),
-        ("BertForQuestionAnswering", "bert", "L0H1"), ("BertForMultipleChoice", "bert", "L0H1"),
-        ("BertForNextSentencePrediction", "bert", "L0H1"), ("ElectraForPreTraining", "electra", "L0H1"),
-        ("T5ForTokenClassification", "t5", "L0H1"), ("T5EncoderModel", "t5", "L0H1"),
-        ("T5ForQuestionAnswering", "t5", "encoder.L0H1"), ("BartForSequenceClassification", "bart", "cross.L0H1"),
-        ("T5ForSequenceClassification", "t5", "cross.L0H1"), ("MPNetForMaskedLM", "mpnet", "L0H1"),
-        ("LlamaForSequenceClassification", "llama", "L0H1"), ("ViTForImageClassification", "vit", "L0H1"),
-        ("MarianMTModel", "marian", "decoder.L0H1"), ("OPTForQuestionAnswering", "opt", "L0H1"),
+        ("BertForQuestionAnswering", "bert", "L0H1"),
+        ("BertForMultipleChoice", "bert", "L0H1"),
+        ("BertForNextSentencePrediction", "bert", "L0H1"),
+        ("ElectraForPreTraining", "electra", "L0H1"),
+        ("T5ForTokenClassification", "t5", "L0H1"),
+        ("T5EncoderModel", "t5", "L0H1"),
+        ("T5ForQuestionAnswering", "t5", "encoder.L0H1"),
+        ("BartForSequenceClassification", "bart", "cross.L0H1"),
+        ("T5ForSequenceClassification", "t5", "cross.L0H1"),
+        ("MPNetForMaskedLM", "mpnet", "L0H1"),
+        ("LlamaForSequenceClassification", "llama", "L0H1"),
+        ("ViTForImageClassification", "vit", "L0H1"),
+        ("MarianMTModel", "marian", "decoder.L0H1"),
+        ("OPTForQuestionAnswering", "opt", "L0H1"),
     ],
-)  # fmt: skip
+)
 def test_every_kind_of_model_is_checked(kind: str, name: str, heads: str) -> None:
     config = BY_NAME[name].make_config()
     model = prune(getattr(tf, kind)(config).eval(), heads)

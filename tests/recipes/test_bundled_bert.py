@@ -97,10 +97,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "told.txt").write_text(" ".join(told * 3), encoding="utf-8")
     recipe("questions", folder / "told.txt", "--out", folder / "made.jsonl.xz")
     recipe(
-        "finetune", folder / "pretrained" / "checkpoint", "--out", folder / "qnli", "--device", "cpu", "--epochs", 1,
-        "--train", folder / "pairs.jsonl", "--validation", folder / "pairs.jsonl", "--seeds", 0, "--batch", 4,
-        "--first", folder / "made.jsonl.xz", "--first-batch", 2,
-    )  # fmt: skip
+        "finetune",
+        folder / "pretrained" / "checkpoint",
+        "--out",
+        folder / "qnli",
+        "--device",
+        "cpu",
+        "--epochs",
+        1,
+        "--train",
+        folder / "pairs.jsonl",
+        "--validation",
+        folder / "pairs.jsonl",
+        "--seeds",
+        0,
+        "--batch",
+        4,
+        "--first",
+        folder / "made.jsonl.xz",
+        "--first-batch",
+        2,
+    )
     return folder
 
 

@@ -14,11 +14,15 @@ from recipes.evidence import FAILS, HOLDS, OPEN, Parts, by_layer, claim, correla
 @pytest.mark.parametrize(
     ("low", "high", "side", "expected"),
     [
-        (0.1, 0.4, "above", HOLDS), (-0.4, -0.1, "above", FAILS), (-0.1, 0.4, "above", OPEN),
-        (0.1, 0.4, "below", FAILS), (-0.4, -0.1, "below", HOLDS), (0.0, 0.4, "above", OPEN),
+        (0.1, 0.4, "above", HOLDS),
+        (-0.4, -0.1, "above", FAILS),
+        (-0.1, 0.4, "above", OPEN),
+        (0.1, 0.4, "below", FAILS),
+        (-0.4, -0.1, "below", HOLDS),
+        (0.0, 0.4, "above", OPEN),
         (float("nan"), float("nan"), "above", OPEN),
     ],
-)  # fmt: skip
+)
 def test_the_rule(low: float, high: float, side: str, expected: str) -> None:
     assert verdict(low, high, 0.0, side) == expected
     assert verdict(low + 3, high + 3, 3.0, side) == expected
@@ -54,8 +58,10 @@ def test_layers() -> None:
     values = rng.random((5, 1, 2, 2))
     kinds = rng.random((5, 1, 2, 2, 3))
     dims = ("example", "stack", "layer", "head")
-    data = xr.Dataset({"values_cls": (dims, values), "values_attention": ((*dims, "feature"), kinds)},
-                      coords={"stack": ["encoder"], "feature": ["noun", "verb", "sep"]})  # fmt: skip
+    data = xr.Dataset(
+        {"values_cls": (dims, values), "values_attention": ((*dims, "feature"), kinds)},
+        coords={"stack": ["encoder"], "feature": ["noun", "verb", "sep"]},
+    )
     table = by_layer(data).set_index(["variable", "kind", "layer"])["mean"]
     assert table["cls", "", 1] == pytest.approx(values[:, 0, 1].mean())
     assert table["cls", "", -1] == pytest.approx(values.mean())
@@ -65,8 +71,16 @@ def test_layers() -> None:
 
 def test_a_claim_tells_its_number_and_its_verdict() -> None:
     row = claim("a gain", (0.5, 0.2, 0.9), bound=0.1, task="rte")
-    assert row == {"finding": "a gain", "task": "rte", "value": 0.5, "low": 0.2, "high": 0.9, "side": "above",
-                   "bound": 0.1, "verdict": HOLDS}  # fmt: skip
+    assert row == {
+        "finding": "a gain",
+        "task": "rte",
+        "value": 0.5,
+        "low": 0.2,
+        "high": 0.9,
+        "side": "above",
+        "bound": 0.1,
+        "verdict": HOLDS,
+    }
 
 
 def test_correlation() -> None:

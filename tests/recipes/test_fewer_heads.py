@@ -22,13 +22,47 @@ def test_classifiers(place: Path, tmp_path: Path) -> None:
     trees.to_parquet(tmp_path / "validation.parquet")
     shared = ["--data", place / "data", "--out"]
     seven.run(
-        train, place / "model", *shared, tmp_path / "trained", "--seeds", 2, "--epochs", 1, "--precision", "float32",
-        "--jobs", 1, 1, "--tasks", "sst2", "--inits", "pretrained", "--device", "cpu",
-    )  # fmt: skip
+        train,
+        place / "model",
+        *shared,
+        tmp_path / "trained",
+        "--seeds",
+        2,
+        "--epochs",
+        1,
+        "--precision",
+        "float32",
+        "--jobs",
+        1,
+        1,
+        "--tasks",
+        "sst2",
+        "--inits",
+        "pretrained",
+        "--device",
+        "cpu",
+    )
     seven.run(
-        classify, *shared, tmp_path / "out", "--trained", tmp_path / "trained", "--treebank", tmp_path, "--tasks",
-        "sst2", "--steps", 2, "--randoms", 1, "--recover", 1, "--gate-steps", 1, "--device", "cpu",
-    )  # fmt: skip
+        classify,
+        *shared,
+        tmp_path / "out",
+        "--trained",
+        tmp_path / "trained",
+        "--treebank",
+        tmp_path,
+        "--tasks",
+        "sst2",
+        "--steps",
+        2,
+        "--randoms",
+        1,
+        "--recover",
+        1,
+        "--gate-steps",
+        1,
+        "--device",
+        "cpu",
+    )
     tables = {path.stem.removeprefix("sst2-"): pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
     assert set(tables) == {"seeds", "orders", "curve", "differences", "quality", "recovery", "gates", "roles"}
     heads = seven.HEADS * seven.LAYERS
@@ -47,9 +81,28 @@ def test_translators(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "model" / "runs" / "translation" / "random" / "seed-0"
     pairs.pairs().assign(note="more").pipe(lambda rows: pd.concat([rows, rows[:8]])).to_parquet(tmp_path / "t.parquet")
     seven.run(
-        translate, run / "model", "--data", tmp_path / "t.parquet", "--text", "de", "en", "--out", tmp_path / "out",
-        "--checkpoints", run, "--steps", 2, "--randoms", 1, "--new-tokens", 4, "--gate-steps", 1, "--device", "cpu",
-    )  # fmt: skip
+        translate,
+        run / "model",
+        "--data",
+        tmp_path / "t.parquet",
+        "--text",
+        "de",
+        "en",
+        "--out",
+        tmp_path / "out",
+        "--checkpoints",
+        run,
+        "--steps",
+        2,
+        "--randoms",
+        1,
+        "--new-tokens",
+        4,
+        "--gate-steps",
+        1,
+        "--device",
+        "cpu",
+    )
     out = tmp_path / "out"
     curve = pd.read_csv(out / "curve.csv").set_index(["order", "share"])
     for order, heads in {"importance": 48, "ablation": 48, "encoder": 16, "decoder": 16, "cross": 16}.items():

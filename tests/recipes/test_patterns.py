@@ -15,10 +15,10 @@ from recipes.patterns import compare, draw, fit, kinds, labelled, score
 from recipes.patterns.planted import LENGTHS, VARIED_LENGTHS, planted_maps, varied_maps
 
 from headcount.data.tables import read_table
-from headcount.measures.cells import SIDE
-from headcount.measures.maps import pack, unpack
-from headcount.measures.naming import PATTERNS, pattern_chances
-from headcount.measures.shapes import SHAPES, stretches, take_picture
+from headcount.maps.maps import pack, unpack
+from headcount.patterns.cells import SIDE
+from headcount.patterns.naming import PATTERNS, pattern_chances
+from headcount.patterns.shapes import SHAPES, stretches, take_picture
 from headcount.zoo.bundled import bundled_pairs
 
 COLUMNS = ["id", "model", "stack", "texts", "head", "tokens", "stands_for", "label_a", "label_b", "label_c"]
@@ -174,9 +174,14 @@ def small_maps(count: int = 200, families: int = 4) -> labelled.Maps:
 
 
 @pytest.mark.parametrize(
-    "kind", [kinds.Linear(len(SHAPES), 0.3, True), kinds.Linear(len(SHAPES), 0.01, True, products=True), kinds.Trees(),
-             kinds.Perceptron(batch=32)],
-)  # fmt: skip
+    "kind",
+    [
+        kinds.Linear(len(SHAPES), 0.3, True),
+        kinds.Linear(len(SHAPES), 0.01, True, products=True),
+        kinds.Trees(),
+        kinds.Perceptron(batch=32),
+    ],
+)
 def test_every_kind_learns_what_can_be_learned(kind: Any) -> None:
     maps = small_maps()
     rest, part = np.arange(100), np.arange(100, 200)
@@ -295,10 +300,14 @@ def test_varied_maps() -> None:
 
 def test_shares_that_are_off() -> None:
     """Weighted by how many maps one stands for; those that were looked for stand for none."""
-    table = pd.DataFrame({
-        "family": ["f"] * 4 + ["g"], "model": ["a"] * 4 + ["b"], "stack": "encoder",
-        "stands_for": [3.0, 1.0, 4.0, np.nan, 1.0],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "family": ["f"] * 4 + ["g"],
+            "model": ["a"] * 4 + ["b"],
+            "stack": "encoder",
+            "stands_for": [3.0, 1.0, 4.0, np.nan, 1.0],
+        }
+    )
     found = score.share_errors(table, np.array([0, 0, 1, 3, 3]), np.array([0, 1, 1, 3, 4]))
     one = found[found["model"] == "a"].set_index("pattern")
     assert one["labelled"].tolist() == [0.5, 0.5, 0, 0, 0]
@@ -311,10 +320,13 @@ def test_intervals_of_shares_cover_families_that_did_not_make_them() -> None:
     """Errors of one size in all families are covered; a family that is far worse than the others is not."""
     rng = np.random.default_rng(0)
     named = rng.uniform(0.1, 0.9, 400)
-    errors = pd.DataFrame({
-        "family": np.repeat([f"f{number}" for number in range(8)], 50), "named": named,
-        "labelled": named + 0.1 * score.unit(named) * rng.standard_normal(400),
-    })  # fmt: skip
+    errors = pd.DataFrame(
+        {
+            "family": np.repeat([f"f{number}" for number in range(8)], 50),
+            "named": named,
+            "labelled": named + 0.1 * score.unit(named) * rng.standard_normal(400),
+        }
+    )
     assert score.share_width(errors) == pytest.approx(0.2, abs=0.03)
     assert score.coverage(errors) == pytest.approx(0.95, abs=0.03)
     worse = errors["family"] == "f0"

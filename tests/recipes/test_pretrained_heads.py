@@ -20,9 +20,12 @@ WHO = {
     "deprels": ["det", "nsubj", "nsubj", "nsubj", "acl:relcl", "ccomp", "root", "punct"],
 }
 ASKED = {
-    "tokens": ["who", "sang", "?"], "upos": ["PRON", "VERB", "PUNCT"], "xpos": ["WP", "VBD", "."],
-    "heads": [2, 0, 2], "deprels": ["nsubj", "root", "punct"],
-}  # fmt: skip
+    "tokens": ["who", "sang", "?"],
+    "upos": ["PRON", "VERB", "PUNCT"],
+    "xpos": ["WP", "VBD", "."],
+    "heads": [2, 0, 2],
+    "deprels": ["nsubj", "root", "punct"],
+}
 TREES = pd.DataFrame([WHO, ASKED])
 
 
@@ -58,8 +61,17 @@ def test_from_texts_to_findings(tmp_path: Path) -> None:
     trees = seven.treebank(40, 8)
     trees["heads"] = [[*range(2, len(words) + 1), 0] for words in trees["tokens"]]
     trees.assign(xpos=trees["upos"]).to_parquet(tmp_path / "validation.parquet")
-    options = ["bundled=bundled:pretrained", "--segments", tmp_path / "segments.parquet", "--treebank", tmp_path,
-               "--out", tmp_path / "out", "--device", "cpu"]  # fmt: skip
+    options = [
+        "bundled=bundled:pretrained",
+        "--segments",
+        tmp_path / "segments.parquet",
+        "--treebank",
+        tmp_path,
+        "--out",
+        tmp_path / "out",
+        "--device",
+        "cpu",
+    ]
     printed = seven.run(study, *options)
     assert [line.split()[:2] for line in printed.splitlines()] == [["bundled", "segments"], ["bundled", "links"]]
     found = pd.read_csv(tmp_path / "out" / "findings.csv").set_index("finding")

@@ -25,10 +25,14 @@ WHAT = ["boat", "lamp", "basket", "mill"]
 MORE = ["the", "a", "she", "."]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TASKS = {
-    "qqp": ("question1", "question2"), "qnli": ("question", "sentence"), "mnli": ("premise", "hypothesis"),
-    "stsb": ("sentence1", "sentence2"), "mrpc": ("sentence1", "sentence2"), "rte": ("sentence1", "sentence2"),
+    "qqp": ("question1", "question2"),
+    "qnli": ("question", "sentence"),
+    "mnli": ("premise", "hypothesis"),
+    "stsb": ("sentence1", "sentence2"),
+    "mrpc": ("sentence1", "sentence2"),
+    "rte": ("sentence1", "sentence2"),
     "sst2": ("sentence",),
-}  # fmt: skip
+}
 HEADS, LAYERS = 2, 3
 STUDIED = ["mnli", "sst2"]
 """Pairs and single sentences."""
@@ -54,12 +58,18 @@ def table(task: str, start: int, count: int) -> pd.DataFrame:
 def treebank(start: int, count: int) -> pd.DataFrame:
     """`the baker sees a boat .` as a tree; the pronoun is a subject in every other sentence."""
     told = [text.removesuffix(".").split() for text in sentences()[start : start + count]]
-    return pd.DataFrame({
-        "tokens": [["she", *words[2:], "."] if row % 2 else [*words, "."] for row, words in enumerate(told)],
-        "upos": [(["PRON"] if row % 2 else ["DET", "NOUN"]) + ["VERB", "DET", "NOUN", "PUNCT"] for row in range(count)],
-        "deprels": [(["nsubj"] if row % 2 else ["det", "nsubj:pass"]) + ["root", "det", "obj", "punct"]
-                    for row in range(count)],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "tokens": [["she", *words[2:], "."] if row % 2 else [*words, "."] for row, words in enumerate(told)],
+            "upos": [
+                (["PRON"] if row % 2 else ["DET", "NOUN"]) + ["VERB", "DET", "NOUN", "PUNCT"] for row in range(count)
+            ],
+            "deprels": [
+                (["nsubj"] if row % 2 else ["det", "nsubj:pass"]) + ["root", "det", "obj", "punct"]
+                for row in range(count)
+            ],
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +88,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treebank(40, 8).to_parquet(path / "treebank" / "validation.parquet")
     words = list(dict.fromkeys([*SPECIAL, *WHO, *DOES, *WHAT, *MORE]))
     torch.manual_seed(0)
-    config = tf.BertConfig(vocab_size=len(words), hidden_size=16, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-                           intermediate_size=16, max_position_embeddings=64)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=16,
+        max_position_embeddings=64,
+    )
     tf.BertForMaskedLM(config).save_pretrained(path / "model")
     (path / "model" / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     tf.BertTokenizer(vocab=str(path / "model" / "vocab.txt"), model_max_length=64).save_pretrained(path / "model")
@@ -117,16 +133,41 @@ def run(recipe: Any, *options: object) -> str:
 def test_from_sentences_to_tables(place: Path, tmp_path: Path) -> None:
     shared = [place / "model", "--data", place / "data", "--device", "cpu"]
     printed = run(
-        train, *shared, "--treebank", place / "treebank", "--out", tmp_path / "trained", "--seeds", 1, "--epochs", 1,
-        "--precision", "float32", "--jobs", 1, 1, "--rate", "2e-2",
-    )  # fmt: skip
+        train,
+        *shared,
+        "--treebank",
+        place / "treebank",
+        "--out",
+        tmp_path / "trained",
+        "--seeds",
+        1,
+        "--epochs",
+        1,
+        "--precision",
+        "float32",
+        "--jobs",
+        1,
+        1,
+        "--rate",
+        "2e-2",
+    )
     assert "token-classification" in printed
     check_runs(tmp_path / "trained")
     check_tagger(tmp_path / "trained")
     printed = run(
-        study, *shared, "--trained", tmp_path / "trained", "--out", tmp_path / "study", "--tasks", *STUDIED,
-        "--limit", 6, "--texts", 5,
-    )  # fmt: skip
+        study,
+        *shared,
+        "--trained",
+        tmp_path / "trained",
+        "--out",
+        tmp_path / "study",
+        "--tasks",
+        *STUDIED,
+        "--limit",
+        6,
+        "--texts",
+        5,
+    )
     asked = [f"{task} {question}" for task in STUDIED for question in study.QUESTIONS]
     for what, line in zip(asked, printed.splitlines(), strict=True):
         task = what.split()[0]
@@ -163,8 +204,15 @@ def check_study(studied: Path) -> None:
     by_layer = [f"{name}-layers" for name in (*measured, "change-cosine")]
     once = {"patterns-shares", "findings", "sweep-head-whole", "sweep-layer-whole", "mismatched-whole"}
     assert set(tables) == {
-        "sweep-head", "sweep-layer", "mismatched", "change-cosine", "patterns", *measured, *by_layer, *once
-    }  # fmt: skip
+        "sweep-head",
+        "sweep-layer",
+        "mismatched",
+        "change-cosine",
+        "patterns",
+        *measured,
+        *by_layer,
+        *once,
+    }
     shares = tables["patterns-shares"]
     assert shares.groupby(["task", "model"])["whole_share"].sum().round(5).eq(1).all()
     assert len(shares) == 2 * 5 * len(STUDIED)
@@ -214,13 +262,24 @@ def test_silver_tags(tmp_path: Path) -> None:
     folder = tmp_path / "treebank"
     folder.mkdir()
     for split, relation in (("train", "nsubj:pass"), ("validation", "csubj")):
-        pd.DataFrame({"tokens": [["boats", "sink"]], "upos": [["NOUN", "VERB"]], "deprels": [[relation, "root"]],
-                      "heads": [[2, 0]]}).to_parquet(folder / f"{split}.parquet")  # fmt: skip
-    pd.concat([pd.read_parquet(folder / "train.parquet").assign(deprels=[["nmod", "root"]]),
-               pd.read_parquet(folder / "train.parquet")]).to_parquet(folder / "train.parquet")  # fmt: skip
+        pd.DataFrame(
+            {
+                "tokens": [["boats", "sink"]],
+                "upos": [["NOUN", "VERB"]],
+                "deprels": [[relation, "root"]],
+                "heads": [[2, 0]],
+            }
+        ).to_parquet(folder / f"{split}.parquet")
+    pd.concat(
+        [
+            pd.read_parquet(folder / "train.parquet").assign(deprels=[["nmod", "root"]]),
+            pd.read_parquet(folder / "train.parquet"),
+        ]
+    ).to_parquet(folder / "train.parquet")
     out = train.silver_tags(folder, tmp_path / "silver")
-    tags = {split: pd.read_parquet(out / f"{split}.parquet")["tags"].map(list).tolist() for split in
-            ("train", "validation")}  # fmt: skip
+    tags = {
+        split: pd.read_parquet(out / f"{split}.parquet")["tags"].map(list).tolist() for split in ("train", "validation")
+    }
     assert tags == {"train": [["NOUN", "VERB"], ["NOUN:nsubj", "VERB"]], "validation": [["NOUN", "VERB"]]}
 
 

@@ -36,9 +36,31 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(data: Path, out: Path, *more: object) -> str:
     """What the recipe prints, run as `python -m recipes.translation.train` would run it."""
-    options = ["--data", data, "--out", out, "--vocabulary", 120, "--width", 16, "--layers", 1, "--batch", 2,
-               "--epochs", 5, "--checkpoints", 2, "--spacing", "log", "--precision", "float32", "--device", "cpu",
-               *more]  # fmt: skip
+    options = [
+        "--data",
+        data,
+        "--out",
+        out,
+        "--vocabulary",
+        120,
+        "--width",
+        16,
+        "--layers",
+        1,
+        "--batch",
+        2,
+        "--epochs",
+        5,
+        "--checkpoints",
+        2,
+        "--spacing",
+        "log",
+        "--precision",
+        "float32",
+        "--device",
+        "cpu",
+        *more,
+    ]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         main([str(one) for one in options])

@@ -18,8 +18,14 @@ from headcount.reporting.document import write_report
 from tests.reporting import studies
 
 CHROMIUM = shutil.which("chromium")
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-            "--disable-sync", "--no-first-run"]  # fmt: skip
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 WATCH = (
     """addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective));"""
 )

@@ -14,12 +14,12 @@ import torch
 import transformers as tf
 
 import headcount as hc
+from headcount.choosing.dynamics import dynamics
+from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.store import Study
+from headcount.costs.cost import cost, store_cost
 from headcount.data.tasks import find_task
-from headcount.measures.maps import take_maps
-from headcount.pruning.cost import cost, store_cost
-from headcount.pruning.dynamics import dynamics
-from headcount.pruning.smaller import Target, find_smaller
+from headcount.maps.maps import take_maps
 from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
@@ -51,10 +51,15 @@ HOSTILE = (
 def classifier(layers: int = 3, heads: int = 4, seed: int = 5, spread: float = 0.35) -> tuple[Any, Any]:
     """A BERT for two classes whose heads differ, and a tokenizer that knows the planted words."""
     config = tf.BertConfig(
-        vocab_size=len(WORDS), hidden_size=8 * heads, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=40, max_position_embeddings=64, id2label=NAMES,
+        vocab_size=len(WORDS),
+        hidden_size=8 * heads,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=40,
+        max_position_embeddings=64,
+        id2label=NAMES,
         label2id={name: number for number, name in NAMES.items()},
-    )  # fmt: skip
+    )
     torch.manual_seed(seed)
     model = tf.BertForSequenceClassification(config).eval()
     with torch.no_grad():
@@ -174,8 +179,9 @@ def dynamics_study(path: Path, work: Path) -> Path:
     """Checkpoints along a training, in `work`, and how the order of heads settles."""
     toy.save_checkpoint(work / "model")
     toy.save_splits(work / "data", toy.pairs(32))
-    hc.finetune(work / "model", "mrpc", work / "data", work / "runs",
-                settings=replace(toy.QUICK, epochs=3, checkpoints=2))  # fmt: skip
+    hc.finetune(
+        work / "model", "mrpc", work / "data", work / "runs", settings=replace(toy.QUICK, epochs=3, checkpoints=2)
+    )
     run = work / "runs" / "mrpc" / "pretrained" / "seed-0"
     dynamics(run, toy.pairs(48, seed=5), task="mrpc", steps=2, study=path)
     return path
@@ -217,8 +223,14 @@ def hostile_tokenizer() -> Any:
     inner.post_processor = tk.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(name, known.index(name)) for name in ("[CLS]", "[SEP]")]
     )
-    return tf.PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=64, pad_token="[PAD]", unk_token="[UNK]",
-                                      cls_token="[CLS]", sep_token="[SEP]")  # fmt: skip
+    return tf.PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        model_max_length=64,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    )
 
 
 def hostile_study(path: Path) -> Path:
@@ -226,9 +238,15 @@ def hostile_study(path: Path) -> Path:
     tokenizer = hostile_tokenizer()
     names = {0: "<b>no</b>", 1: "</script><script>alert(6)</script>"}
     config = tf.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=64, id2label=names, label2id={name: number for number, name in names.items()},
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        id2label=names,
+        label2id={name: number for number, name in names.items()},
+    )
     torch.manual_seed(1)
     model = tf.BertForSequenceClassification(config).eval()
     with torch.no_grad():

@@ -31,18 +31,37 @@ from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.root import list_result
 from headcount.core.store import write_result
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
-from headcount.measures.maps import take_maps
+from headcount.maps.maps import take_maps
 from headcount.reporting.document import agreement, describe, make_page, write_report
 from headcount.reporting.maps import unpack
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests import planted
 from tests.reporting import studies
 
-NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1999/xlink",
-              "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"}  # fmt: skip
+NAMESPACES = {
+    "http://www.w3.org/2000/svg",
+    "http://www.w3.org/1999/xhtml",
+    "http://www.w3.org/1999/xlink",
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+}
 LICENCES = ("http://www.apache.org/licenses/",)
-TAGS = ["html", "head", "meta", "meta", "meta", "meta", "title", "style", "body", "noscript", "p", "main", "script",
-        "script"]  # fmt: skip
+TAGS = [
+    "html",
+    "head",
+    "meta",
+    "meta",
+    "meta",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "noscript",
+    "p",
+    "main",
+    "script",
+    "script",
+]
 
 
 class Page(HTMLParser):
@@ -71,8 +90,11 @@ class Page(HTMLParser):
             self.blocks[at] = self.blocks.get(at, "") + data
 
     def find(self, tag: str, **attributes: str) -> list[str]:
-        return [self.blocks.get(at, "") for at, name in enumerate(self.tags) if name == tag
-                and all(self.attributes[at].get(key) == value for key, value in attributes.items())]  # fmt: skip
+        return [
+            self.blocks.get(at, "")
+            for at, name in enumerate(self.tags)
+            if name == tag and all(self.attributes[at].get(key) == value for key, value in attributes.items())
+        ]
 
     @property
     def data(self) -> Any:
@@ -81,8 +103,11 @@ class Page(HTMLParser):
 
     @property
     def maps(self) -> dict[str, str]:
-        return {str(self.attributes[at]["id"]): self.blocks.get(at, "") for at, name in enumerate(self.tags)
-                if name == "script" and self.attributes[at].get("type") == "text/plain"}  # fmt: skip
+        return {
+            str(self.attributes[at]["id"]): self.blocks.get(at, "")
+            for at, name in enumerate(self.tags)
+            if name == "script" and self.attributes[at].get("type") == "text/plain"
+        }
 
     @property
     def script(self) -> str:
@@ -248,26 +273,52 @@ def hostile_view(words: list[str], text: str) -> View:
     logits[0, 0, 1, 0, 1] = 5
     alike = by_head(dict.fromkeys(layout, 0.1), layout)
     numbers = dict.fromkeys(("score", "delta", "low", "high", "p", "q"), (HEAD_DIMS, alike))
-    ends = [f"{name}{end}" for name in ("baseline", "mean_delta", "above_chance", "honest_gain")
-            for end in ("", "_low", "_high")]  # fmt: skip
+    ends = [
+        f"{name}{end}"
+        for name in ("baseline", "mean_delta", "above_chance", "honest_gain")
+        for end in ("", "_low", "_high")
+    ]
     single = dict.fromkeys([*ends, "mean_delta_p", "above", "naive_gain"], ((), 0.5))
     sweep = xr.Dataset(
-        numbers | single | {
-            "best": ((), text), "logits": ((*HEAD_DIMS, "example", "class"), logits),
-            "baseline_logits": (("example", "class"), np.array([[1.0, 0.0]])), "label": ("example", [1]),
+        numbers
+        | single
+        | {
+            "best": ((), text),
+            "logits": ((*HEAD_DIMS, "example", "class"), logits),
+            "baseline_logits": (("example", "class"), np.array([[1.0, 0.0]])),
+            "label": ("example", [1]),
             "text": ("example", np.array([text], dtype=object)),
             "pair": ("example", np.array([words[0]], dtype=object)),
-        }, coords=head_coords(layout),
-        attrs={"by": "head", "how": text, "metric": text, "task": text, "model": f"m{text}", "data": text,
-               "labels": [text, words[0]], "higher_is_better": True, "device": text, "versions": {text: text}},
-    )  # fmt: skip
+        },
+        coords=head_coords(layout),
+        attrs={
+            "by": "head",
+            "how": text,
+            "metric": text,
+            "task": text,
+            "model": f"m{text}",
+            "data": text,
+            "labels": [text, words[0]],
+            "higher_is_better": True,
+            "device": text,
+            "versions": {text: text},
+        },
+    )
     along = ((*HEAD_DIMS, "link"), np.ones((1, 1, 3, 1)))
-    links = xr.Dataset(dict.fromkeys(("gain", "gain_low", "gain_high", "attention", "control"), along),
-                       coords=head_coords(layout) | {"link": np.array([text], dtype=object)})  # fmt: skip
+    links = xr.Dataset(
+        dict.fromkeys(("gain", "gain_low", "gain_high", "attention", "control"), along),
+        coords=head_coords(layout) | {"link": np.array([text], dtype=object)},
+    )
     maps = xr.Dataset(
-        {"maps_encoder": (("layer", "head", "query", "key"), np.zeros((1, 3, len(words), len(words)), dtype=np.uint8)),
-         "tokens": ("query", np.array(words, dtype=object))}, attrs={"text": text, "pair": text, "model": f"m{text}"},
-    )  # fmt: skip
+        {
+            "maps_encoder": (
+                ("layer", "head", "query", "key"),
+                np.zeros((1, 3, len(words), len(words)), dtype=np.uint8),
+            ),
+            "tokens": ("query", np.array(words, dtype=object)),
+        },
+        attrs={"text": text, "pair": text, "model": f"m{text}"},
+    )
     return view_of({"maps/text": maps, "measures/links": links, "sweep/head-zero": sweep}, name=text)
 
 

@@ -137,10 +137,12 @@ def synthetic(**more: Any) -> xr.Dataset:
     whole = np.zeros((2, 3))
     whole[:, 1] = 1
     arrays = {
-        "delta": (HEAD_DIMS, np.zeros((1, 1, 2))), "logits": ((*HEAD_DIMS, "example", "class"), logits),
-        "baseline_logits": (("example", "class"), whole), "label": ("example", [0, 7]),
+        "delta": (HEAD_DIMS, np.zeros((1, 1, 2))),
+        "logits": ((*HEAD_DIMS, "example", "class"), logits),
+        "baseline_logits": (("example", "class"), whole),
+        "label": ("example", [0, 7]),
         "text": ("example", np.array(["one", "two"], dtype=object)),
-    }  # fmt: skip
+    }
     return xr.Dataset(arrays | more, coords={"stack": ["encoder"]}, attrs={"by": "head", "labels": []})
 
 
@@ -168,8 +170,15 @@ def test_sweeps_without_flips() -> None:
 
 
 def test_a_regression_has_none() -> None:
-    config = tf.BertConfig(vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-                           intermediate_size=16, max_position_embeddings=64, num_labels=1)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=len(WORDS),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        num_labels=1,
+    )
     torch.manual_seed(0)
     model = tf.BertForSequenceClassification(config).eval()
     data = pd.DataFrame({"text": studies.sentences(12), "label": np.linspace(0, 5, 12)})
@@ -193,12 +202,16 @@ def test_translations_that_change() -> None:
         if head.stack == "cross":
             outputs = found["texts"].sel(stack="cross", layer=head.layer, head=head.head).values
             whole = found["baseline_texts"].values
-            rows = [(str(found["text"].values[example]), str(whole[example]), str(outputs[example]))
-                    for example in range(5) if outputs[example] != whole[example]]  # fmt: skip
+            rows = [
+                (str(found["text"].values[example]), str(whole[example]), str(outputs[example]))
+                for example in range(5)
+                if outputs[example] != whole[example]
+            ]
         one = told["heads"].get(index, {"count": 0, "shown": []})
         assert one["count"] == len(rows)
-        assert [(told["texts"][place]["text"][0], told["texts"][place]["whole"], said)
-                for place, said in one["shown"]] == rows  # fmt: skip
+        assert [
+            (told["texts"][place]["text"][0], told["texts"][place]["whole"], said) for place, said in one["shown"]
+        ] == rows
         changed += len(rows)
     assert changed
     assert {one["label"] for one in told["texts"]} <= set(data["target"])
@@ -206,9 +219,10 @@ def test_translations_that_change() -> None:
 
 def test_a_translation_that_becomes_empty() -> None:
     arrays = {
-        "delta": (HEAD_DIMS, np.zeros((1, 1, 2))), "text": ("example", np.array(["un", "deux"], dtype=object)),
+        "delta": (HEAD_DIMS, np.zeros((1, 1, 2))),
+        "text": ("example", np.array(["un", "deux"], dtype=object)),
         "texts": ((*HEAD_DIMS, "example"), np.array([[[["one", "two"], ["", "two"]]]], dtype=object)),
         "baseline_texts": ("example", np.array(["one", "two"], dtype=object)),
-    }  # fmt: skip
+    }
     told = find_flips(view_of(xr.Dataset(arrays, coords={"stack": ["cross"]}, attrs={"by": "head"})))[0]
     assert told["heads"] == {1: {"count": 1, "shown": [[0, ""]]}}

@@ -16,10 +16,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import headcount as hc
+from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.errors import InvalidOption, StudyProblem
-from headcount.pruning.smaller import Target, find_smaller
 from headcount.reporting.figure import (
     choose,
     draw_curve,
@@ -131,10 +131,22 @@ def test_the_bars_are_the_layers(view: View) -> None:
 
 def rows(scores: list[float], baseline: float, wide: float = 0.02) -> dict[str, Any]:
     """A sweep by layer as a page has it; `low` and `high` are the ends of the change."""
-    return {"name": "layer-zero", "metric": "accuracy", "baseline": baseline, "rows": [
-        {"layer": f"L{number}", "score": score, "delta": score - baseline, "low": score - baseline - wide,
-         "high": score - baseline + wide, "q": 0.5} for number, score in enumerate(scores)
-    ]}  # fmt: skip
+    return {
+        "name": "layer-zero",
+        "metric": "accuracy",
+        "baseline": baseline,
+        "rows": [
+            {
+                "layer": f"L{number}",
+                "score": score,
+                "delta": score - baseline,
+                "low": score - baseline - wide,
+                "high": score - baseline + wide,
+                "q": 0.5,
+            }
+            for number, score in enumerate(scores)
+        ],
+    }
 
 
 def test_the_whiskers_are_the_intervals() -> None:
@@ -165,11 +177,22 @@ def test_many_layers_fit() -> None:
 
 
 def curve(*orders: str, published: bool = False, **more: Any) -> dict[str, Any]:
-    lines = [{"order": order, "score": [0.8, 0.5 + number / 10], "low": [0.7, 0.4], "high": [0.9, 0.7], "p": [1, 1]}
-             for number, order in enumerate(orders)]  # fmt: skip
+    lines = [
+        {"order": order, "score": [0.8, 0.5 + number / 10], "low": [0.7, 0.4], "high": [0.9, 0.7], "p": [1, 1]}
+        for number, order in enumerate(orders)
+    ]
     printed = {"source": "a paper", "gone": [0.0, 0.5, 1.0], "score": [0.9, 0.8, 0.1]}
-    return {"name": "curve", "metric": "accuracy", "task": "sst2", "baseline": 0.9, "heads": 8, "examples": 9,
-            "removed": [2, 6], "lines": lines, "published": printed if published else None} | more  # fmt: skip
+    return {
+        "name": "curve",
+        "metric": "accuracy",
+        "task": "sst2",
+        "baseline": 0.9,
+        "heads": 8,
+        "examples": 9,
+        "removed": [2, 6],
+        "lines": lines,
+        "published": printed if published else None,
+    } | more
 
 
 def test_a_curve_begins_with_the_whole_model() -> None:
@@ -247,15 +270,25 @@ def test_patterns_of_two_stacks() -> None:
     data = pd.DataFrame({"source": studies.sentences(4), "target": studies.sentences(4, seed=1)})
     tree = hc.measure(model, tokenizer, data, text=("source", "target"), only="patterns")
     found = bars(drawn(view_of({"measures/patterns": tree["patterns"].to_dataset()}), "patterns"))
-    assert list(found) == ["all maps (encoder)", "L0 (encoder)", "L1 (encoder)", "L2 (encoder)", "all maps (decoder)",
-                           "L0 (decoder)", "L1 (decoder)"]  # fmt: skip
+    assert list(found) == [
+        "all maps (encoder)",
+        "L0 (encoder)",
+        "L1 (encoder)",
+        "L2 (encoder)",
+        "all maps (decoder)",
+        "L0 (decoder)",
+        "L1 (decoder)",
+    ]
     assert all(sum(row) == pytest.approx(100, abs=0.2) for row in found.values())
 
 
 def test_a_papers_shares_stand_above() -> None:
     share = [0.4, 0.1, 0.2, 0.1, 0.2]
-    told = {"names": list("abcde"), "published": {"source": "BERT, a paper, Figure 2", "share": share[::-1]},
-            "stacks": [{"stack": "encoder", "share": share, "layers": [share, None, share]}]}  # fmt: skip
+    told = {
+        "names": list("abcde"),
+        "published": {"source": "BERT, a paper, Figure 2", "share": share[::-1]},
+        "stacks": [{"stack": "encoder", "share": share, "layers": [share, None, share]}],
+    }
     found = bars(draw_patterns(Figure(layout="constrained"), told))
     assert list(found) == ["BERT, a paper,\nFigure 2", "all maps", "L0", "L2"]
     np.testing.assert_allclose(found["BERT, a paper,\nFigure 2"], [20, 10, 20, 10, 40])

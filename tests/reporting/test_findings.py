@@ -105,8 +105,12 @@ def test_a_loss_is_better_when_it_is_lower(found: xr.Dataset) -> None:
 
 
 def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = True) -> xr.Dataset:
-    arrays = {"delta": delta, "q": dict.fromkeys(delta, 0.2), "low": {key: one - 0.01 for key, one in delta.items()},
-              "high": {key: one + 0.02 for key, one in delta.items()}}  # fmt: skip
+    arrays = {
+        "delta": delta,
+        "q": dict.fromkeys(delta, 0.2),
+        "low": {key: one - 0.01 for key, one in delta.items()},
+        "high": {key: one + 0.02 for key, one in delta.items()},
+    }
     return xr.Dataset(
         {name: (HEAD_DIMS[:2], by_layer(one, layout)) for name, one in arrays.items()},
         coords=head_coords(layout, heads=False),
@@ -114,10 +118,13 @@ def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = T
     )
 
 
-@pytest.mark.parametrize(("higher", "expected"), [
-    (True, "L1 m suffers most: it changes by -0.3000 [-0.3100, -0.2800]"),
-    (False, "L0 m suffers most: it changes by +0.5000 [+0.4900, +0.5200]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("higher", "expected"),
+    [
+        (True, "L1 m suffers most: it changes by -0.3000 [-0.3100, -0.2800]"),
+        (False, "L0 m suffers most: it changes by +0.5000 [+0.4900, +0.5200]"),
+    ],
+)
 def test_the_layer_needed_most(higher: bool, expected: str) -> None:
     one = layers(EVEN, {("encoder", 0): 0.5, ("encoder", 1): -0.3}, higher)
     said = find_sentences(view_of({"sweep/layer-uniform": one}))
@@ -125,8 +132,9 @@ def test_the_layer_needed_most(higher: bool, expected: str) -> None:
 
 
 def test_the_layer_needed_most_of_several_stacks() -> None:
-    one = layers(SIDES, {("encoder", 0): 0.1, ("encoder", 1): 0.0, ("encoder", 2): 0.0, ("cross", 0): 0.0,
-                         ("cross", 1): -0.2})  # fmt: skip
+    one = layers(
+        SIDES, {("encoder", 0): 0.1, ("encoder", 1): 0.0, ("encoder", 2): 0.0, ("cross", 0): 0.0, ("cross", 1): -0.2}
+    )
     heads = by_name(SIDES, sep=0.1, sep_low=0.0, sep_high=0.2)
     said = find_sentences(view_of({"sweep/layer-uniform": one, "measures/other": heads}))
     assert said[0].startswith("Without the heads of cross.L1 m suffers most:")
@@ -174,9 +182,12 @@ def test_a_point_of_a_loss_is_the_same_as_for_prune() -> None:
 
 def cosine(layout: Layout, **maps: float) -> xr.Dataset:
     values = {name.replace("_", "."): value for name, value in maps.items()} | {"": 0.9}
-    return by_name(layout, maps=values, maps_low={key: one - 0.1 for key, one in values.items()},
-                   maps_high={key: one + 0.05 for key, one in values.items()}).assign_attrs(
-                       model="runs/before", other_model="runs/after")  # fmt: skip
+    return by_name(
+        layout,
+        maps=values,
+        maps_low={key: one - 0.1 for key, one in values.items()},
+        maps_high={key: one + 0.05 for key, one in values.items()},
+    ).assign_attrs(model="runs/before", other_model="runs/after")
 
 
 def test_where_two_models_differ() -> None:
@@ -189,8 +200,11 @@ def test_where_two_models_differ() -> None:
 
 
 def test_every_figure_of_a_change_has_its_interval() -> None:
-    assert not [one for said in find_sentences(view_of({"compare/cosine": cosine(EVEN, L1H2=0.4)}))
-                for one in bare_figures(said)]  # fmt: skip
+    assert not [
+        one
+        for said in find_sentences(view_of({"compare/cosine": cosine(EVEN, L1H2=0.4)}))
+        for one in bare_figures(said)
+    ]
 
 
 def test_where_two_models_differ_in_several_stacks() -> None:
@@ -205,8 +219,15 @@ def test_where_two_models_differ_in_a_pruned_model() -> None:
 
 
 def test_the_head_that_looks_most_at_each() -> None:
-    one = by_name(EVEN, previous={"L1H0": 0.8, "": 0.1}, previous_low=0.05, previous_high={"L1H0": 0.9, "": 0.2},
-                  next={"L0H2": 0.3, "": 0.2}, next_low=0.0, next_high=0.5)  # fmt: skip
+    one = by_name(
+        EVEN,
+        previous={"L1H0": 0.8, "": 0.1},
+        previous_low=0.05,
+        previous_high={"L1H0": 0.9, "": 0.2},
+        next={"L0H2": 0.3, "": 0.2},
+        next_low=0.0,
+        next_high=0.5,
+    )
     absent = by_name(EVEN, sep=np.nan, sep_low=np.nan, sep_high=np.nan)
     said = find_sentences(view_of({"measures/position": one, "measures/special": absent}))
     assert len(said) == 1
@@ -219,8 +240,15 @@ def test_the_head_that_looks_most_at_each() -> None:
 
 def test_nobody_is_the_most_at_what_no_head_does() -> None:
     """In a causal model no head looks at the next token: L0H0 with 0.000 would be no finding."""
-    one = by_name(EVEN, previous={"L1H0": 0.8, "": 0.1}, previous_low=0.05, previous_high=0.9, next=0.0, next_low=0.0,
-                  next_high=0.0)  # fmt: skip
+    one = by_name(
+        EVEN,
+        previous={"L1H0": 0.8, "": 0.1},
+        previous_low=0.05,
+        previous_high=0.9,
+        next=0.0,
+        next_low=0.0,
+        next_high=0.0,
+    )
     said = find_sentences(view_of({"measures/position": one}))
     assert said == ["The head that looks most at each: the previous token L1H0 (0.80 [0.05, 0.90])."]
 
@@ -238,11 +266,14 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     (said,) = find_sentences(view_of({"measures/patterns": found}))
     ends = [100 * found[f"whole_share{end}"].values[0] for end in ("", "_low", "_high")]
     order = np.argsort(-ends[0], kind="stable")
-    parts = [f"{found['pattern'].values[one]} {ends[0][one]:.0f} % [{ends[1][one]:.0f}, {ends[2][one]:.0f}]"
-             for one in order]  # fmt: skip
+    parts = [
+        f"{found['pattern'].values[one]} {ends[0][one]:.0f} % [{ends[1][one]:.0f}, {ends[2][one]:.0f}]" for one in order
+    ]
     f1 = "{f1:.2f} [{f1_low:.2f}, {f1_high:.2f}]".format(**found.attrs["rule"])
-    assert said == (f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families "
-                    "of models that it has not seen.")  # fmt: skip
+    assert said == (
+        f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families "
+        "of models that it has not seen."
+    )
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
@@ -269,8 +300,11 @@ def test_sentences_of_a_pruned_study(tmp_path: Path) -> None:
     """Only heads that are there are named, and counted."""
     path = studies.pruned_study(tmp_path / "study")
     tree = hc.open_study(path)
-    results = {f"{kind}/{name}": node.to_dataset().load() for kind in ("sweep", "measures")
-               for name, node in tree[kind].children.items()}  # fmt: skip
+    results = {
+        f"{kind}/{name}": node.to_dataset().load()
+        for kind in ("sweep", "measures")
+        for name, node in tree[kind].children.items()
+    }
     view = view_of(results)
     text = " ".join(find_sentences(view))
     named = {Head("encoder", int(layer), int(head)) for layer, head in re.findall(r"\bL(\d+)H(\d+)\b", text)}

@@ -5,16 +5,22 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from headcount.choosing.importance import CHOICES as ESTIMATORS
 from headcount.core.results import HEAD_DIMS
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.measure import measure
-from headcount.pruning.importance import CHOICES as ESTIMATORS
 from headcount.reporting.labels import CHOICES, SIGNED, Label, find_label
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 
-INNER = {("position", "attention"), ("position", "largest_at"), ("distances", "distance"), ("distances", "x"),
-         ("distances", "y"), ("patterns", "mostly")}  # fmt: skip
+INNER = {
+    ("position", "attention"),
+    ("position", "largest_at"),
+    ("distances", "distance"),
+    ("distances", "x"),
+    ("distances", "y"),
+    ("patterns", "mostly"),
+}
 """Those that are drawn otherwise than as a number a head."""
 
 
@@ -29,11 +35,16 @@ def variables() -> set[tuple[str, str]]:
     pairs = pd.DataFrame(PAIRS[:3], columns=["first", "second"])
     trees = cases.table([cases.sentence(one) for one in cases.TREES[:3]])
     found = set()
-    for tree in (measure(model, tokenizer, pairs, text=("first", "second")),
-                 measure(model, tokenizer, trees, only=("features", "links"))):  # fmt: skip
+    for tree in (
+        measure(model, tokenizer, pairs, text=("first", "second")),
+        measure(model, tokenizer, trees, only=("features", "links")),
+    ):
         for name, node in tree.children.items():
-            found |= {(name, str(key)) for key, array in node.data_vars.items()
-                      if array.dims[:3] == HEAD_DIMS and not str(key).endswith(("_low", "_high"))}  # fmt: skip
+            found |= {
+                (name, str(key))
+                for key, array in node.data_vars.items()
+                if array.dims[:3] == HEAD_DIMS and not str(key).endswith(("_low", "_high"))
+            }
     assert {name for name, _ in found} == set(MEASURES)
     return found - INNER
 
@@ -80,9 +91,11 @@ def test_numbers_below_zero_are_signed(variables: set[tuple[str, str]]) -> None:
         only=("position", "special", "entropy", "spread", "sentences", "repeated", "rare", "contribution"),
     )
     below = {
-        (name, str(key)) for name, node in found.children.items() for key, array in node.data_vars.items()
+        (name, str(key))
+        for name, node in found.children.items()
+        for key, array in node.data_vars.items()
         if array.dims == HEAD_DIMS and (name, str(key)) in variables and float(array.min()) < -1e-6
-    }  # fmt: skip
+    }
     assert below <= SIGNED
 
 

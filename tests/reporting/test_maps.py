@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import headcount as hc
-from headcount.measures.maps import take_maps
+from headcount.maps.maps import take_maps
 from headcount.reporting.maps import LEVELS, find_maps, pack, unpack
 from headcount.reporting.view import View, find_layout
 from tests.measures import tiny as measured
@@ -63,9 +63,14 @@ def test_fewer_levels_are_near(layer: np.ndarray, levels: int) -> None:
 def random_maps(layers: int = 3, queries: int = 20, keys: int = 20, seed: int = 0) -> xr.Dataset:
     values = np.random.default_rng(seed).integers(0, 256, (layers, 2, queries, keys)).astype(np.uint8)
     words = np.array([f"w{number}" for number in range(queries)], dtype=object)
-    return xr.Dataset({"maps_encoder": (("layer", "head", "query", "key"), values), "tokens": ("query", words),
-                       "present_encoder": (("layer", "head"), np.ones((layers, 2), dtype=bool))},
-                      attrs={"text": "w0 w1", "pair": None, "model": "m"})  # fmt: skip
+    return xr.Dataset(
+        {
+            "maps_encoder": (("layer", "head", "query", "key"), values),
+            "tokens": ("query", words),
+            "present_encoder": (("layer", "head"), np.ones((layers, 2), dtype=bool)),
+        },
+        attrs={"text": "w0 w1", "pair": None, "model": "m"},
+    )
 
 
 def size(blobs: dict[str, str]) -> int:

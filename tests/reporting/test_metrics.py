@@ -13,9 +13,9 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.measures.maps import take_maps
-from headcount.measures.naming import PATTERNS
-from headcount.measures.shapes import SHAPES
+from headcount.maps.maps import take_maps
+from headcount.patterns.naming import PATTERNS
+from headcount.patterns.shapes import SHAPES
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
 from headcount.reporting.view import View, find_layout, number
 from tests.measures import cases
@@ -100,17 +100,23 @@ def test_the_sign_of_a_real_loss() -> None:
     worse = [value for value in metric["values"] if value > 0]
     assert worse
     assert metric["says"].startswith("above 0: the head is needed")
-    score = [float(found["score"].sel(stack="encoder", layer=head.layer, head=head.head))
-             for head in find_layout({"sweep/head-zero": found})]  # fmt: skip
+    score = [
+        float(found["score"].sel(stack="encoder", layer=head.layer, head=head.head))
+        for head in find_layout({"sweep/head-zero": found})
+    ]
     assert metric["values"] == pytest.approx([one - float(found["baseline"]) for one in score], rel=1e-3, abs=1e-6)
 
 
 def test_named_results_carry_their_names() -> None:
     layout = UNEVEN
-    view = view_of({
-        "measures/special": measured(layout, sep=""), "measures/special@before": measured(layout, sep=""),
-        "sweep/head-zero": sweep(how="zero"), "sweep/head-zero@seed-1": sweep(how="zero"),
-    })  # fmt: skip
+    view = view_of(
+        {
+            "measures/special": measured(layout, sep=""),
+            "measures/special@before": measured(layout, sep=""),
+            "sweep/head-zero": sweep(how="zero"),
+            "sweep/head-zero@seed-1": sweep(how="zero"),
+        }
+    )
     found = by_id(find_metrics(view))
     assert found["measures/special@before:sep"]["title"] == "Attention to [SEP] (before)"
     assert found["measures/special:sep"]["title"] == "Attention to [SEP]"

@@ -43,8 +43,10 @@ SEP = "Attention to [SEP]"
 HEADS = [f"L{layer}H{head}" for layer in range(3) for head in range(4)]
 LEFT = ["L0H0", "L0H2", "L0H3", "L2H1", "L2H2"]
 """What `pruned_study` still has."""
-BY_STACK = {stack: [f"{stack}.L{layer}H{head}" for layer in range(layers) for head in range(heads)]
-            for stack, layers, heads in (("encoder", 3, 4), ("decoder", 2, 2), ("cross", 2, 2))}  # fmt: skip
+BY_STACK = {
+    stack: [f"{stack}.L{layer}H{head}" for layer in range(layers) for head in range(heads)]
+    for stack, layers, heads in (("encoder", 3, 4), ("decoder", 2, 2), ("cross", 2, 2))
+}
 
 
 # Loading
@@ -52,11 +54,24 @@ BY_STACK = {stack: [f"{stack}.L{layer}H{head}" for layer in range(layers) for he
 
 @pytest.mark.parametrize(
     "names",
-    [("classifier",), ("pruned",), ("grouped",), ("generation",), ("dynamics",), ("hostile",), ("empty",),
-     ("partial-maps",), ("partial-layer",), ("partial-measures",), ("patterns",), ("classifier", "other", "pruned"),
-     ("empty", "classifier"), ("translation",)],
+    [
+        ("classifier",),
+        ("pruned",),
+        ("grouped",),
+        ("generation",),
+        ("dynamics",),
+        ("hostile",),
+        ("empty",),
+        ("partial-maps",),
+        ("partial-layer",),
+        ("partial-measures",),
+        ("patterns",),
+        ("classifier", "other", "pruned"),
+        ("empty", "classifier"),
+        ("translation",),
+    ],
     ids="+".join,
-)  # fmt: skip
+)
 def test_loads_without_a_request_and_without_a_complaint(visit: Visit, names: tuple[str, ...]) -> None:
     """The fixture asserts the silence; here everything is brought into sight, so that everything is drawn."""
     page = visit(*names)
@@ -228,8 +243,11 @@ def assert_map(page: Any, stored: np.ndarray, queries: list[str], keys: list[str
     drawn.wait_for()
     found = drawn.evaluate(READ_MAP, list(stored.shape))
     assert found["size"] == list(stored.shape)
-    expected = [(query, key, (int(byte) / 255) ** 2) for query, row in zip(queries, stored, strict=True)
-                for key, byte in zip(keys, row, strict=True)]  # fmt: skip
+    expected = [
+        (query, key, (int(byte) / 255) ** 2)
+        for query, row in zip(queries, stored, strict=True)
+        for key, byte in zip(keys, row, strict=True)
+    ]
     for told, (query, key, weight) in zip(found["texts"], expected, strict=True):
         assert told.startswith(f"{query} → {key}: ")
         assert figures_in(told.removeprefix(f"{query} → {key}: ")) == [pytest.approx(weight, abs=5.01e-4)]
@@ -661,11 +679,18 @@ def test_an_open_head_follows_the_light(visit: Visit) -> None:
 
 @pytest.mark.parametrize(
     ("names", "link"),
-    [(("classifier",), "#L1H1"), (("hostile",), "#L0H1"), (("pruned",), "#L0H2"), (("dynamics",), "#L0H1"),
-     (("generation",), "#cross.L0H1"), (("empty",), ""), (("classifier", "other", "pruned"), "#study-2/L1H1"),
-     (("translation",), "#cross.L0H1")],
+    [
+        (("classifier",), "#L1H1"),
+        (("hostile",), "#L0H1"),
+        (("pruned",), "#L0H2"),
+        (("dynamics",), "#L0H1"),
+        (("generation",), "#cross.L0H1"),
+        (("empty",), ""),
+        (("classifier", "other", "pruned"), "#study-2/L1H1"),
+        (("translation",), "#cross.L0H1"),
+    ],
     ids=lambda one: one if isinstance(one, str) else "+".join(one),
-)  # fmt: skip
+)
 def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link: str) -> None:
     page = visit(*names)
     if page.get_by_role("heading", name="All maps of one text").count():

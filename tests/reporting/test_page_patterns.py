@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headcount.measures.naming import PATTERNS
+from headcount.patterns.naming import PATTERNS
 from headcount.reporting.document import make_page, write_report
 from headcount.reporting.published import find_published_patterns
 from tests.reporting import studies
@@ -317,9 +317,13 @@ def assert_typical(page: Any, shelf: Shelf, name: str, link: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "heads"),
-    [("patterns", ["L0H0", "L0H3", "L1H5"]), ("pruned", ["L0H2", "L2H2"]),
-     ("translation", ["encoder.L2H3", "decoder.L1H1"]), ("grouped", ["L1H3"])],
-)  # fmt: skip
+    [
+        ("patterns", ["L0H0", "L0H3", "L1H5"]),
+        ("pruned", ["L0H2", "L2H2"]),
+        ("translation", ["encoder.L2H3", "decoder.L1H1"]),
+        ("grouped", ["L1H3"]),
+    ],
+)
 def test_typical_maps_are_the_studys(visit: Visit, shelf: Shelf, name: str, heads: list[str]) -> None:
     page = visit(name)
     for head in heads:
@@ -556,10 +560,12 @@ def renamed(shelf: Shelf) -> Callable[..., str]:
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(
     "names",
-    [("bert-base-uncased-finetuned-mrpc-seed-17", "an-encoder-decoder-model-of-sixteen-heads"),
-     ("MMMMWWWWMMMMWWWWMMMMWWWW", "WWWWMMMMWWWWMMMMWWWWMMMM")],
+    [
+        ("bert-base-uncased-finetuned-mrpc-seed-17", "an-encoder-decoder-model-of-sixteen-heads"),
+        ("MMMMWWWWMMMMWWWWMMMMWWWW", "WWWWMMMMWWWWMMMMWWWWMMMM"),
+    ],
     ids=["long", "wide"],
-)  # fmt: skip
+)
 def test_long_names_of_studies_fit(
     visit: Visit, renamed: Callable[..., str], names: tuple[str, ...], width: int
 ) -> None:

@@ -15,8 +15,8 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.measures.naming import PATTERNS
-from headcount.measures.typical import KINDS
+from headcount.maps.typical import KINDS
+from headcount.patterns.naming import PATTERNS
 from headcount.reporting.document import describe, make_page
 from headcount.reporting.maps import unpack
 from headcount.reporting.patterns import find_patterns, find_typical, measured
@@ -24,8 +24,16 @@ from headcount.reporting.view import View, find_layout, number, read_view
 from tests.reporting import studies
 
 STUDIES = ("patterns", "translation", "grouped", "pruned")
-RULE = {"maps": 10, "accuracy": 0.8, "f1": 0.7, "f1_low": 0.6, "f1_high": 0.8, "f1_same_models": 0.9, "f1_agreed": 0.75,
-        "agreement": 0.9}  # fmt: skip
+RULE = {
+    "maps": 10,
+    "accuracy": 0.8,
+    "f1": 0.7,
+    "f1_low": 0.6,
+    "f1_high": 0.8,
+    "f1_same_models": 0.9,
+    "f1_agreed": 0.75,
+    "agreement": 0.9,
+}
 UNEVEN = Layout({"encoder": ((0, 2), (), (1,)), "decoder": ((0, 1, 3),)})
 
 
@@ -50,9 +58,16 @@ def patterns(layout: Layout = UNEVEN, seed: int = 0) -> xr.Dataset:
     arrays: dict[str, Any] = {f"share{end}": ((*HEAD_DIMS, "pattern"), share + by) for end, by in ends.items()}
     arrays |= {f"whole_share{end}": (("stack", "pattern"), whole + by) for end, by in ends.items()}
     arrays |= {"mostly": (HEAD_DIMS, mostly), "sure": (HEAD_DIMS, share.max(-1))}
-    return xr.Dataset(arrays, coords=head_coords(layout) | {"pattern": list(PATTERNS)},
-                      attrs={"rule": RULE, "confusion": np.eye(5, dtype=int).tolist(),
-                             "f1": dict.fromkeys(PATTERNS, 1.0), "reliability": []})  # fmt: skip
+    return xr.Dataset(
+        arrays,
+        coords=head_coords(layout) | {"pattern": list(PATTERNS)},
+        attrs={
+            "rule": RULE,
+            "confusion": np.eye(5, dtype=int).tolist(),
+            "f1": dict.fromkeys(PATTERNS, 1.0),
+            "reliability": [],
+        },
+    )
 
 
 @pytest.fixture(scope="module")

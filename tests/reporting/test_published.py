@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headcount.measures.naming import PATTERNS
+from headcount.patterns.naming import PATTERNS
 from headcount.reporting.published import find_published, find_published_patterns
 
 PRINTED = [("mnli", "accuracy"), ("sst2", "accuracy"), ("cola", "matthews"), ("mrpc", "f1")]

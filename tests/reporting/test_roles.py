@@ -13,8 +13,14 @@ from headcount.reporting.roles import MIXED, RULES, find_roles
 from headcount.reporting.view import View, find_layout
 from tests.measures.planted import PAIRS, ROLES, SENTENCES, planted_attention
 
-PLANTED = {"previous": "previous token", "next": "next token", "same": "itself", "separator": "[SEP]",
-           "first": "[CLS]", "uniform": "everything alike"}  # fmt: skip
+PLANTED = {
+    "previous": "previous token",
+    "next": "next token",
+    "same": "itself",
+    "separator": "[SEP]",
+    "first": "[CLS]",
+    "uniform": "everything alike",
+}
 """What the rule should call the heads that were built so; on pairs, the repeated word too."""
 
 
@@ -29,8 +35,10 @@ def named(view: View) -> dict[str, str | None]:
     assert len(roles) == view.layout.count
     assert len(set(kinds)) == len(kinds)
     assert set(range(len(kinds))) == {role for role in roles if role is not None}, "no kind without a head"
-    return {view.layout.spell(head): None if role is None else kinds[role]
-            for head, role in zip(view.layout, roles, strict=True)}  # fmt: skip
+    return {
+        view.layout.spell(head): None if role is None else kinds[role]
+        for head, role in zip(view.layout, roles, strict=True)
+    }
 
 
 def measures(*only: str, pairs: bool = True) -> dict[str, xr.Dataset]:
@@ -73,9 +81,11 @@ def test_planted_heads_of_sentences() -> None:
 def test_only_the_measures_that_are_there_give_roles(of_pairs: dict[str, xr.Dataset]) -> None:
     found = named(view_of({"measures/position": of_pairs["measures/position"]}))
     assert {head: role for head, role in found.items() if role != MIXED} == {
-        ROLES["previous"]: "previous token", ROLES["next"]: "next token", ROLES["same"]: "itself",
+        ROLES["previous"]: "previous token",
+        ROLES["next"]: "next token",
+        ROLES["same"]: "itself",
         ROLES["repeated word"]: "itself",
-    }  # fmt: skip
+    }
 
 
 def test_named_measures_of_another_model_do_not_count(of_pairs: dict[str, xr.Dataset]) -> None:
@@ -88,10 +98,14 @@ def by_rule(**values: dict[str, list[float]]) -> View:
     layout = Layout.even({"encoder": (1, 3)})
     results = {
         f"measures/{measure}": xr.Dataset(
-            {name: (HEAD_DIMS, by_head(dict(zip(layout, numbers, strict=True)), layout))
-             for name, numbers in variables.items()}, coords=head_coords(layout))
+            {
+                name: (HEAD_DIMS, by_head(dict(zip(layout, numbers, strict=True)), layout))
+                for name, numbers in variables.items()
+            },
+            coords=head_coords(layout),
+        )
         for measure, variables in values.items()
-    }  # fmt: skip
+    }
     return View("study", results, (), layout)
 
 

@@ -13,14 +13,14 @@ import torch
 import xarray as xr
 
 import headcount as hc
+from headcount.choosing.curves import curve as curve_of
+from headcount.choosing.dynamics import _dataset
+from headcount.choosing.orders import by_values
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.core.store import Study, write_result
+from headcount.costs.cost import store_cost
 from headcount.models.fingerprint import model_fingerprint
-from headcount.pruning.cost import store_cost
-from headcount.pruning.curves import curve as curve_of
-from headcount.pruning.dynamics import _dataset
-from headcount.pruning.orders import by_values
 from headcount.reporting.document import write_report
 from headcount.reporting.published import find_published
 from headcount.reporting.series import (
@@ -52,10 +52,16 @@ def plain(value: Any) -> None:
 
 def layer_sweep(layout: Layout, **attributes: Any) -> xr.Dataset:
     generator = np.random.default_rng(0)
-    places = [(stack, layer) for stack in layout.stacks for layer in range(layout.layers(stack))
-              if layout.stacks[stack][layer]]  # fmt: skip
-    arrays = {name: (HEAD_DIMS[:2], by_layer({place: generator.normal() for place in places}, layout))
-              for name in ("score", "delta", "low", "high", "q")}  # fmt: skip
+    places = [
+        (stack, layer)
+        for stack in layout.stacks
+        for layer in range(layout.layers(stack))
+        if layout.stacks[stack][layer]
+    ]
+    arrays = {
+        name: (HEAD_DIMS[:2], by_layer({place: generator.normal() for place in places}, layout))
+        for name in ("score", "delta", "low", "high", "q")
+    }
     said = {"by": "layer", "metric": "accuracy", "higher_is_better": True, "how": "uniform", "model": "m", "task": "t"}
     return xr.Dataset(
         arrays | {"baseline": ((), 0.8)}, coords=head_coords(layout, heads=False), attrs=said | attributes
@@ -79,8 +85,14 @@ SIDES = Layout.even({"encoder": (3, 2), "decoder": (2, 2), "cross": (2, 2)})
 def test_layers_of_several_stacks() -> None:
     view = view_of({"sweep/layer-zero": layer_sweep(SIDES)}, SIDES)
     assert [row["layer"] for row in find_layers(view)[0]["rows"]] == [
-        "encoder.L0", "encoder.L1", "encoder.L2", "decoder.L0", "decoder.L1", "cross.L0", "cross.L1",
-    ]  # fmt: skip
+        "encoder.L0",
+        "encoder.L1",
+        "encoder.L2",
+        "decoder.L0",
+        "decoder.L1",
+        "cross.L0",
+        "cross.L1",
+    ]
 
 
 def test_layers_of_several_stacks_without_a_result_by_head() -> None:
@@ -95,13 +107,19 @@ def test_a_sweep_by_head_is_no_sweep_by_layer() -> None:
 
 def curve(**attributes: Any) -> xr.Dataset:
     """Two orders, the second shorter than the curve."""
-    values = {"score": [[0.9, 0.8], [0.7, NAN]], "delta": [[0.0, -0.1], [-0.2, NAN]], "p": [[1.0, 0.5], [0.25, NAN]],
-              "low": [[-0.05, -0.2], [-0.3, NAN]], "high": [[0.05, 0.0], [-0.1, NAN]]}  # fmt: skip
+    values = {
+        "score": [[0.9, 0.8], [0.7, NAN]],
+        "delta": [[0.0, -0.1], [-0.2, NAN]],
+        "p": [[1.0, 0.5], [0.25, NAN]],
+        "low": [[-0.05, -0.2], [-0.3, NAN]],
+        "high": [[0.05, 0.0], [-0.1, NAN]],
+    }
     said = {"task": "sst2", "metric": "accuracy", "higher_is_better": True, "heads": 8, "examples": 12, "model": "m"}
     return xr.Dataset(
         {key: (("order", "removed"), np.array(one)) for key, one in values.items()} | {"baseline": ((), 0.9)},
-        coords={"order": ["importance", "random 1"], "removed": [2, 5]}, attrs=said | attributes,
-    )  # fmt: skip
+        coords={"order": ["importance", "random 1"], "removed": [2, 5]},
+        attrs=said | attributes,
+    )
 
 
 def test_curves() -> None:
@@ -173,8 +191,12 @@ def test_dynamics(settled: Path) -> None:
     assert told["removed"] == stored["removed"].values.tolist() == [2, 4]
     assert told["heads"] == 4
     assert told["metric"] == "accuracy"
-    for key, name in (("agreement", "agreement"), ("low", "agreement_low"), ("high", "agreement_high"),
-                      ("baseline", "baseline")):  # fmt: skip
+    for key, name in (
+        ("agreement", "agreement"),
+        ("low", "agreement_low"),
+        ("high", "agreement_high"),
+        ("baseline", "baseline"),
+    ):
         assert told[key] == [number(float(one)) for one in stored[name].values]
     for row, checkpoint in zip(told["score"], told["checkpoints"], strict=True):
         scores = stored["score"].sel(checkpoint=checkpoint)
@@ -188,8 +210,9 @@ def measures() -> View:
     model, tokenizer = planted_attention()
     pairs = pd.DataFrame(PAIRS[:4], columns=["first", "second"])
     trees = cases.table([cases.sentence(one) for one in cases.TREES])
-    first = hc.measure(model, tokenizer, pairs, text=("first", "second"), only=("position", "distances"),
-                       distance_examples=2)  # fmt: skip
+    first = hc.measure(
+        model, tokenizer, pairs, text=("first", "second"), only=("position", "distances"), distance_examples=2
+    )
     words = hc.measure(model, tokenizer, trees, only=("links",))
     results = {f"measures/{name}": node.to_dataset() for name, node in first.children.items()}
     return view_of(results | {"measures/links@words": words["links"].to_dataset()})
@@ -201,11 +224,18 @@ def test_heads_as_points(measures: View) -> None:
     plain(told)
     stored = measures.results["measures/distances"]
     for axis in ("x", "y"):
-        assert told[axis] == [number(float(stored[axis].sel(stack="encoder", layer=head.layer, head=head.head)))
-                              for head in measures.layout]  # fmt: skip
-    assert told["facts"] == [{"stack": "encoder", "within": number(float(stored["within_layers"][0])),
-                              "between": number(float(stored["between_layers"][0])),
-                              "p": number(float(stored["p"][0]))}]  # fmt: skip
+        assert told[axis] == [
+            number(float(stored[axis].sel(stack="encoder", layer=head.layer, head=head.head)))
+            for head in measures.layout
+        ]
+    assert told["facts"] == [
+        {
+            "stack": "encoder",
+            "within": number(float(stored["within_layers"][0])),
+            "between": number(float(stored["between_layers"][0])),
+            "p": number(float(stored["p"][0])),
+        }
+    ]
     assert find_embedding(view_of({})) is None
 
 
@@ -242,8 +272,10 @@ def test_a_model_of_many_heads(tmp_path: Path) -> None:
     previous = by_head(dict.fromkeys(layout, 0.25), layout)
     attention = np.repeat(previous[..., None], 17, -1)
     arrays = dict.fromkeys(("previous", "previous_low", "previous_high"), (HEAD_DIMS, previous))
-    result = xr.Dataset(arrays | {"attention": ((*HEAD_DIMS, "offset"), attention)},
-                        coords=head_coords(layout) | {"offset": list(range(-8, 9))})  # fmt: skip
+    result = xr.Dataset(
+        arrays | {"attention": ((*HEAD_DIMS, "offset"), attention)},
+        coords=head_coords(layout) | {"offset": list(range(-8, 9))},
+    )
     write_result(tmp_path / "study", "measures/position", {}, result)
     write_report([tmp_path / "study"], tmp_path / "report.html")
     found = find_offsets(read_view(tmp_path / "study"))
@@ -252,20 +284,37 @@ def test_a_model_of_many_heads(tmp_path: Path) -> None:
 
 def test_costs(tmp_path: Path) -> None:
     """Six digits: a number of parameters stays a number of parameters."""
-    rows = pd.DataFrame([
-        {"model": name, "batch": 16, "length": length, "ms": 1.23456789, "ms_low": 1.0, "ms_high": 2.0,
-         "per_second": 1e4, "flops": 2_712_345_678, "peak_bytes": 31_890_000_000, "parameters": 109_483_778,
-         "attention_parameters": 28_348_416, "bytes": NAN}
-        for name in ("whole", "small") for length in (0, 128)
-    ])  # fmt: skip
+    rows = pd.DataFrame(
+        [
+            {
+                "model": name,
+                "batch": 16,
+                "length": length,
+                "ms": 1.23456789,
+                "ms_low": 1.0,
+                "ms_high": 2.0,
+                "per_second": 1e4,
+                "flops": 2_712_345_678,
+                "peak_bytes": 31_890_000_000,
+                "parameters": 109_483_778,
+                "attention_parameters": 28_348_416,
+                "bytes": NAN,
+            }
+            for name in ("whole", "small")
+            for length in (0, 128)
+        ]
+    )
     rows.attrs = {"identity": {"models": {"whole": "1", "small": "2"}}}
     store_cost(rows, tmp_path / "study", "after")
     found = find_costs(read_view(tmp_path / "study"))
     plain(found)
     assert [one["name"] for one in found] == ["after"]
     assert [(row["model"], row["batch"], row["length"]) for row in found[0]["rows"]] == [
-        ("whole", 16, 0), ("whole", 16, 128), ("small", 16, 0), ("small", 16, 128),
-    ]  # fmt: skip
+        ("whole", 16, 0),
+        ("whole", 16, 128),
+        ("small", 16, 0),
+        ("small", 16, 128),
+    ]
     first = found[0]["rows"][0]
     assert (first["ms"], first["parameters"], first["bytes"]) == (1.23457, 109_484_000, None)
     assert find_costs(view_of({})) == []

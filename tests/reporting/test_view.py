@@ -51,7 +51,7 @@ def view_of(**results: xr.Dataset) -> View:
         {"encoder": ((0, 1), (), (1,)), "decoder": ((0, 1, 2, 3),) * 5, "cross": ((), (3,))},
     ],
     ids=["even", "empty in the middle", "empty at the end", "empty at the start", "uneven", "uneven and pruned"],
-)  # fmt: skip
+)
 def test_the_layout_is_that_of_the_model(stacks: dict[str, tuple[tuple[int, ...], ...]]) -> None:
     layout = Layout(stacks)
     assert find_layout({"sweep/head-zero": numbers(layout)}) == layout
@@ -63,15 +63,17 @@ def test_the_layout_is_that_of_the_model(stacks: dict[str, tuple[tuple[int, ...]
     st.integers(0, 100),
 )
 def test_every_value_is_at_its_head(stacks: list[list[set[int]]], seed: int) -> None:
-    layout = Layout({stack: tuple(tuple(sorted(one)) for one in layers)
-                     for stack, layers in zip(STACKS, stacks, strict=False)})  # fmt: skip
+    layout = Layout(
+        {stack: tuple(tuple(sorted(one)) for one in layers) for stack, layers in zip(STACKS, stacks, strict=False)}
+    )
     if not layout.count:
         return
     found = numbers(layout, seed=seed)
     view = view_of(sweep__head=found)
     assert list(view.layout) == list(layout)
-    expected = [number(float(found["delta"].sel(stack=head.stack, layer=head.layer, head=head.head)))
-                for head in layout]  # fmt: skip
+    expected = [
+        number(float(found["delta"].sel(stack=head.stack, layer=head.layer, head=head.head))) for head in layout
+    ]
     assert None not in expected
     assert view.by_head(found["delta"]) == expected
     assert view.by_head(found["delta"].transpose("head", "stack", "layer")) == expected
@@ -120,9 +122,17 @@ def test_results_without_heads_have_none() -> None:
     assert find_layout({"sweep/head-zero": empty}).count == 0
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    (0.123456, 0.1235), (-1234567.0, -1235000.0), (1e-9, 1e-9), (0.0, 0.0), (float("nan"), None), (float("inf"), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.123456, 0.1235),
+        (-1234567.0, -1235000.0),
+        (1e-9, 1e-9),
+        (0.0, 0.0),
+        (float("nan"), None),
+        (float("inf"), None),
+    ],
+)
 def test_numbers_have_a_few_digits(value: float, expected: float | None) -> None:
     assert number(value) == expected
     assert number(np.float32(value)) == expected  # type: ignore[arg-type]
@@ -149,8 +159,9 @@ def test_a_pruned_study(place: Path) -> None:
         ("measures/entropy", "entropy"),
     ):
         array = tree[name][variable]
-        expected = [number(float(array.sel(stack=head.stack, layer=head.layer, head=head.head)))
-                    for head in found.layout]  # fmt: skip
+        expected = [
+            number(float(array.sel(stack=head.stack, layer=head.layer, head=head.head))) for head in found.layout
+        ]
         assert found.by_head(found.results[name][variable]) == expected
 
 
@@ -226,10 +237,13 @@ def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.Monk
     layout = Layout.even({"encoder": (2, 2)})
     large = np.zeros((30, 7))
     more = {
-        "values_sep": (("example", "class"), large), "logits": (("example", "class"), large),
-        "loss": (("example", "class"), large), "text": (("example",), np.array(["x"] * 30, dtype=object)),
-        "maps_encoder": (("example", "class"), large.astype("uint8")), "done": (("unit",), np.ones(2, dtype=bool)),
-    }  # fmt: skip
+        "values_sep": (("example", "class"), large),
+        "logits": (("example", "class"), large),
+        "loss": (("example", "class"), large),
+        "text": (("example",), np.array(["x"] * 30, dtype=object)),
+        "maps_encoder": (("example", "class"), large.astype("uint8")),
+        "done": (("unit",), np.ones(2, dtype=bool)),
+    }
     write_result(
         tmp_path / "s", "sweep/head-zero", {}, numbers(layout).assign({k: more[k] for k in more if k != "done"})
     )

@@ -9,8 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ.update({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
-                   "HF_HUB_OFFLINE": "1"})  # fmt: skip
+os.environ.update(
+    {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+)
 
 import torch
 import transformers
@@ -48,8 +49,10 @@ def main() -> int:
             failures += meetings.failures
     for line in failures:
         print(f"FAILED {line}")
-    print(f"{len(failures)} failures in {time.monotonic() - began:.0f} s (seed {asked.seed}; repeat one case with "
-          "REPEAT, such as kills:measure/17, damages:4 or writers:4)")  # fmt: skip
+    print(
+        f"{len(failures)} failures in {time.monotonic() - began:.0f} s (seed {asked.seed}; repeat one case with "
+        "REPEAT, such as kills:measure/17, damages:4 or writers:4)"
+    )
     return bool(failures)
 
 
@@ -69,8 +72,13 @@ def make_shelf(shelf: Shelf) -> None:
     from tests.soak.commands import COMMANDS, OVER_ITSELF
     from tests.soak.forks import start
 
-    names = sorted({name for text in (*COMMANDS.values(), *(text for _, text in OVER_ITSELF.values()))
-                    for name in text.replace("}", "{").split("{")[1::2]})  # fmt: skip
+    names = sorted(
+        {
+            name
+            for text in (*COMMANDS.values(), *(text for _, text in OVER_ITSELF.values()))
+            for name in text.replace("}", "{").split("{")[1::2]
+        }
+    )
 
     def work() -> int:
         import json

@@ -26,14 +26,24 @@ COMMANDS = {
     "finetune": "finetune {classifier} --tasks sst2 --data {texts} --limit 16 --epochs 1 --batch 4 --checkpoints 2"
     " --out runs",
     "cost": "cost {classifier} --batches 1 --lengths 8 --repeats 1 --study study",
-}  # fmt: skip
+}
 OVER_ITSELF = {
     "prune, over an earlier one": ("prune, heads", "prune {classifier} --heads L1H1 --out small --overwrite"),
     "export, over an earlier one": ("export", "export {classifier} --to zeroed --out whole --overwrite"),
 }
 """What is there before, and the command that replaces it."""
-ALL_KINDS = ("sweep by head", "sweep by layer", "measure", "compare", "patterns", "maps", "importance",
-             "prune, a share", "dynamics", "cost")  # fmt: skip
+ALL_KINDS = (
+    "sweep by head",
+    "sweep by layer",
+    "measure",
+    "compare",
+    "patterns",
+    "maps",
+    "importance",
+    "prune, a share",
+    "dynamics",
+    "cost",
+)
 """Commands that together make a study with results of every kind."""
 
 

@@ -74,5 +74,8 @@ def differing(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def hidden(folder: Path) -> list[str]:
     """Names of files and folders that were meant to be there for a moment alone."""
-    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*")
-                  if one.name.startswith(".") or one.name.endswith(".partial"))  # fmt: skip
+    return sorted(
+        str(one.relative_to(folder))
+        for one in folder.rglob("*")
+        if one.name.startswith(".") or one.name.endswith(".partial")
+    )

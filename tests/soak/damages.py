@@ -136,8 +136,10 @@ def damage_all(count: int, seed: int, shelf: Shelf, root: Path, only: str | None
         if not damage(place, how, chance):
             verdicts.count[how, "harmless"] += 1
             continue
-        told = {name: judge(name, ended, digest, whole[name], root / "read")
-                for name, (ended, digest) in read_all(study, root / "read").items()}  # fmt: skip
+        told = {
+            name: judge(name, ended, digest, whole[name], root / "read")
+            for name, (ended, digest) in read_all(study, root / "read").items()
+        }
         place.write_bytes(content)
         worst = next(verdict for verdict in WORST if verdict in told.values())
         verdicts.count[how, worst] += 1

@@ -20,8 +20,22 @@ WRITES = ("os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.link", "os.trunc
 """Audit events that change a folder; `open` is one of them where it opens a file for writing."""
 
 
-PACKAGES = ("torch.", "transformers.", "headcount.", "zarr", "numcodecs", "xarray", "pandas", "pyarrow", "rich",
-            "accelerate", "sklearn", "scipy", "sacrebleu", "safetensors")  # fmt: skip
+PACKAGES = (
+    "torch.",
+    "transformers.",
+    "headcount.",
+    "zarr",
+    "numcodecs",
+    "xarray",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "accelerate",
+    "sklearn",
+    "scipy",
+    "sacrebleu",
+    "safetensors",
+)
 """Whose modules the parent imports for its children."""
 
 

@@ -15,10 +15,15 @@ from tests.soak.forks import command, import_what_children_import, start
 from tests.soak.kills import described
 
 PAIRS = [
-    *[(name, name) for name in ("sweep by head", "measure", "compare", "patterns", "importance", "prune, a share",
-                                "maps", "cost")],
-    ("sweep by head", "measure"), ("measure", "patterns"), ("importance", "sweep by layer"), ("maps", "compare"),
-]  # fmt: skip
+    *[
+        (name, name)
+        for name in ("sweep by head", "measure", "compare", "patterns", "importance", "prune, a share", "maps", "cost")
+    ],
+    ("sweep by head", "measure"),
+    ("measure", "patterns"),
+    ("importance", "sweep by layer"),
+    ("maps", "compare"),
+]
 
 
 @dataclass

@@ -31,8 +31,16 @@ def test_generation_of_decoders(name: str, how: str, cache: str) -> None:
     options = {"cache_implementation": "static", "disable_compile": True} if cache == "static" else {}
     with hc.ablated(model, ["L0H1", "L2"], how=how):
         expected = greedy(model, ids, 6)
-        made = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, min_new_tokens=6,
-                              do_sample=False, pad_token_id=0, eos_token_id=None, **options)  # fmt: skip
+        made = model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=6,
+            min_new_tokens=6,
+            do_sample=False,
+            pad_token_id=0,
+            eos_token_id=None,
+            **options,
+        )
     assert torch.equal(made, expected)
 
 
@@ -44,8 +52,9 @@ def test_generation_of_encoder_decoders(name: str, how: str) -> None:
     ids = torch.randint(3, VOCABULARY, (2, 7), generator=torch.Generator().manual_seed(3))
     heads = ["encoder.L0H1", "decoder.L1H2", "cross.L2"]
     with hc.ablated(model, heads, how=how):
-        made = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, min_new_tokens=5,
-                              num_beams=1, do_sample=False)  # fmt: skip
+        made = model.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, min_new_tokens=5, num_beams=1, do_sample=False
+        )
         decoded = made[:, :1]
         for _ in range(5):
             logits = model(input_ids=ids, decoder_input_ids=decoded, use_cache=False).logits[:, -1]

@@ -59,8 +59,9 @@ def test_the_same_as_autograd_through_the_weights_of_an_eager_model(name: str) -
     eager = exact(name, "eager")
     result = eager(**batch, output_attentions=True)
     if case.kind == "pair":
-        weights = {(stack, layer): one for stack in case.stacks
-                   for layer, one in enumerate(result[f"{stack}_attentions"])}  # fmt: skip
+        weights = {
+            (stack, layer): one for stack in case.stacks for layer, one in enumerate(result[f"{stack}_attentions"])
+        }
     else:
         weights = {(case.stacks[0], layer): one for layer, one in enumerate(result.attentions)}
     expected = dict(zip(weights, torch.autograd.grad(objective(result), list(weights.values())), strict=True))

@@ -71,8 +71,11 @@ def test_sets_that_touch_several_layers(case: Case, how: str) -> None:
     assert_replay_is_plain(case, model, batch, sets, how)
 
 
-FIRST = [(name, head) for name in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")
-         for head in ("AutoModelForSequenceClassification", "AutoModelForMultipleChoice")]  # fmt: skip
+FIRST = [
+    (name, head)
+    for name in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")
+    for head in ("AutoModelForSequenceClassification", "AutoModelForMultipleChoice")
+]
 
 
 @pytest.mark.parametrize("kernel", ["sdpa", "eager"])
@@ -88,8 +91,12 @@ def test_the_last_layer_at_the_first_position(name: str, head: str, kernel: str)
 
 
 def test_models_that_read_other_positions_are_left_alone() -> None:
-    for name, head in (("bert", "AutoModelForTokenClassification"), ("bert", "AutoModelForMaskedLM"),
-                       ("mpnet", "AutoModelForSequenceClassification"), ("bert", "AutoModel")):  # fmt: skip
+    for name, head in (
+        ("bert", "AutoModelForTokenClassification"),
+        ("bert", "AutoModelForMaskedLM"),
+        ("mpnet", "AutoModelForSequenceClassification"),
+        ("bert", "AutoModel"),
+    ):
         model = tiny(name, BY_NAME[name].kernels[0], head)
         assert Replay(model, read_anatomy(model)).first_position is None
 

@@ -148,9 +148,16 @@ def test_generation_with_a_static_cache() -> None:
 
     def generate() -> Any:
         return model.generate(
-            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=6, min_new_tokens=6, do_sample=False,
-            pad_token_id=0, eos_token_id=None, cache_implementation="static", compile_config=config,
-        )  # fmt: skip
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            max_new_tokens=6,
+            min_new_tokens=6,
+            do_sample=False,
+            pad_token_id=0,
+            eos_token_id=None,
+            cache_implementation="static",
+            compile_config=config,
+        )
 
     with torch.no_grad():
         plain = greedy(model, prompt, 6)

@@ -26,9 +26,13 @@ FAMILIES = ("bert", "albert", "modernbert", "deberta-v2", "gpt2", "llama", "mist
 
 def block(heads: int, groups: int, causal: bool = False) -> Any:
     return SimpleNamespace(
-        name="by hand", stack="encoder", layer=0, heads=tuple(range(heads)),
-        groups=tuple(head // (heads // groups) for head in range(heads)), module=SimpleNamespace(is_causal=causal),
-    )  # fmt: skip
+        name="by hand",
+        stack="encoder",
+        layer=0,
+        heads=tuple(range(heads)),
+        groups=tuple(head // (heads // groups) for head in range(heads)),
+        module=SimpleNamespace(is_causal=causal),
+    )
 
 
 def softmax_map(call: AttentionCall, allowed: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
@@ -71,9 +75,9 @@ def calls(draw: st.DrawFn) -> tuple[AttentionCall, Tensor]:
         # A single query is the last one of a text that is being written: it sees all keys.
         allowed = place <= torch.arange(queries)[:, None] if queries > 1 else None
     elif kind != "none":
-        allowed = random_allowed(generator, (
-            draw(st.sampled_from([1, batch])), draw(st.sampled_from([1, heads])), queries, keys
-        ))  # fmt: skip
+        allowed = random_allowed(
+            generator, (draw(st.sampled_from([1, batch])), draw(st.sampled_from([1, heads])), queries, keys)
+        )
         low = LEAST if kind == "float" else float("-inf")
         mask = allowed if kind == "bool" else torch.zeros(allowed.shape, dtype=query.dtype).masked_fill(~allowed, low)
     implementation = "sdpa" if kind == "causal" else draw(st.sampled_from(["sdpa", "eager"]))

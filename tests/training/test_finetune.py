@@ -33,21 +33,32 @@ def done(place: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, p
     out = tmp_path_factory.mktemp("done") / "new" / "runs"
     ticks: list[Any] = []
     table = hc.finetune(
-        place / "model", ["mrpc", find_task("rte")], place / "data", out, inits=["none", "random", "pretrained"],
-        seeds=2, settings=toy.SHORT, progress=lambda now, all_of: ticks.append((now, all_of)),
-    )  # fmt: skip
+        place / "model",
+        ["mrpc", find_task("rte")],
+        place / "data",
+        out,
+        inits=["none", "random", "pretrained"],
+        seeds=2,
+        settings=toy.SHORT,
+        progress=lambda now, all_of: ticks.append((now, all_of)),
+    )
     shutil.copy(out / "runs.csv", out.parent / "runs.csv")  # other tests write the one of the folder anew
     return out, table, ticks
 
 
 def test_one_row_for_each_run(done: tuple[Path, pd.DataFrame, list[Any]], place: Path) -> None:
     out, table, ticks = done
-    expected = [(task, init, seed) for task in ("mrpc", "rte") for init in ("none", "random", "pretrained")
-                for seed in (0, 1)]  # fmt: skip
+    expected = [
+        (task, init, seed) for task in ("mrpc", "rte") for init in ("none", "random", "pretrained") for seed in (0, 1)
+    ]
     assert list(table[["task", "init", "seed"]].itertuples(index=False, name=None)) == expected
     assert [tick for tick in ticks if tick[0] % 1 == 0 and tick[0]] == sorted(
-        [*[(number + 1, 12) for number in range(12)], *[(number, 12) for number in (2, 3, 4, 5, 8, 9, 10, 11)],
-         *[(number, 12) for number in (3, 4, 5, 6, 9, 10, 11, 12)]])  # fmt: skip
+        [
+            *[(number + 1, 12) for number in range(12)],
+            *[(number, 12) for number in (2, 3, 4, 5, 8, 9, 10, 11)],
+            *[(number, 12) for number in (3, 4, 5, 6, 9, 10, 11, 12)],
+        ]
+    )
     assert (2.25, 12) in ticks, "a quarter of the third run: the first of its four steps"
     assert list(table["metric"]) == ["f1"] * 6 + ["accuracy"] * 6
     steps = {("mrpc", "none"): 0, ("rte", "none"): 0, ("mrpc", "random"): 4, ("rte", "random"): 3}
@@ -78,9 +89,14 @@ def test_the_same_call_trains_nothing(
     out, table, _ = done
     monkeypatch.setattr("headcount.training.run.build_model", lambda *_: pytest.fail("built a model"))
     again = hc.finetune(
-        place / "model", ["mrpc", "rte"], place / "data", out, inits=["none", "random", "pretrained"], seeds=2,
+        place / "model",
+        ["mrpc", "rte"],
+        place / "data",
+        out,
+        inits=["none", "random", "pretrained"],
+        seeds=2,
         settings=toy.SHORT,
-    )  # fmt: skip
+    )
     pd.testing.assert_frame_equal(again, table)
     part = hc.finetune(place / "model", "rte", place / "data", out, inits=["none"], seeds=[1], settings=toy.SHORT)
     assert list(part["score"]) == list(table.query("task == 'rte' and init == 'none' and seed == 1")["score"])
@@ -151,10 +167,18 @@ def test_the_limit_takes_fewer_examples(place: Path, tmp_path: Path) -> None:
 def test_side_by_side_is_as_one_by_one(place: Path, tmp_path: Path) -> None:
     tables, ticks = [], []
     for jobs in (1, 2):
-        tables.append(hc.finetune(
-            place / "model", "mrpc", place / "data", tmp_path / str(jobs), inits=["random", "pretrained"],
-            settings=toy.SHORT, jobs=jobs, progress=lambda now, all_of: ticks.append((now, all_of)),
-        ))  # fmt: skip
+        tables.append(
+            hc.finetune(
+                place / "model",
+                "mrpc",
+                place / "data",
+                tmp_path / str(jobs),
+                inits=["random", "pretrained"],
+                settings=toy.SHORT,
+                jobs=jobs,
+                progress=lambda now, all_of: ticks.append((now, all_of)),
+            )
+        )
     assert ticks[-2:] == [(1, 2), (2, 2)]
     assert ticks[:5] == [(0, 2), (0.25, 2), (0.5, 2), (0.75, 2), (1, 2)]
     one, two = (table.drop(columns=["seconds", "model"]) for table in tables)
@@ -171,11 +195,16 @@ def test_an_error_in_a_job_is_the_error_of_the_call(place: Path, tmp_path: Path)
 
 
 def test_summarise() -> None:
-    table = pd.DataFrame({
-        "task": ["rte"] * 3 + ["mrpc"] * 2, "init": ["random"] * 3 + ["none"] * 2, "seed": [0, 1, 2, 0, 1],
-        "metric": ["accuracy"] * 3 + ["f1"] * 2, "score": [0.5, 0.6, 1.0, 0.2, 0.4],
-        "failed": [True, True, False, False, False],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "task": ["rte"] * 3 + ["mrpc"] * 2,
+            "init": ["random"] * 3 + ["none"] * 2,
+            "seed": [0, 1, 2, 0, 1],
+            "metric": ["accuracy"] * 3 + ["f1"] * 2,
+            "score": [0.5, 0.6, 1.0, 0.2, 0.4],
+            "failed": [True, True, False, False, False],
+        }
+    )
     found = summarise(table)
     assert list(found["task"]) == ["rte", "mrpc"], "in the order of the runs"
     first = found.iloc[0]

@@ -139,9 +139,11 @@ def test_all_that_the_checkpoint_lacks_depends_on_the_seed(splits: Splits, tmp_p
 
 def test_a_head_that_the_checkpoint_has_is_kept_where_nothing_is_trained(splits: Splits, tmp_path: Path) -> None:
     tuned = toy.save_checkpoint(
-        tmp_path, tf.BertForSequenceClassification, id2label=dict(enumerate(splits.names)),
+        tmp_path,
+        tf.BertForSequenceClassification,
+        id2label=dict(enumerate(splits.names)),
         label2id={name: number for number, name in enumerate(splits.names)},
-    )  # fmt: skip
+    )
     model, _ = build_model(tuned, splits, "none", 0)
     assert torch.equal(model.classifier.weight, toy.weights(tuned)["classifier.weight"])
 
@@ -150,8 +152,10 @@ def test_a_head_with_another_number_of_classes_is_replaced(splits: Splits, tmp_p
     tuned = toy.save_checkpoint(tmp_path, tf.BertForSequenceClassification, num_labels=5)
     model, _ = build_model(tuned, splits, "pretrained", 0)
     assert model.classifier.weight.shape == (2, 32)
-    assert toy.same({key.removeprefix("bert."): tensor for key, tensor in toy.weights(tuned).items()
-                     if key.startswith("bert.")}, state(model.bert))  # fmt: skip
+    assert toy.same(
+        {key.removeprefix("bert."): tensor for key, tensor in toy.weights(tuned).items() if key.startswith("bert.")},
+        state(model.bert),
+    )
 
 
 def test_errors(checkpoint: str, splits: Splits, tmp_path: Path) -> None:

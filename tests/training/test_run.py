@@ -42,9 +42,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make(
-    place: Path, folder: Path, settings: Settings, task: str = "mrpc", data: str = "pairs", init: str = "pretrained",
-    seed: int = 0, **more: Any,
-) -> Run:  # fmt: skip
+    place: Path,
+    folder: Path,
+    settings: Settings,
+    task: str = "mrpc",
+    data: str = "pairs",
+    init: str = "pretrained",
+    seed: int = 0,
+    **more: Any,
+) -> Run:
     splits = read_splits(find_task(task), place / data)
     return Run(str(place / "model"), splits, init, seed, folder, settings, **more)
 
@@ -229,9 +235,14 @@ def uninterrupted(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 @pytest.mark.parametrize(
     "at",
-    [pytest.param(3, id="in-epoch-1"), pytest.param(4, id="end-of-epoch-1"), pytest.param(8, id="end-of-epoch-2"),
-     pytest.param(6, id="in-epoch-2"), pytest.param(13, id="in-epoch-4")],
-)  # fmt: skip
+    [
+        pytest.param(3, id="in-epoch-1"),
+        pytest.param(4, id="end-of-epoch-1"),
+        pytest.param(8, id="end-of-epoch-2"),
+        pytest.param(6, id="in-epoch-2"),
+        pytest.param(13, id="in-epoch-4"),
+    ],
+)
 def test_stopped_anywhere_it_ends_with_the_same_weights(
     place: Path, tmp_path: Path, uninterrupted: dict[str, torch.Tensor], at: int
 ) -> None:
@@ -241,7 +252,10 @@ def test_stopped_anywhere_it_ends_with_the_same_weights(
     assert [one.name for one in (tmp_path / "state").iterdir()] == [f"checkpoint-{at}"]
     assert perform(run)["steps"] == 16
     assert sorted(one.name for one in (tmp_path / "checkpoints").iterdir()) == [
-        "step-000000", "step-000008", "step-000016"]  # fmt: skip
+        "step-000000",
+        "step-000008",
+        "step-000016",
+    ]
     found = toy.weights(tmp_path / "model")
     for key, tensor in uninterrupted.items():
         assert_same(found[key], tensor, ROUNDED, key)
@@ -286,8 +300,14 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     began = []
     train = RunTrainer.train
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunTrainer, "train", lambda self, resume_from_checkpoint=None: (
-            began.append(resume_from_checkpoint), train(self, resume_from_checkpoint))[1])  # fmt: skip
+        patch.setattr(
+            RunTrainer,
+            "train",
+            lambda self, resume_from_checkpoint=None: (
+                began.append(resume_from_checkpoint),
+                train(self, resume_from_checkpoint),
+            )[1],
+        )
         perform(make(place, tmp_path / "killed", settings))
     assert began
     assert began[0] is not None

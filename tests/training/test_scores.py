@@ -79,8 +79,9 @@ def test_regression(checkpoint: str, tmp_path: Path) -> None:
 def test_tags_stand_at_the_first_piece_of_a_word(checkpoint: str, tmp_path: Path) -> None:
     """Each word has unknown pieces behind it: `good-w1` is three pieces and one tag."""
     table = toy.tagged(30)
-    table["tokens"] = [[f"{word}-w1" if number % 3 == 0 else word for number, word in enumerate(words)]
-                       for words in table["tokens"]]  # fmt: skip
+    table["tokens"] = [
+        [f"{word}-w1" if number % 3 == 0 else word for number, word in enumerate(words)] for words in table["tokens"]
+    ]
     model, tokenizer, examples, encodings = prepared(checkpoint, find_task("token-classification"), table, tmp_path)
     found, true = [], []
     for words, tags in zip(table["tokens"], table["tags"], strict=True):
@@ -150,10 +151,21 @@ def test_translations_are_generated_and_scored(tmp_path: Path) -> None:
     sacrebleu = pytest.importorskip("sacrebleu")
     tokenizer = toy.save_tokenizer(tmp_path)
     config = tf.BartConfig(
-        vocab_size=len(toy.WORDS), d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=64, pad_token_id=0,
-        bos_token_id=2, eos_token_id=3, decoder_start_token_id=2, forced_eos_token_id=3,
-    )  # fmt: skip
+        vocab_size=len(toy.WORDS),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        decoder_start_token_id=2,
+        forced_eos_token_id=3,
+    )
     torch.manual_seed(0)
     model = tf.BartForConditionalGeneration(config).eval()
     table = pd.DataFrame({"source": ["w1 w2 w3 good", "w4", "up w5 w6 w7 w8"], "target": ["w1 w2", "down w4", "w5 w6"]})

@@ -154,9 +154,13 @@ def translation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_smoothed_labels_train_an_encoder_decoder(translation: Path, tmp_path: Path) -> None:
     losses = hc.finetune(
-        translation / "model", "translation", translation / "data", tmp_path, inits=["none", "pretrained"],
+        translation / "model",
+        "translation",
+        translation / "data",
+        tmp_path,
+        inits=["none", "pretrained"],
         settings=SMOOTH,
-    )["score_loss"]  # fmt: skip
+    )["score_loss"]
     assert losses[1] < losses[0] - 0.5
     other = hc.finetune(
         translation / "model",

@@ -25,9 +25,15 @@ SHORT = Settings(batch=8, epochs=1, rate=1e-3)
 def save_checkpoint(folder: Path, kind: Any = tf.BertModel, **options: Any) -> str:
     """A BERT of 2 layers without a single weight as BERT is initialised, and its tokenizer."""
     config = tf.BertConfig(
-        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, initializer_range=0.05, **options,
-    )  # fmt: skip
+        vocab_size=len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.05,
+        **options,
+    )
     torch.manual_seed(11)
     model = kind(config)
     with torch.no_grad():

@@ -127,8 +127,16 @@ def test_bundled_names_work_from_python_as_on_the_command_line() -> None:
     model, tokenizer = hc.load("bundled:qnli")
     assert type(model).__name__ == "BertForSequenceClassification"
     assert tokenizer("Who?", "She.")["token_type_ids"][-1] == 1
-    found = hc.sweep(model.float(), tokenizer, "bundled:pairs", task="qnli", by="layer", limit=4, how="mean",
-                     reference="bundled:pairs")  # fmt: skip
+    found = hc.sweep(
+        model.float(),
+        tokenizer,
+        "bundled:pairs",
+        task="qnli",
+        by="layer",
+        limit=4,
+        how="mean",
+        reference="bundled:pairs",
+    )
     assert found.sizes["example"] == 4
 
 

@@ -47,9 +47,15 @@ def which_test(metric: Metric | Callable[[Any, Any], float], kind: str) -> str:
 
 
 def evidence_of(
-    table: ScoreTable, outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float],
-    resampled: np.ndarray, tested: np.ndarray, exchanged: np.ndarray, seed: int,
-) -> Evidence:  # fmt: skip
+    table: ScoreTable,
+    outputs: list[dict[str, Any]],
+    labels: Any,
+    metric: Metric | Callable[[Any, Any], float],
+    resampled: np.ndarray,
+    tested: np.ndarray,
+    exchanged: np.ndarray,
+    seed: int,
+) -> Evidence:
     """From the bootstrap `resampled` [draw, 1 + choice] and the permutations `tested`, `exchanged` [draw, choice]."""
     changes = resampled[:, 1:] - resampled[:, :1]
     low, high = interval(changes)
@@ -87,9 +93,14 @@ def loss_evidence(
     changes = losses[1:] - losses[0]
     found, ranked = mean_changes(changes, np.ones(changes.shape[1]), seed), signed_rank(changes)
     return {
-        "loss_delta": found.delta, "loss_low": found.low, "loss_high": found.high, "loss_p": found.p,
-        "loss_q": false_discovery(found.p), "loss_rank_p": ranked, "loss_rank_q": false_discovery(ranked),
-    }  # fmt: skip
+        "loss_delta": found.delta,
+        "loss_low": found.low,
+        "loss_high": found.high,
+        "loss_p": found.p,
+        "loss_q": false_discovery(found.p),
+        "loss_rank_p": ranked,
+        "loss_rank_q": false_discovery(ranked),
+    }
 
 
 def _mean_evidence(table: Sums, metric: Metric, seed: int) -> Evidence:

@@ -60,9 +60,17 @@ class Job:
 
 
 def prepare(
-    model: PreTrainedModel, tokenizer: Any, data: Data, task: str | Task | None, how: str, metric: Any,
-    limit: int | None, seed: int, max_length: int | None, untrained: bool | None = None,
-) -> Job:  # fmt: skip
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    task: str | Task | None,
+    how: str,
+    metric: Any,
+    limit: int | None,
+    seed: int,
+    max_length: int | None,
+    untrained: bool | None = None,
+) -> Job:
     check_how(how)
     anatomy = read_anatomy(model)
     check_weights(model)
@@ -105,11 +113,14 @@ def read_data(data: Data, task: Task) -> pd.DataFrame:
 
 
 HEADS: dict[str, str | tuple[str, ...]] = {
-    "classification": "ForSequenceClassification", "regression": "ForSequenceClassification",
-    "token-classification": "ForTokenClassification", "multiple-choice": "ForMultipleChoice",
-    "masked-lm": ("ForMaskedLM", "ForPreTraining"), "causal-lm": ("ForCausalLM", "LMHeadModel"),
+    "classification": "ForSequenceClassification",
+    "regression": "ForSequenceClassification",
+    "token-classification": "ForTokenClassification",
+    "multiple-choice": "ForMultipleChoice",
+    "masked-lm": ("ForMaskedLM", "ForPreTraining"),
+    "causal-lm": ("ForCausalLM", "LMHeadModel"),
     "translation": ("ForConditionalGeneration", "MTModel"),
-}  # fmt: skip
+}
 
 
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:

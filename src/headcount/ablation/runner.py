@@ -80,12 +80,17 @@ class Runner:
 
     def __post_init__(self) -> None:
         self.variants: list[Variant] = [
-            {place: make_edit(self.how, self.anatomy.attention(*place), numbers, self.means)
-             for place, numbers in heads.by_layer().items()}
+            {
+                place: make_edit(self.how, self.anatomy.attention(*place), numbers, self.means)
+                for place, numbers in heads.by_layer().items()
+            }
             for heads in self.choices.sets
-        ]  # fmt: skip
-        self.width = max((sum(label >= 0 for label in row["labels"]) for row in self.encodings.rows), default=0) \
-            if self.kind == "token-classification" else 0  # fmt: skip
+        ]
+        self.width = (
+            max((sum(label >= 0 for label in row["labels"]) for row in self.encodings.rows), default=0)
+            if self.kind == "token-classification"
+            else 0
+        )
         self.padding = self.tokenizer.pad_token_id
         if self.padding is None:
             self.padding = self.tokenizer.eos_token_id or 0

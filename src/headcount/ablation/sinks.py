@@ -57,8 +57,10 @@ class MemorySink:
         complete = len(rows) == len(order)
         if complete:
             arrays |= _summary(choices, job, rows, baseline, variants, seed)
-        dataset = xr.Dataset({**arrays, **{k: v for k, v in fixed.items() if k not in v[0]}},
-                             coords={k: v for k, v in fixed.items() if k in v[0]})  # fmt: skip
+        dataset = xr.Dataset(
+            {**arrays, **{k: v for k, v in fixed.items() if k not in v[0]}},
+            coords={k: v for k, v in fixed.items() if k in v[0]},
+        )
         dataset.attrs = self.attributes | {"complete": complete}
         return dataset.sortby("example")
 
@@ -67,9 +69,16 @@ class FolderSink:
     """Writes the outputs of a sweep into a study folder as they come."""
 
     def __init__(
-        self, out: str | Path, name: str | None, identity: dict[str, Any], attributes: dict[str, Any],
-        choices: Choices, job: Job, order: np.ndarray, texts: bool,
-    ) -> None:  # fmt: skip
+        self,
+        out: str | Path,
+        name: str | None,
+        identity: dict[str, Any],
+        attributes: dict[str, Any],
+        choices: Choices,
+        job: Job,
+        order: np.ndarray,
+        texts: bool,
+    ) -> None:
         from headcount.core.store import ArrayPlan, Study
 
         group = f"sweep/{choices.by}-{identity['how']}{'@' + name if name else ''}"

@@ -61,16 +61,29 @@ def summarise(
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
     base_low, base_high = interval(resampled[:, 0])
-    per_choice = {"score": scores[1:], "delta": delta, **found.per_choice, "q": false_discovery(found.per_choice["p"]),
-                  "unchanged": same.astype(float), **loss_evidence(outputs, labels, metric, seed)}  # fmt: skip
+    per_choice = {
+        "score": scores[1:],
+        "delta": delta,
+        **found.per_choice,
+        "q": false_discovery(found.per_choice["p"]),
+        "unchanged": same.astype(float),
+        **loss_evidence(outputs, labels, metric, seed),
+    }
     overall = {
-        "baseline": scores[0], "baseline_low": base_low, "baseline_high": base_high,
-        "mean_delta": float(delta.mean()), **found.mean,
+        "baseline": scores[0],
+        "baseline_low": base_low,
+        "baseline_high": base_high,
+        "mean_delta": float(delta.mean()),
+        **found.mean,
         "above": float((sign * delta > 1e-12).sum()),
-        "above_chance": chance.mean(), "above_chance_low": chance_low, "above_chance_high": chance_high,
-        "naive_gain": gain.naive, "honest_gain": gain.honest,
-        "honest_gain_low": gain.low, "honest_gain_high": gain.high,
-    }  # fmt: skip
+        "above_chance": chance.mean(),
+        "above_chance_low": chance_low,
+        "above_chance_high": chance_high,
+        "naive_gain": gain.naive,
+        "honest_gain": gain.honest,
+        "honest_gain_low": gain.low,
+        "honest_gain_high": gain.high,
+    }
     arrays: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
     arrays |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
     arrays["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))

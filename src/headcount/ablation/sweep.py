@@ -110,32 +110,57 @@ def sweep(
     order = by_length(job.encodings.lengths)
     lengths = job.encodings.lengths[order]
     budget = plan_budget(
-        model, job.anatomy, job.task.kind in LANGUAGE and not generated, widest_group(choices, not generated),
-        parse_memory(memory), batch_tokens, int(lengths[0]),
-    )  # fmt: skip
+        model,
+        job.anatomy,
+        job.task.kind in LANGUAGE and not generated,
+        widest_group(choices, not generated),
+        parse_memory(memory),
+        batch_tokens,
+        int(lengths[0]),
+    )
     means = None
     if REPLACEMENTS[how].needs_reference:
         if reference is None:
             raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
     identity = {
-        "by": choices.by, "how": how, "task": job.task.name, "metric": job.metric_name, "stack": stack or "all",
-        "sets": fingerprint([str(one) for one in choices.sets]), "limit": limit, "seed": seed,
-        "model": model_fingerprint(model), "data": job.fingerprint, "dtype": str(model.dtype).removeprefix("torch."),
-        "max_length": job.encodings.limit, "texts": texts, "generate": generate,
+        "by": choices.by,
+        "how": how,
+        "task": job.task.name,
+        "metric": job.metric_name,
+        "stack": stack or "all",
+        "sets": fingerprint([str(one) for one in choices.sets]),
+        "limit": limit,
+        "seed": seed,
+        "model": model_fingerprint(model),
+        "data": job.fingerprint,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "max_length": job.encodings.limit,
+        "texts": texts,
+        "generate": generate,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
-    }  # fmt: skip
+    }
     units = plan_units(lengths, budget.tokens)
     plan = plan_sweep(choices, lengths, budget.tokens, budget.width, units, not generated)
     attributes = {
-        "by": choices.by, "how": how, "task": job.task.name, "kind": job.task.kind, "metric": job.metric_name,
-        "higher_is_better": job.higher_is_better, "test": which_test(job.metric, job.task.kind),
-        "model": model_name(model), "data": str(data)[:200]
-        if not isinstance(data, pd.DataFrame) else "data frame", "model_class": type(model).__name__,
-        "cut": job.encodings.cut, ATTRIBUTE: dict(job.examples.blank), "notes": list(job.examples.notes),
+        "by": choices.by,
+        "how": how,
+        "task": job.task.name,
+        "kind": job.task.kind,
+        "metric": job.metric_name,
+        "higher_is_better": job.higher_is_better,
+        "test": which_test(job.metric, job.task.kind),
+        "model": model_name(model),
+        "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
+        "model_class": type(model).__name__,
+        "cut": job.encodings.cut,
+        ATTRIBUTE: dict(job.examples.blank),
+        "notes": list(job.examples.notes),
         "labels": _label_names(model, job.task),
-        "device": device_label(model), "versions": versions(), "units": [list(unit) for unit in units],
-    }  # fmt: skip
+        "device": device_label(model),
+        "versions": versions(),
+        "units": [list(unit) for unit in units],
+    }
     sink = (
         MemorySink(plan, attributes | {"identity": identity})
         if out is None

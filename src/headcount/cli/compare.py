@@ -64,9 +64,20 @@ def compare(
     after = load_ready(other, device, dtype, trust_remote_code)
     with show_progress("compare", limited=True) as progress:
         found = run(
-            before, after, words, data, text=text, limit=limit, seed=seed, max_length=max_length,
-            out=out, name=name, batch_tokens=batch_tokens, tagger=tagger, progress=progress,
-        )  # fmt: skip
+            before,
+            after,
+            words,
+            data,
+            text=text,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            batch_tokens=batch_tokens,
+            tagger=tagger,
+            progress=progress,
+        )
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")
     for row in changed_rows(found):
         table.add_row(*row)

@@ -48,9 +48,9 @@ def cost(
 
     from headcount.cli.progress import show_progress
     from headcount.core.writers import writing_study
+    from headcount.costs.cost import LENGTHS, announce_cost, attention_share, make_inputs, store_cost
+    from headcount.costs.cost import cost as measure
     from headcount.errors import InvalidOption
-    from headcount.pruning.cost import LENGTHS, announce_cost, attention_share, make_inputs, store_cost
-    from headcount.pruning.cost import cost as measure
 
     belongs_to("name", name, "study", study)
     try:
@@ -102,8 +102,9 @@ def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
     for label, name in SIZES.items():
         size.add_row(label, *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
     for _, row in found.groupby(["batch", "length"], sort=False):
-        times = [f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in
-                 row[["ms_low", "ms", "ms_high"]].to_numpy()]  # fmt: skip
+        times = [
+            f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in row[["ms_low", "ms", "ms_high"]].to_numpy()
+        ]
         faster = [f"{row.ms.iloc[0] / row.ms.iloc[1]:.2f} x"] if len(row) > 1 else []
         shape = f"{row.batch.iloc[0]} x {row.length.iloc[0]}" if row.length.iloc[0] else str(row.batch.iloc[0])
         run.add_row(shape, *times, *faster, _each(row.per_second, "{:.0f}"))

@@ -16,7 +16,7 @@ from headcount.core.writers import writes_study
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headcount.pruning.smaller import Smaller
+    from headcount.choosing.smaller import Smaller
 
 PAIRS, QUICK_PAIRS = 160, 16
 """Pairs that every head is left out on, drawn at random: what 2 cores do in a minute."""
@@ -64,9 +64,9 @@ def demo(
     from headcount.cli.heads import heads_table
     from headcount.cli.options import load_model_and_tokenizer
     from headcount.cli.progress import show_progress
+    from headcount.maps.find_patterns import find_patterns
+    from headcount.maps.maps import take_maps
     from headcount.measures.compare import compare
-    from headcount.measures.find_patterns import find_patterns
-    from headcount.measures.maps import take_maps
     from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
     from headcount.reporting.document import write_report
@@ -94,16 +94,32 @@ def demo(
 
     by_layer, by_head = without("layer"), without("head")
     text = ("question", "sentence")
-    seen = step("what heads look at", lambda tick: measure(
-        model, tokenizer, pairs, text=text, distance_examples=distances, out=out, progress=tick))  # fmt: skip
-    step("what their maps look like", lambda tick: find_patterns(
-        model, tokenizer, pairs, text=text, out=out, progress=tick))  # fmt: skip
+    seen = step(
+        "what heads look at",
+        lambda tick: measure(model, tokenizer, pairs, text=text, distance_examples=distances, out=out, progress=tick),
+    )
+    step(
+        "what their maps look like",
+        lambda tick: find_patterns(model, tokenizer, pairs, text=text, out=out, progress=tick),
+    )
     # The comparison comes first: it puts the pre-trained model beside the study's own, and results of it can follow.
-    changed = step("before and after fine-tuning", lambda tick: compare(
-        before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick))  # fmt: skip
-    words = step("words and links", lambda tick: measure(
-        before, tokenizer, "bundled:sentences", only=["features", "links"], limit=limit, out=out, name="pretrained",
-        progress=tick))  # fmt: skip
+    changed = step(
+        "before and after fine-tuning",
+        lambda tick: compare(before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick),
+    )
+    words = step(
+        "words and links",
+        lambda tick: measure(
+            before,
+            tokenizer,
+            "bundled:sentences",
+            only=["features", "links"],
+            limit=limit,
+            out=out,
+            name="pretrained",
+            progress=tick,
+        ),
+    )
     for number, row in enumerate(pairs.index[:2]):
         question, sentence = pairs.at[row, "question"], pairs.at[row, "sentence"]
         for which, name in ((model, f"pair-{number}"), (before, f"pair-{number}-before")):
@@ -118,27 +134,43 @@ def demo(
 
 
 def make_smaller(
-    console: Any, model: Any, tokenizer: Any, pairs: pd.DataFrame, out: Path, quick: bool,
+    console: Any,
+    model: Any,
+    tokenizer: Any,
+    pairs: pd.DataFrame,
+    out: Path,
+    quick: bool,
     step: Callable[[str, Any], Any],
-) -> SmallModel:  # fmt: skip
+) -> SmallModel:
     """The heads that can go, the model without them, saved, loaded again, and what it costs."""
     import copy
 
+    from headcount.choosing.smaller import Target, find_smaller
     from headcount.cli.cost import tables
     from headcount.cli.options import as_stored
     from headcount.cli.prune import curve_heading, curve_table
     from headcount.core.cut_story import tell_cut
+    from headcount.costs.cost import cost, store_cost
     from headcount.models.checkpoint import save
     from headcount.models.load import load
-    from headcount.pruning.cost import cost, store_cost
     from headcount.pruning.prune import prune
-    from headcount.pruning.smaller import Target, find_smaller
     from headcount.zoo.bundled import bundled
 
     heads = model.config.num_hidden_layers * model.config.num_attention_heads
-    found = step("which heads can go", lambda tick: find_smaller(
-        model, tokenizer, pairs, task="qnli", target=Target(keep=heads - round(DROP * heads)), randoms=1,
-        steps=QUICK_STEPS if quick else STEPS, study=out, progress=tick.stage))  # fmt: skip
+    found = step(
+        "which heads can go",
+        lambda tick: find_smaller(
+            model,
+            tokenizer,
+            pairs,
+            task="qnli",
+            target=Target(keep=heads - round(DROP * heads)),
+            randoms=1,
+            steps=QUICK_STEPS if quick else STEPS,
+            study=out,
+            progress=tick.stage,
+        ),
+    )
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
     console.print(curve_heading(found))
     console.print(curve_table(found))
@@ -148,14 +180,18 @@ def make_smaller(
     again, _ = load(folder)
     both = {"whole": model, "small": again.float()}
     batch, length = TIMED
-    measured = step("what it costs", lambda tick: cost(
-        both, batches=(batch,), lengths=(length,), repeats=3 if quick else 9, progress=tick))  # fmt: skip
+    measured = step(
+        "what it costs",
+        lambda tick: cost(both, batches=(batch,), lengths=(length,), repeats=3 if quick else 9, progress=tick),
+    )
     store_cost(measured, out)
     console.print(f"\nThe model without them is in {folder}; loaded again, beside the whole one:")
     for table in tables(measured, ["whole", "small"]):
         console.print(table)
-    sizes = [sum(file.stat().st_size for file in Path(place).glob("*.safetensors")) / 1e6
-             for place in (bundled("qnli"), folder)]  # fmt: skip
+    sizes = [
+        sum(file.stat().st_size for file in Path(place).glob("*.safetensors")) / 1e6
+        for place in (bundled("qnli"), folder)
+    ]
     return SmallModel(found, folder, measured, (sizes[0], sizes[1]))
 
 

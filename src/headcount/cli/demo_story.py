@@ -54,9 +54,14 @@ def story(
 
 
 def last_screen(
-    by_head: xr.Dataset, seen: xr.DataTree, changed: xr.DataTree, small: SmallModel, page: Path, out: Path,
+    by_head: xr.Dataset,
+    seen: xr.DataTree,
+    changed: xr.DataTree,
+    small: SmallModel,
+    page: Path,
+    out: Path,
     seconds: float,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """What was found, where the page is, what to type next: at most 24 lines of 80 columns (but for long paths)."""
     found = [
         _effects(by_head),

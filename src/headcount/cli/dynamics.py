@@ -44,21 +44,28 @@ def dynamics(
     """
     from rich.console import Console
 
+    from headcount.choosing.dynamics import dynamics as run
     from headcount.cli.options import say_saved
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.models.device import find_device
-    from headcount.pruning.dynamics import dynamics as run
 
     place = find_device(device)
     console = Console(highlight=False)
     with show_progress("dynamics", "") as progress:
         found = run(
-            folder, data, task=find_task(task, texts=text, label=label, names=labels), steps=steps,
-            limit=limit, seed=seed, max_length=max_length, device=place, study=study,
+            folder,
+            data,
+            task=find_task(task, texts=text, label=label, names=labels),
+            steps=steps,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            device=place,
+            study=study,
             tokenizer=tokenizer,
             progress=progress.stage,
-        )  # fmt: skip
+        )
     console.print(as_rows(found))
     for line in tell(found):
         console.print(line)
@@ -82,14 +89,18 @@ def as_rows(found: Dataset) -> Table:
         agreement = (
             f"{float(row['agreement']):.2f} [{float(row['agreement_low']):.2f}, {float(row['agreement_high']):.2f}]"
         )
-        table.add_row(str(int(row["checkpoint"])), f"{float(row['baseline']):.3f}",
-                      *[f"{float(row['score'][place]):.3f}" for place in picked], agreement)  # fmt: skip
+        table.add_row(
+            str(int(row["checkpoint"])),
+            f"{float(row['baseline']):.3f}",
+            *[f"{float(row['score'][place]):.3f}" for place in picked],
+            agreement,
+        )
     return table
 
 
 def tell(found: Dataset) -> list[str]:
     """When the order settles."""
-    from headcount.pruning.dynamics import SETTLED, settled_at
+    from headcount.choosing.dynamics import SETTLED, settled_at
 
     step = settled_at(found)
     last = int(found["checkpoint"][-1])

@@ -37,11 +37,11 @@ def export(
     """
     from rich.console import Console
 
+    from headcount.costs.onnx import export_onnx
     from headcount.models.checkpoint import save
     from headcount.models.fit import WRITTEN, check_head
     from headcount.models.folders import check_apart, check_place, whole_folder
     from headcount.models.zeroed import zeroed
-    from headcount.pruning.onnx import export_onnx
     from headcount.zoo.bundled import find_model
 
     console = Console(highlight=False)

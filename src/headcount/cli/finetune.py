@@ -73,27 +73,52 @@ def finetune(
 
     belongs_to("spacing", spacing, "checkpoints", checkpoints or None)
     settings = Settings(
-        batch=batch, epochs=epochs, rate=rate, warm_up=warm_up, max_length=max_length, accumulate=accumulate,
-        precision=precision, checkpoints=checkpoints, spacing=spacing or "even",
+        batch=batch,
+        epochs=epochs,
+        rate=rate,
+        warm_up=warm_up,
+        max_length=max_length,
+        accumulate=accumulate,
+        precision=precision,
+        checkpoints=checkpoints,
+        spacing=spacing or "even",
         report_to=tuple(report_to.split(",")) if report_to else (),
-    )  # fmt: skip
+    )
     for note in notes_of_place(model):
         say(f"note: {note}")
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:
         table = run(
-            model, chosen, data, out,
-            inits=[one.strip() for one in init.split(",")], seeds=seeds,
-            settings=settings, keep_embeddings=keep_embeddings, limit=limit, jobs=jobs,
-            device=find_device(device), tokenizer=tokenizer, trust_remote_code=trust_remote_code, progress=progress,
-        )  # fmt: skip
+            model,
+            chosen,
+            data,
+            out,
+            inits=[one.strip() for one in init.split(",")],
+            seeds=seeds,
+            settings=settings,
+            keep_embeddings=keep_embeddings,
+            limit=limit,
+            jobs=jobs,
+            device=find_device(device),
+            tokenizer=tokenizer,
+            trust_remote_code=trust_remote_code,
+            progress=progress,
+        )
     shown = Table("task", "init", "metric", "median", "mean", "spread", "runs", "failed")
     for column in shown.columns[3:]:
         column.justify = "right"
     for row in summarise(table).to_dict("records"):
         spread = f"{row['min']:.3f}-{row['max']:.3f}"
-        shown.add_row(row["task"], row["init"], row["metric"], f"{row['median']:.3f}", f"{row['mean']:.3f}", spread,
-                      str(row["count"]), str(int(row["failed"])))  # fmt: skip
+        shown.add_row(
+            row["task"],
+            row["init"],
+            row["metric"],
+            f"{row['median']:.3f}",
+            f"{row['mean']:.3f}",
+            spread,
+            str(row["count"]),
+            str(int(row["failed"])),
+        )
     console = Console(highlight=False)
     console.print(shown)
     for note in table.attrs["notes"]:

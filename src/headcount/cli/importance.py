@@ -49,18 +49,27 @@ def importance(
     """
     from rich.console import Console
 
+    from headcount.choosing.importance import importance as run
     from headcount.cli.progress import show_progress
     from headcount.core.results import as_table
     from headcount.data.tasks import find_task
-    from headcount.pruning.importance import importance as run
 
     known = find_task(task, texts=text, label=label, names=labels)
     loaded, words = load_for_task(model, known.kind, device, dtype, False, trust_remote_code, tokenizer)
     with show_progress("importance", "examples", limited=limit is None) as progress:
         found = run(
-            loaded, words, data, task=known, limit=limit, seed=seed, max_length=max_length, out=out,
-            name=name, batch_tokens=batch_tokens, progress=progress,
-        )  # fmt: skip
+            loaded,
+            words,
+            data,
+            task=known,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            batch_tokens=batch_tokens,
+            progress=progress,
+        )
     if json_:
         print(as_table(found).to_json(orient="records"))
         return
@@ -91,8 +100,8 @@ def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
     import numpy as np
     from rich.table import Table
 
+    from headcount.choosing.importance import ESTIMATORS, prediction, stability
     from headcount.core.heads import Head
-    from headcount.pruning.importance import ESTIMATORS, prediction, stability
 
     table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")
     several = found.sizes["stack"] > 1
@@ -105,8 +114,11 @@ def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
         values = found[name].values
         most, least = (np.unravel_index(pick(values), values.shape) for pick in (np.nanargmax, np.nanargmin))
         halves = "{:.2f} [{:.2f}, {:.2f}]".format(*stability(found, name))
-        truth = "-" if sweep is None or "delta" not in sweep else "{:.2f} [{:.2f}, {:.2f}]".format(
-            *prediction(found, sweep, name))  # fmt: skip
+        truth = (
+            "-"
+            if sweep is None or "delta" not in sweep
+            else "{:.2f} [{:.2f}, {:.2f}]".format(*prediction(found, sweep, name))
+        )
         table.add_row(name, f"{spell(most)} {values[most]:.3g}", f"{spell(least)} {values[least]:.3g}", halves, truth)
     lines: list[Any] = [
         f"Importance on {found.sizes['example']} examples:",

@@ -78,11 +78,23 @@ def measure(
     console = Console(highlight=False)
     if list_:
         others = {
-            "data": data, "out": out, "only": only, "name": name, "text": text, "spacy": spacy, "tagger": tagger,
-            "limit": limit, "max_length": max_length, "distance_examples": distance_examples,
-            "batch_tokens": batch_tokens, "json": json_, "trust_remote_code": trust_remote_code, "seed": seed or None,
-            "device": None if device == "auto" else device, "dtype": None if dtype == "auto" else dtype,
-        }  # fmt: skip
+            "data": data,
+            "out": out,
+            "only": only,
+            "name": name,
+            "text": text,
+            "spacy": spacy,
+            "tagger": tagger,
+            "limit": limit,
+            "max_length": max_length,
+            "distance_examples": distance_examples,
+            "batch_tokens": batch_tokens,
+            "json": json_,
+            "trust_remote_code": trust_remote_code,
+            "seed": seed or None,
+            "device": None if device == "auto" else device,
+            "dtype": None if dtype == "auto" else dtype,
+        }
         if model is not None:
             raise InvalidOption(f"got the model {model} with --list, which only explains the measures; leave one out")
         for option, given in others.items():
@@ -98,10 +110,22 @@ def measure(
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("measure", limited=limit is None) as progress:
         found = run(
-            loaded, words, data, only=None if only is None else [only], text=text, limit=limit,
-            seed=seed, max_length=max_length, out=out, name=name, batch_tokens=batch_tokens,
-            distance_examples=distance_examples, spacy=spacy, tagger=tagger, progress=progress,
-        )  # fmt: skip
+            loaded,
+            words,
+            data,
+            only=None if only is None else [only],
+            text=text,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            batch_tokens=batch_tokens,
+            distance_examples=distance_examples,
+            spacy=spacy,
+            tagger=tagger,
+            progress=progress,
+        )
     if json_:
         print(json.dumps(as_json(found)))
         return
@@ -127,8 +151,9 @@ def as_json(found: xr.DataTree) -> dict[str, Any]:
     """The numbers of each head by measure, for scripts."""
     from headcount.core.results import as_table
 
-    rows = {name: json.loads(as_table(node.to_dataset()).to_json(orient="records"))
-            for name, node in found.children.items()}  # fmt: skip
+    rows = {
+        name: json.loads(as_table(node.to_dataset()).to_json(orient="records")) for name, node in found.children.items()
+    }
     return {"attributes": found.attrs, "measures": rows}
 
 

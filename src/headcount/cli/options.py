@@ -40,9 +40,14 @@ Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", ne
 
 
 def load_for_task(
-    model: str, kind: str, device: str, dtype: str, untrained: bool = False, trust_remote_code: bool = False,
+    model: str,
+    kind: str,
+    device: str,
+    dtype: str,
+    untrained: bool = False,
+    trust_remote_code: bool = False,
     tokenizer: str | None = None,
-) -> tuple[PreTrainedModel, Any]:  # fmt: skip
+) -> tuple[PreTrainedModel, Any]:
     """A model whose head is used, and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
     loaded = load_ready(model, device, dtype, trust_remote_code, head=kind if untrained else None, uses_head=True)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
@@ -57,9 +62,13 @@ def load_model_and_tokenizer(
 
 
 def load_ready(
-    model: str, device: str, dtype: str, trust_remote_code: bool = False, head: str | None = None,
+    model: str,
+    device: str,
+    dtype: str,
+    trust_remote_code: bool = False,
+    head: str | None = None,
     uses_head: bool = False,
-) -> PreTrainedModel:  # fmt: skip
+) -> PreTrainedModel:
     """A model on its device and in its number type.
 
     Who does not use its head is told, in a line, what the head lacks; who does refuses such a model in other words.

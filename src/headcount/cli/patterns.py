@@ -59,15 +59,24 @@ def patterns(
 
     from headcount.cli.measure import as_json
     from headcount.cli.progress import show_progress
-    from headcount.measures.find_patterns import find_patterns
+    from headcount.maps.find_patterns import find_patterns
 
     console = Console(highlight=False)
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("patterns", limited=limit is None) as progress:
         found = find_patterns(
-            loaded, words, data, text=text, limit=limit, seed=seed, max_length=max_length, out=out,
-            name=name, batch_tokens=batch_tokens, progress=progress,
-        )  # fmt: skip
+            loaded,
+            words,
+            data,
+            text=text,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            batch_tokens=batch_tokens,
+            progress=progress,
+        )
     if json_:
         print(json.dumps(as_json(found.filter(lambda node: node.name != "typical"))))
         return

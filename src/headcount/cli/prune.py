@@ -24,7 +24,7 @@ from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headcount.pruning.smaller import Smaller
+    from headcount.choosing.smaller import Smaller
 
 
 def prune(
@@ -99,11 +99,29 @@ def prune(
 
     if heads is not None:
         chosen_by = {
-            "drop": drop, "keep": keep, "tolerance": tolerance, "by_estimate": by_estimate, "task": task, "data": data,
-            "order": order, "steps": steps, "randoms": randoms, "anew": anew, "at_least": at_least, "stack": stack,
-            "recover": recover, "recover_rate": recover_rate, "study": study, "name": name, "text": text,
-            "label": label, "labels": labels, "limit": limit, "seed": seed, "max_length": max_length,
-        }  # fmt: skip
+            "drop": drop,
+            "keep": keep,
+            "tolerance": tolerance,
+            "by_estimate": by_estimate,
+            "task": task,
+            "data": data,
+            "order": order,
+            "steps": steps,
+            "randoms": randoms,
+            "anew": anew,
+            "at_least": at_least,
+            "stack": stack,
+            "recover": recover,
+            "recover_rate": recover_rate,
+            "study": study,
+            "name": name,
+            "text": text,
+            "label": label,
+            "labels": labels,
+            "limit": limit,
+            "seed": seed,
+            "max_length": max_length,
+        }
         for option, given in chosen_by.items():
             without_effect(option, given, "--heads says which heads go", "leave one of them out")
     _check_ways(heads, task, data, (drop, keep, tolerance), recover)
@@ -118,20 +136,33 @@ def prune(
         check_head(loaded, *WRITTEN)
         _cut(console, loaded, words, heads, out, overwrite, model)
         return
+    from headcount.choosing.smaller import Target, find_smaller, read_halves
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
-    from headcount.pruning.smaller import Target, find_smaller, read_halves
 
     target = Target.parse(read_anatomy(loaded).layout.count, drop, keep, tolerance)
     known = find_task(str(task), texts=text, label=label, names=labels)
     with show_progress("prune", "") as progress:
         found = find_smaller(
-            loaded, words, str(data), task=known, target=target,
+            loaded,
+            words,
+            str(data),
+            task=known,
+            target=target,
             orders=("importance,random" if order is None else order).split(","),
-            randoms=randoms, steps=10 if steps is None else steps, anew=anew, at_least=at_least or 0, stack=stack,
-            by_estimate=by_estimate, limit=limit, seed=seed or 0, max_length=max_length, study=study, name=name,
+            randoms=randoms,
+            steps=10 if steps is None else steps,
+            anew=anew,
+            at_least=at_least or 0,
+            stack=stack,
+            by_estimate=by_estimate,
+            limit=limit,
+            seed=seed or 0,
+            max_length=max_length,
+            study=study,
+            name=name,
             progress=progress.stage,
-        )  # fmt: skip
+        )
     console.print(curve_heading(found))
     console.print(curve_table(found))
     for line in tell(found, tolerance, by_estimate):

@@ -97,13 +97,32 @@ def sweep(
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
-            loaded, words, found.name if data is None else data, task=found, by=by, how=how, stack=stack,
-            sets=None if sets is None else read_sets(sets), draws=draws, size=size,
+            loaded,
+            words,
+            found.name if data is None else data,
+            task=found,
+            by=by,
+            how=how,
+            stack=stack,
+            sets=None if sets is None else read_sets(sets),
+            draws=draws,
+            size=size,
             reference=reference,
-            limit=limit, seed=seed, max_length=max_length, out=out, name=name, texts=texts is not False, shard=shard,
-            memory=memory, batch_tokens=batch_tokens, compiled=compiled, untrained=untrained, beams=beams,
-            max_new_tokens=max_new_tokens, progress=progress,
-        )  # fmt: skip
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            texts=texts is not False,
+            shard=shard,
+            memory=memory,
+            batch_tokens=batch_tokens,
+            compiled=compiled,
+            untrained=untrained,
+            beams=beams,
+            max_new_tokens=max_new_tokens,
+            progress=progress,
+        )
     if json_:
         print(json.dumps(as_json(result)))
     else:

@@ -124,8 +124,14 @@ def strongest(result: xr.Dataset, most: int = 10) -> Table:
     for column in shown.columns[1:]:
         column.justify = "right"
     for row in rows.to_dict("records"):
-        shown.add_row(_name(row, several), f"{row['score']:.4f}", f"{row['delta']:+.4f}",
-                      f"{row['low']:+.4f} to {row['high']:+.4f}", f"{row['p']:.2g}", f"{row['q']:.2g}")  # fmt: skip
+        shown.add_row(
+            _name(row, several),
+            f"{row['score']:.4f}",
+            f"{row['delta']:+.4f}",
+            f"{row['low']:+.4f} to {row['high']:+.4f}",
+            f"{row['p']:.2g}",
+            f"{row['q']:.2g}",
+        )
     return shown
 
 

@@ -62,9 +62,12 @@ def compare_effects(first: str, x: xr.DataArray, second: str, y: xr.DataArray) -
     parts = [("all", x, y)] + [(stack, x.sel(stack=stack), y.sel(stack=stack)) for stack in stacks if len(stacks) > 1]
     return [
         Agreement(
-            f"{first} ({stack})" if len(stacks) > 1 else first, second, stack,
-            int((a.notnull() & b.notnull()).sum()), *rank_correlation(a.values.ravel(), b.values.ravel()),
+            f"{first} ({stack})" if len(stacks) > 1 else first,
+            second,
+            stack,
+            int((a.notnull() & b.notnull()).sum()),
+            *rank_correlation(a.values.ravel(), b.values.ravel()),
         )
         for stack, a, b in parts
         if int((a.notnull() & b.notnull()).sum()) >= 3
-    ]  # fmt: skip
+    ]

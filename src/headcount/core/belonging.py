@@ -72,8 +72,11 @@ def _refusal(path: Any, known: Known, models: Mapping[str, dict[str, str]]) -> s
     names = [{one["name"] for one in some.values()} for some in (mine, models)]
     alike = ""
     if names[0] & names[1]:
-        differ = [f"{what} {'/'.join(sorted(before))} -> {'/'.join(sorted(after))}" for what in ("dtype", "class")
-                  if (before := _all(mine, what)) != (after := _all(models, what)) and before and after]  # fmt: skip
+        differ = [
+            f"{what} {'/'.join(sorted(before))} -> {'/'.join(sorted(after))}"
+            for what in ("dtype", "class")
+            if (before := _all(mine, what)) != (after := _all(models, what)) and before and after
+        ]
         alike = f" (the same name, but {', '.join(differ) or 'other weights'})"
     return f"{path} is a study of the model {ours}, this result is of {theirs}{alike}; give another study folder"
 

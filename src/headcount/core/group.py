@@ -195,22 +195,38 @@ def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, size: int) -> None
     chunks = tuple(
         size if dim == "example" else max(1, length) for dim, length in zip(plan.dims, plan.shape, strict=True)
     )
-    group.create_array(name, shape=plan.shape, chunks=chunks, dtype=plan.dtype, dimension_names=plan.dims,
-                       compressors=CODECS, fill_value=_empty(plan.dtype))  # fmt: skip
+    group.create_array(
+        name,
+        shape=plan.shape,
+        chunks=chunks,
+        dtype=plan.dtype,
+        dimension_names=plan.dims,
+        compressors=CODECS,
+        fill_value=_empty(plan.dtype),
+    )
 
 
 def put_array(
-    group: zarr.Group, name: str, dims: tuple[str, ...], values: np.ndarray, overwrite: bool = False,
+    group: zarr.Group,
+    name: str,
+    dims: tuple[str, ...],
+    values: np.ndarray,
+    overwrite: bool = False,
     by_layer: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     text = values.dtype.kind in "UO"
     sizes = (1, *values.shape[1:]) if by_layer else values.shape
     with zarr.config.set(EVERY_CHUNK):
         array = group.create_array(
-            name, shape=values.shape, chunks=tuple(max(1, size) for size in sizes), compressors=CODECS,
-            dtype="string" if text else values.dtype, dimension_names=dims, overwrite=overwrite,
+            name,
+            shape=values.shape,
+            chunks=tuple(max(1, size) for size in sizes),
+            compressors=CODECS,
+            dtype="string" if text else values.dtype,
+            dimension_names=dims,
+            overwrite=overwrite,
             fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
-        )  # fmt: skip
+        )
         if values.size:
             array[...] = values.astype(object) if text else values
 

@@ -48,8 +48,10 @@ def write_sealed(study: Path, folder: Path, node: Node) -> None:
     attributes = {key: value for key, value in node["attributes"].items() if key != DIGEST}
     blank = "0" * 16
     # The digest is the last entry, so that its place is known; it is taken of all that stands around it.
-    whole = {**{key: value for key, value in node.items() if key != "attributes"},
-             "attributes": {**attributes, DIGEST: blank}}  # fmt: skip
+    whole = {
+        **{key: value for key, value in node.items() if key != "attributes"},
+        "attributes": {**attributes, DIGEST: blank},
+    }
     before, _, after = json.dumps(whole, indent=2).rpartition(blank)
     found = digest((before + after).encode())
     with scratch(study) as place:

@@ -88,8 +88,11 @@ def restore_root(study: Path) -> None:
             return
         reason = str(error)
     there = {name: node["attributes"] for name, node in find_results(study)[0].items() if node is not None}
-    listed = {name: entry(said) for name, said in there.items()
-              if said.get(COMPLETE) and DIGEST in said and not examine(study, name)}  # fmt: skip
+    listed = {
+        name: entry(said)
+        for name, said in there.items()
+        if said.get(COMPLETE) and DIGEST in said and not examine(study, name)
+    }
     attributes = {MARK: VERSION, **known_from(there.items()), RESULTS: dict(sorted(listed.items()))}
     write_sealed(study, study, group_node(attributes))
     warnings.warn(f"{study}/{NODE} {reason}; it was restored from the results", HeadcountWarning, stacklevel=2)

@@ -80,11 +80,15 @@ class Calls:
     def exchanged(self, swaps: np.ndarray) -> np.ndarray:
         every = np.arange(self.examples)
         baseline = self.predictions[0]
-        return np.array([
-            [self._call(_mix(one, baseline, swap), every) - self._call(_mix(baseline, one, swap), every)
-             for one in self.predictions[1:]]
-            for swap in np.asarray(swaps, dtype=bool)
-        ])  # fmt: skip
+        return np.array(
+            [
+                [
+                    self._call(_mix(one, baseline, swap), every) - self._call(_mix(baseline, one, swap), every)
+                    for one in self.predictions[1:]
+                ]
+                for swap in np.asarray(swaps, dtype=bool)
+            ]
+        )
 
     def _call(self, predictions: Any, rows: np.ndarray) -> float:
         return float(self.function(predictions, _take(self.labels, rows)))

@@ -156,9 +156,14 @@ class Study:
             admit_models(self.path, result, {mark: {"name": name} for mark, name in models.items()})
 
     def _lay_out(
-        self, name: str, identity: dict[str, Any], attributes: Mapping[str, Any], arrays: Mapping[str, ArrayPlan],
-        fixed: Labelled, units: list[tuple[int, int]],
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        identity: dict[str, Any],
+        attributes: Mapping[str, Any],
+        arrays: Mapping[str, ArrayPlan],
+        fixed: Labelled,
+        units: list[tuple[int, int]],
+    ) -> None:
         for parent in _above(name):
             self._check_parent(parent)
         with scratch(self.path) as place:
@@ -170,8 +175,15 @@ class Study:
                 plan_array(group, key, plan, size)
             for key, (dims, values) in fixed.items():
                 put_array(group, key, dims, np.asarray(values))
-            group.create_array(DONE, shape=(len(units),), chunks=(1,), dtype="bool", dimension_names=("unit",),
-                               compressors=CODECS, fill_value=False)  # fmt: skip
+            group.create_array(
+                DONE,
+                shape=(len(units),),
+                chunks=(1,),
+                dtype="bool",
+                dimension_names=("unit",),
+                compressors=CODECS,
+                fill_value=False,
+            )
             node = read_node(place / "group")
             told = {"arrays": array_nodes(place / "group"), "by_unit": [*arrays, DONE]}
             node["attributes"][MANIFEST] = told
@@ -295,10 +307,15 @@ def read_results(
     with clear_errors(path):
         check_study(path)
         refuse_damaged(path, damages(path))
-        told = {place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
-                for place in sorted(path.rglob(NODE))}  # fmt: skip
-        groups = {name: node["attributes"] for name, node in told.items()
-                  if node["node_type"] == "group" and COMPLETE in node["attributes"]}  # fmt: skip
+        told = {
+            place.parent.relative_to(path).as_posix(): json.loads(place.read_text(encoding="utf-8"))
+            for place in sorted(path.rglob(NODE))
+        }
+        groups = {
+            name: node["attributes"]
+            for name, node in told.items()
+            if node["node_type"] == "group" and COMPLETE in node["attributes"]
+        }
         asked: list[tuple[str, str, tuple[str, ...]]] = []
         for place, node in told.items():
             name, _, array = place.rpartition("/")
@@ -311,8 +328,10 @@ def read_results(
         found: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {name: {} for name in groups}
         for (name, array, dims), values in zip(asked, arrays, strict=True):
             found[name][array] = (dims, values)
-        return {name: (bool(group[COMPLETE]), xr.Dataset(found[name], attrs=_shown(group)))
-                for name, group in groups.items()}  # fmt: skip
+        return {
+            name: (bool(group[COMPLETE]), xr.Dataset(found[name], attrs=_shown(group)))
+            for name, group in groups.items()
+        }
 
 
 def _shown(attributes: Mapping[str, Any]) -> dict[str, Any]:

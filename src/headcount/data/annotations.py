@@ -22,10 +22,28 @@ from headcount.errors import DataProblem, listed, short
 
 NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "csubj")
-NEGATIONS = frozenset((
-    "neither", "nor", "not", "never", "none", "don't", "won't", "didn't", "hadn't", "haven't", "can't", "isn't",
-    "wasn't", "shouldn't", "couldn't", "nothing", "nowhere", "n't",
-))  # fmt: skip
+NEGATIONS = frozenset(
+    (
+        "neither",
+        "nor",
+        "not",
+        "never",
+        "none",
+        "don't",
+        "won't",
+        "didn't",
+        "hadn't",
+        "haven't",
+        "can't",
+        "isn't",
+        "wasn't",
+        "shouldn't",
+        "couldn't",
+        "nothing",
+        "nowhere",
+        "n't",
+    )
+)
 """The list of Kovaleva et al. and `n't`, the word that Universal Dependencies split off "don't" and "can't"."""
 
 _NOT_A_WORD_LINE = re.compile(r"\d+[-.]\d+")

@@ -56,9 +56,11 @@ def leave_out_blank(
         )
     left.attrs = table.attrs | {
         ATTRIBUTE: {
-            "count": before["count"] + len(rows), "of": before["of"], "rows": sorted([*before["rows"], *rows])[:KEPT],
+            "count": before["count"] + len(rows),
+            "of": before["of"],
+            "rows": sorted([*before["rows"], *rows])[:KEPT],
         }
-    }  # fmt: skip
+    }
     return left
 
 
@@ -96,10 +98,14 @@ def find_blank(
     if len(rows):
         special = special_ids(tokenizer, kind)
         values = [list(table[column].iloc[rows]) for column in columns]
-        nothing = np.array([
-            _makes_nothing(["" if is_absent(value) else value for value in column], kind, number, tokenizer, special)
-            for number, column in enumerate(values)
-        ])  # fmt: skip
+        nothing = np.array(
+            [
+                _makes_nothing(
+                    ["" if is_absent(value) else value for value in column], kind, number, tokenizer, special
+                )
+                for number, column in enumerate(values)
+            ]
+        )
         blank[rows] = together(nothing | empty[:, rows], axis=0)
     return blank
 

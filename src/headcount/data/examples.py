@@ -44,9 +44,13 @@ class Examples:
 
 
 def read_examples(
-    table: pd.DataFrame, task: Task, id2label: Mapping[int, str] | None, limit: int | None = None, seed: int = 0,
+    table: pd.DataFrame,
+    task: Task,
+    id2label: Mapping[int, str] | None,
+    limit: int | None = None,
+    seed: int = 0,
     tokenizer: Any = None,
-) -> Examples:  # fmt: skip
+) -> Examples:
     """The examples of a table; with `limit` a random part of that size, the same for the same seed.
 
     With a tokenizer, rows that are blank to it are left out before anything is drawn.
@@ -140,9 +144,11 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def match_labels(
-    values: Iterable[Any], names: tuple[str, ...] | None, id2label: Mapping[int, str],
+    values: Iterable[Any],
+    names: tuple[str, ...] | None,
+    id2label: Mapping[int, str],
     given: tuple[str, ...] | None = None,
-) -> tuple[np.ndarray, tuple[str, ...]]:  # fmt: skip
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """The model's class numbers for labels given as names or as codes, and what the user should know of it.
 
     `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is

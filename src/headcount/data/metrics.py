@@ -49,8 +49,10 @@ def _accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
     if "logits" in outputs:
         right = _right(outputs, labels).astype(float)
         return np.stack([right, np.ones_like(right)], -1)
-    pairs = [(sum(p == t for p, t in zip(found, tags, strict=True)), len(tags))
-             for found, tags in zip(outputs["predictions"], labels, strict=True)]  # fmt: skip
+    pairs = [
+        (sum(p == t for p, t in zip(found, tags, strict=True)), len(tags))
+        for found, tags in zip(outputs["predictions"], labels, strict=True)
+    ]
     return np.array(pairs, dtype=float)
 
 

@@ -8,9 +8,17 @@ from collections.abc import Mapping
 from headcount.errors import InvalidOption
 
 LEAST = {
-    "at_least": 0, "checkpoints": 0, "decay": 0, "max_length": 8, "randoms": 0, "recover": 0, "seed": 0, "tolerance": 0,
-    "warm_up": 0, "weight_rate": 0,
-}  # fmt: skip
+    "at_least": 0,
+    "checkpoints": 0,
+    "decay": 0,
+    "max_length": 8,
+    "randoms": 0,
+    "recover": 0,
+    "seed": 0,
+    "tolerance": 0,
+    "warm_up": 0,
+    "weight_rate": 0,
+}
 """What is not at least 1."""
 ABOVE_ZERO = frozenset(("epochs", "rate", "recover_rate"))
 BELOW = {"warm_up": 1, "seed": 2**32}
@@ -31,9 +39,13 @@ def check_numbers(**numbers: float | None) -> None:
 
 def check_all(options: Mapping[str, object]) -> None:
     """The same for those of a command's options that are numbers."""
-    check_numbers(**{
-        name: value for name, value in options.items() if isinstance(value, int | float) and not isinstance(value, bool)
-    })  # fmt: skip
+    check_numbers(
+        **{
+            name: value
+            for name, value in options.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+    )
 
 
 def _fits(name: str, number: float) -> bool:

@@ -9,9 +9,14 @@ from headcount.data.annotations import Annotated
 from headcount.errors import ModelUnavailable
 
 RELATIONS = {
-    "nsubjpass": "nsubj:pass", "csubjpass": "csubj:pass", "agent": "obl:agent", "dobj": "obj", "dative": "iobj",
-    "attr": "obj", "oprd": "obj",
-}  # fmt: skip
+    "nsubjpass": "nsubj:pass",
+    "csubjpass": "csubj:pass",
+    "agent": "obl:agent",
+    "dobj": "obj",
+    "dative": "iobj",
+    "attr": "obj",
+    "oprd": "obj",
+}
 """spaCy's English names, as Universal Dependencies call them; Kovaleva counts attr and oprd as objects."""
 
 

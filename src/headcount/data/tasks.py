@@ -71,8 +71,14 @@ class Task:
         raise DataProblem(f"no label column {short(self.label)}; {known}: name one with --label")
 
 
-def _glue(name: str, metric: str, names: tuple[str, ...] | None, *texts: tuple[str, ...], split: str = "validation",
-          config: str | None = None) -> Task:  # fmt: skip
+def _glue(
+    name: str,
+    metric: str,
+    names: tuple[str, ...] | None,
+    *texts: tuple[str, ...],
+    split: str = "validation",
+    config: str | None = None,
+) -> Task:
     kind = "classification" if names else "regression"
     return Task(name, kind, texts, "label", metric, names, ("nyu-mll/glue", config or name, split))
 
@@ -86,8 +92,9 @@ GLUE = {
     for task in (
         _glue("cola", "matthews", ("unacceptable", "acceptable"), ("sentence",)),
         _glue("mnli", "accuracy", _MNLI, ("premise", "hypothesis"), _PAIR, split="validation_matched"),
-        _glue("mnli-mm", "accuracy", _MNLI, ("premise", "hypothesis"), _PAIR, split="validation_mismatched",
-              config="mnli"),
+        _glue(
+            "mnli-mm", "accuracy", _MNLI, ("premise", "hypothesis"), _PAIR, split="validation_mismatched", config="mnli"
+        ),
         _glue("mrpc", "f1", ("not_equivalent", "equivalent"), _PAIR),
         _glue("qnli", "accuracy", _ENTAILMENT, ("question", "sentence"), _PAIR),
         _glue("qqp", "f1", ("not_duplicate", "duplicate"), ("question1", "question2"), _PAIR),
@@ -95,24 +102,33 @@ GLUE = {
         _glue("sst2", "accuracy", ("negative", "positive"), ("sentence",)),
         _glue("stsb", "pearson", None, _PAIR),
     )
-}  # fmt: skip
+}
 _KINDS = {
     "classification": Task("classification", "classification", (_PAIR, ("sentence",), ("text",)), "label", "accuracy"),
     "regression": Task("regression", "regression", (_PAIR, ("sentence",), ("text",)), "label", "pearson"),
-    "token-classification": Task("token-classification", "token-classification", (("tokens",), ("words",)), "tags",
-                                 "accuracy"),
+    "token-classification": Task(
+        "token-classification", "token-classification", (("tokens",), ("words",)), "tags", "accuracy"
+    ),
     "multiple-choice": Task("multiple-choice", "multiple-choice", (), "label", "accuracy"),
     "masked-lm": Task("masked-lm", "masked-lm", (("text",), ("sentence",)), None, "loss"),
     "causal-lm": Task("causal-lm", "causal-lm", (("text",), ("sentence",)), None, "loss"),
     "translation": Task("translation", "translation", (("source", "target"),), None, "bleu"),
-}  # fmt: skip
+}
 
 
 _ALSO = {
-    "mnlim": "mnli", "mnlimatched": "mnli", "mnlimismatched": "mnli-mm", "textclassification": "classification",
-    "sequenceclassification": "classification", "ner": "token-classification", "pos": "token-classification",
-    "fillmask": "masked-lm", "mlm": "masked-lm", "textgeneration": "causal-lm", "clm": "causal-lm",
-}  # fmt: skip
+    "mnlim": "mnli",
+    "mnlimatched": "mnli",
+    "mnlimismatched": "mnli-mm",
+    "textclassification": "classification",
+    "sequenceclassification": "classification",
+    "ner": "token-classification",
+    "pos": "token-classification",
+    "fillmask": "masked-lm",
+    "mlm": "masked-lm",
+    "textgeneration": "causal-lm",
+    "clm": "causal-lm",
+}
 """Other names of tasks, as `plain_name` writes them."""
 
 

@@ -24,10 +24,21 @@ from headcount.measures.spread import Spread
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        Position(), Special(), Entropy(), Spread(), Sentences(), Patterns(), Features(), WordLinks(), Repeated(),
-        Rare(), Contribution(), Gradients(), Distances(),
+        Position(),
+        Special(),
+        Entropy(),
+        Spread(),
+        Sentences(),
+        Patterns(),
+        Features(),
+        WordLinks(),
+        Repeated(),
+        Rare(),
+        Contribution(),
+        Gradients(),
+        Distances(),
     )
-}  # fmt: skip
+}
 ANNOTATED = ("features", "links")
 """Those that read what is known of words: their classes, and which belong together."""
 

@@ -96,9 +96,19 @@ def compare(
     # Texts that both can read.
     longest = min(longest_input(other, tokenizer), max_length or longest_input(other, tokenizer))
     task = prepare(
-        model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=longest, batch_tokens=batch_tokens,
-        out=out, name=name, progress=progress, tagger=tagger,
-    )  # fmt: skip
+        model,
+        tokenizer,
+        data,
+        text=text,
+        limit=limit,
+        seed=seed,
+        max_length=longest,
+        batch_tokens=batch_tokens,
+        out=out,
+        name=name,
+        progress=progress,
+        tagger=tagger,
+    )
     second = _check_alike(task, other)
     measures: list[Measure] = [Cosine()]
     measures += [Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
@@ -108,8 +118,15 @@ def compare(
 
     rows = np.arange(len(task.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(task, measures, rows, run, "compare", further={"other": model_fingerprint(other)},
-                        names={"other_model": model_name(other)})  # fmt: skip
+        found = collect(
+            task,
+            measures,
+            rows,
+            run,
+            "compare",
+            further={"other": model_fingerprint(other)},
+            names={"other_model": model_name(other)},
+        )
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {"cut": task.inputs.cut, ATTRIBUTE: task.inputs.blank, "texts": len(rows)}
     return tree
@@ -120,8 +137,9 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
     check_weights(other)
     ours, theirs = task.anatomy.layout, anatomy.layout
     if ours != theirs:
-        counts = [{stack: (layout.layers(stack), layout.width(stack)) for stack in layout.stacks}
-                  for layout in (ours, theirs)]  # fmt: skip
+        counts = [
+            {stack: (layout.layers(stack), layout.width(stack)) for stack in layout.stacks} for layout in (ours, theirs)
+        ]
         raise InvalidOption(
             f"the models differ in their heads: layers and heads {counts[0]} and {counts[1]}; expected two of one shape"
         )

@@ -29,9 +29,14 @@ Data = str | Path | pd.DataFrame
 Annotate = Callable[[list[str]], list[Annotated]]
 """From plain texts to annotated ones: a spaCy pipeline, or a tagger."""
 COLUMNS = (
-    ("text",), ("sentence1", "sentence2"), ("question", "sentence"), ("premise", "hypothesis"),
-    ("question1", "question2"), ("sentence",), ("source", "target"),
-)  # fmt: skip
+    ("text",),
+    ("sentence1", "sentence2"),
+    ("question", "sentence"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("sentence",),
+    ("source", "target"),
+)
 """Text columns that are known by their names, tried in this order."""
 
 
@@ -66,9 +71,16 @@ class Inputs:
 
 
 def read_inputs(
-    data: Data, model: PreTrainedModel, tokenizer: Any, columns: tuple[str, ...] | None, limit: int | None, seed: int,
-    max_length: int | None, annotate: Annotate | None = None, annotator: str = "tagger",
-) -> Inputs:  # fmt: skip
+    data: Data,
+    model: PreTrainedModel,
+    tokenizer: Any,
+    columns: tuple[str, ...] | None,
+    limit: int | None,
+    seed: int,
+    max_length: int | None,
+    annotate: Annotate | None = None,
+    annotator: str = "tagger",
+) -> Inputs:
     """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table.
 
     `annotate` finds the parts of speech and roles of plain texts; `annotator` is the option that asked for it.
@@ -160,9 +172,14 @@ def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple
 
 
 def _plain(
-    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel,
-    attrs: Mapping[Any, Any], sentences: list[tuple[Annotated, ...]] | None = None,
-) -> Inputs:  # fmt: skip
+    texts: list[tuple[str, ...]],
+    ids: np.ndarray,
+    tokenizer: Any,
+    longest: int,
+    model: PreTrainedModel,
+    attrs: Mapping[Any, Any],
+    sentences: list[tuple[Annotated, ...]] | None = None,
+) -> Inputs:
     """Texts or pairs as they are, or as the words that `sentences` makes of them."""
     pairs = len(texts[0]) == 2
     if pairs and getattr(model.config, "type_vocab_size", 0) < 2:
@@ -175,14 +192,29 @@ def _plain(
     rows, facts, cut = _encode(tokenizer, columns, lambda at: name_row(attrs, ids[at]), longest, sentences)
     lengths = np.array([one.length for one in facts])
     linked = sentences is not None and any(any(one.heads) for parts in sentences for one in parts)
-    return Inputs(rows, facts, None, lengths, ids, [" | ".join(text) for text in texts], sentences is not None, pairs,
-                  cut, longest, linked)  # fmt: skip
+    return Inputs(
+        rows,
+        facts,
+        None,
+        lengths,
+        ids,
+        [" | ".join(text) for text in texts],
+        sentences is not None,
+        pairs,
+        cut,
+        longest,
+        linked,
+    )
 
 
 def _encode(
-    tokenizer: Any, columns: list[list[str]], where: Callable[[int], str], longest: int,
-    sentences: list[tuple[Annotated, ...]] | None = None, gold: bool = False,
-) -> tuple[list[Encoding], list[Facts], int]:  # fmt: skip
+    tokenizer: Any,
+    columns: list[list[str]],
+    where: Callable[[int], str],
+    longest: int,
+    sentences: list[tuple[Annotated, ...]] | None = None,
+    gold: bool = False,
+) -> tuple[list[Encoding], list[Facts], int]:
     """Encodings and facts of all texts, and how many were longer than the model takes.
 
     Every word of a `gold` sentence must have a token; a tagger may see words in marks that tokenizers drop.
@@ -250,9 +282,13 @@ def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, li
 
 
 def _translations(
-    texts: list[tuple[str, ...]], ids: np.ndarray, tokenizer: Any, longest: int, model: PreTrainedModel,
+    texts: list[tuple[str, ...]],
+    ids: np.ndarray,
+    tokenizer: Any,
+    longest: int,
+    model: PreTrainedModel,
     attrs: Mapping[Any, Any],
-) -> Inputs:  # fmt: skip
+) -> Inputs:
     if len(texts[0]) != 2:
         raise DataProblem("an encoder-decoder needs two text columns, source and target; got one")
     where = lambda at: name_row(attrs, ids[at])

@@ -35,16 +35,24 @@ class _Watch(OutputEdit):
 
 
 def see_layers(
-    model: PreTrainedModel, anatomy: Anatomy, batch: Mapping[str, Any], source: Marks, target: Marks | None,
-    classes: tuple[str, ...], look: Callable[[Seen], None],
-) -> None:  # fmt: skip
+    model: PreTrainedModel,
+    anatomy: Anatomy,
+    batch: Mapping[str, Any],
+    source: Marks,
+    target: Marks | None,
+    classes: tuple[str, ...],
+    look: Callable[[Seen], None],
+) -> None:
     """Run the batch once and call `look` for every layer with what it did.
 
     A text for which a head's output is not finite is an error (`NotFiniteRow`), once the pass is over: a NaN that a
     measure gives then means that its question does not apply to the text, and nothing else.
     """
-    stacked = {id(marks): torch.stack([_class(marks, name) for name in classes], -1)
-               for marks in (source, target) if marks is not None}  # fmt: skip
+    stacked = {
+        id(marks): torch.stack([_class(marks, name) for name in classes], -1)
+        for marks in (source, target)
+        if marks is not None
+    }
     calls: dict[Place, AttentionCall] = {}
     outputs: dict[Place, Tensor] = {}
     bad: list[Tensor] = []
@@ -84,9 +92,14 @@ def _class(marks: Marks, name: str) -> Tensor:
 
 
 def run_measures(
-    model: PreTrainedModel, anatomy: Anatomy, batch: Mapping[str, Any], source: Marks, target: Marks | None,
-    classes: tuple[str, ...], measures: list[Measure],
-) -> Found:  # fmt: skip
+    model: PreTrainedModel,
+    anatomy: Anatomy,
+    batch: Mapping[str, Any],
+    source: Marks,
+    target: Marks | None,
+    classes: tuple[str, ...],
+    measures: list[Measure],
+) -> Found:
     """The values of all measures for all layers of one batch."""
     found: Found = {measure.name: {} for measure in measures}
     # The map is built before a measure that could do without it: it would be built a second time otherwise.

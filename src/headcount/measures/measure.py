@@ -71,10 +71,20 @@ def measure(
         for option, given in (("spacy", spacy), ("tagger", tagger)):
             without_effect(option, given, f"none of {', '.join(named)} reads annotations")
     task = prepare(
-        model, tokenizer, data, text=text, limit=limit, seed=seed, max_length=max_length, batch_tokens=batch_tokens,
-        out=out, name=name, progress=progress, spacy=spacy,
+        model,
+        tokenizer,
+        data,
+        text=text,
+        limit=limit,
+        seed=seed,
+        max_length=max_length,
+        batch_tokens=batch_tokens,
+        out=out,
+        name=name,
+        progress=progress,
+        spacy=spacy,
         tagger=tagger,
-    )  # fmt: skip
+    )
     left_out = {one.name: reason for one in chosen if (reason := one.lacking(task.setting))}
     if only is not None and left_out:
         first = next(iter(left_out))
@@ -133,8 +143,11 @@ def _distances(task: Task, numbers: np.ndarray) -> dict[Place, Values]:
     found: dict[Place, Values] = {}
     for stack, tensor in maps.items():
         queries = source if stack == "encoder" or target is None else target
-        bad = [~tensor[block.layer, list(block.heads), 0][:, queries.real[0] > 0].isfinite().all()[None]
-               for block in task.anatomy.stacks[stack] if block.heads]  # fmt: skip
+        bad = [
+            ~tensor[block.layer, list(block.heads), 0][:, queries.real[0] > 0].isfinite().all()[None]
+            for block in task.anatomy.stacks[stack]
+            if block.heads
+        ]
         refuse_rows(task.model, bad, "the attention is")
         square = head_distances(tensor[:, :, 0], int(queries.real.sum()))
         for block in task.anatomy.stacks[stack]:

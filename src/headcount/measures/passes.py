@@ -79,11 +79,21 @@ def _without_labels(row: Encoding) -> Encoding:
 
 
 def prepare(
-    model: PreTrainedModel, tokenizer: Any, data: Data, *, text: tuple[str, ...] | str | None = None,
-    limit: int | None = None, seed: int = 0, max_length: int | None = None, batch_tokens: int | None = None,
-    out: str | Path | None = None, name: str | None = None, progress: Progress | None = None,
-    spacy: str | None = None, tagger: str | Path | None = None,
-) -> Task:  # fmt: skip
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    *,
+    text: tuple[str, ...] | str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    batch_tokens: int | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+    spacy: str | None = None,
+    tagger: str | Path | None = None,
+) -> Task:
     """The texts as the model takes them, and what can be asked of them."""
     check_numbers(seed=seed, limit=limit, batch_tokens=batch_tokens, max_length=max_length)
     belongs_to("name", name, "out", out)
@@ -93,18 +103,29 @@ def prepare(
     check_weights(model)
     columns = (text,) if isinstance(text, str) else text
     inputs = read_inputs(
-        data, model, tokenizer, columns, limit, seed, max_length, _annotator(spacy, tagger, model.device),
+        data,
+        model,
+        tokenizer,
+        columns,
+        limit,
+        seed,
+        max_length,
+        _annotator(spacy, tagger, model.device),
         "tagger" if spacy is None else "spacy",
-    )  # fmt: skip
+    )
     layout = anatomy.layout
     language = language_of(model)
     if new_head(model) or (language == "masked" and tokenizer.mask_token_id is None):
         language = None
     setting = Setting(
-        inputs.classes, inputs.annotated, inputs.pairs, language,
-        {stack: layout.layers(stack) for stack in layout.stacks}, max(layout.width(stack) for stack in layout.stacks),
+        inputs.classes,
+        inputs.annotated,
+        inputs.pairs,
+        language,
+        {stack: layout.layers(stack) for stack in layout.stacks},
+        max(layout.width(stack) for stack in layout.stacks),
         inputs.linked,
-    )  # fmt: skip
+    )
     tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     return Task(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
 
@@ -120,19 +141,31 @@ def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Ann
 
 
 def collect(
-    task: Task, measures: list[Measure], rows: np.ndarray, run: Run, group: str = "measures",
-    one_by_one: bool = False, further: dict[str, Any] | None = None, names: dict[str, str] | None = None,
-) -> dict[str, xr.Dataset]:  # fmt: skip
+    task: Task,
+    measures: list[Measure],
+    rows: np.ndarray,
+    run: Run,
+    group: str = "measures",
+    one_by_one: bool = False,
+    further: dict[str, Any] | None = None,
+    names: dict[str, str] | None = None,
+) -> dict[str, xr.Dataset]:
     """The results of the measures that one kind of pass feeds; `further` is part of their identity, `names` is not."""
     order = rows[by_length(task.inputs.lengths[rows])]
     ids = task.inputs.ids[order]
     size = GPU_UNIT if task.model.device.type == "cuda" else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
     attributes = {
-        "group": group, "model": model_name(task.model),
-        "model_class": type(task.model).__name__, "device": device_label(task.model), "cut": task.inputs.cut,
-        ATTRIBUTE: task.inputs.blank, "versions": versions(), **(further or {}), **(names or {}),
-    }  # fmt: skip
+        "group": group,
+        "model": model_name(task.model),
+        "model_class": type(task.model).__name__,
+        "device": device_label(task.model),
+        "cut": task.inputs.cut,
+        ATTRIBUTE: task.inputs.blank,
+        "versions": versions(),
+        **(further or {}),
+        **(names or {}),
+    }
     results: dict[str, MemoryResult | FolderResult] = {}
     for one in _known_first(task, measures, group):
         said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper, **one.notes()}
@@ -178,11 +211,16 @@ def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:
     """What must be the same for a result to be gone on with."""
     notes = one.notes()
     return {
-        "measure": one.name, "model": model_fingerprint(task.model), "data": task.inputs.fingerprint,
-        "examples": len(ids), "seed": task.seed, "max_length": task.inputs.limit,
-        "dtype": str(task.model.dtype).removeprefix("torch."), "coords": one.coords(task.setting),
+        "measure": one.name,
+        "model": model_fingerprint(task.model),
+        "data": task.inputs.fingerprint,
+        "examples": len(ids),
+        "seed": task.seed,
+        "max_length": task.inputs.limit,
+        "dtype": str(task.model.dtype).removeprefix("torch."),
+        "coords": one.coords(task.setting),
         **({"rule": fingerprint([notes])} if notes else {}),
-    }  # fmt: skip
+    }
 
 
 def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, tokens: int) -> dict[str, Arrays]:
@@ -191,8 +229,9 @@ def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, t
     for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
         for name, values in run_in_memory(task, measures, rows[start:stop], run):
             parts[name].append(values)
-    return {name: {key: np.concatenate([part[key] for part in found]) for key in found[0]}
-            for name, found in parts.items()}  # fmt: skip
+    return {
+        name: {key: np.concatenate([part[key] for part in found]) for key in found[0]} for name, found in parts.items()
+    }
 
 
 def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:

@@ -9,8 +9,8 @@ import torch
 
 from headcount.core.statistics import mean_interval
 from headcount.measures.contract import Measure, Seen, Setting, Values
-from headcount.measures.naming import PATTERNS, pattern_chances, read_rule
-from headcount.measures.shapes import SHAPES, see_pictures, shape_numbers
+from headcount.patterns.naming import PATTERNS, pattern_chances, read_rule
+from headcount.patterns.shapes import SHAPES, see_pictures, shape_numbers
 
 SHORTEST = 8
 """Tokens of a text whose maps have a pattern: with fewer, a diagonal and a block are the same."""
@@ -19,7 +19,7 @@ SHORTEST = 8
 class Patterns(Measure):
     """`share`: the share of texts in which the head's map has the pattern. `sure`: the chance that its name is right.
 
-    `shapes`: what the name rests on (`headcount.measures.shapes`). `mostly`: the number of the pattern that most
+    `shapes`: what the name rests on (`headcount.patterns.shapes`). `mostly`: the number of the pattern that most
     texts have. `whole_share`: the share of all maps of a stack; its interval includes the mistakes of the rule, as
     they were on families of models that it had not seen, `whole_share_texts_low` and `..._high` do not. Intervals of
     a head's `share` know the texts alone: for the mistakes see `confusion`, `f1`, `reliability` and `rule` among the
@@ -39,16 +39,18 @@ class Patterns(Measure):
     def notes(self) -> dict[str, Any]:
         rule = read_rule()
         return {
-            "confusion": rule.confusion.astype(int).tolist(), "f1": rule.f1, "reliability": rule.reliability,
+            "confusion": rule.confusion.astype(int).tolist(),
+            "f1": rule.f1,
+            "reliability": rule.reliability,
             "rule": rule.said,
-        }  # fmt: skip
+        }
 
     def see(self, seen: Seen) -> Values:
         long = (seen.queries.real.sum(-1) >= SHORTEST)[:, None, None]
         if seen.stack == "cross" or not bool(long.any()):
             shapes = seen.view.total.new_full((*seen.view.total.shape[:2], len(SHAPES)), float("nan"))
         else:
-            shapes = torch.where(long, shape_numbers(*see_pictures(seen)), float("nan"))
+            shapes = torch.where(long, shape_numbers(*see_pictures(seen.view, seen.queries.real)), float("nan"))
         chances = pattern_chances(shapes)
         sure, which = chances.max(-1)
         named = torch.nn.functional.one_hot(which, len(PATTERNS)).to(chances.dtype)
@@ -65,8 +67,10 @@ class Patterns(Measure):
         share, low, high = mean_interval(by_text, seed=seed)
         margin = read_rule().share_margin(share)
         found = {
-            "whole_share": share, "whole_share_low": np.maximum(share - np.hypot(share - low, margin), 0),
+            "whole_share": share,
+            "whole_share_low": np.maximum(share - np.hypot(share - low, margin), 0),
             "whole_share_high": np.minimum(share + np.hypot(high - share, margin), 1),
-            "whole_share_texts_low": low, "whole_share_texts_high": high,
-        }  # fmt: skip
+            "whole_share_texts_low": low,
+            "whole_share_texts_high": high,
+        }
         return {name: (("stack", "pattern"), array) for name, array in found.items()}

@@ -33,8 +33,11 @@ class Position(Measure):
         view, real = seen.view, seen.queries.real
         if seen.stack == "cross":
             empty = torch.full((*view.total.shape[:2], len(OFFSETS)), float("nan"), device=real.device)
-            return {**dict.fromkeys(("previous", "same", "next"), empty[..., 0]),
-                    "attention": empty, "largest_at": empty}  # fmt: skip
+            return {
+                **dict.fromkeys(("previous", "same", "next"), empty[..., 0]),
+                "attention": empty,
+                "largest_at": empty,
+            }
         width = real.shape[1]
         place = torch.arange(width, device=real.device)
         offset_of_largest = view.places - place
@@ -55,9 +58,12 @@ class Position(Measure):
         found = torch.stack(attention, -1)
         middle = OFFSETS.index(0)
         return {
-            "previous": found[..., middle - 1], "same": found[..., middle], "next": found[..., middle + 1],
-            "attention": found, "largest_at": torch.stack(largest_at, -1),
-        }  # fmt: skip
+            "previous": found[..., middle - 1],
+            "same": found[..., middle],
+            "next": found[..., middle + 1],
+            "attention": found,
+            "largest_at": torch.stack(largest_at, -1),
+        }
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         shares = np.nan_to_num(means["largest_at"], nan=-1.0)

@@ -46,9 +46,14 @@ class MemoryResult:
     complete = False
 
     def __init__(
-        self, measure: Measure, setting: Setting, layout: Layout, ids: np.ndarray, attributes: dict[str, Any],
+        self,
+        measure: Measure,
+        setting: Setting,
+        layout: Layout,
+        ids: np.ndarray,
+        attributes: dict[str, Any],
         units: list[tuple[int, int]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.measure, self.setting, self.layout, self.ids = measure, setting, layout, ids
         self.attributes, self.units = attributes, units
         self.found: dict[int, Arrays] = {}
@@ -60,13 +65,16 @@ class MemoryResult:
         self.found[unit] = values
 
     def finish(self, seed: int) -> xr.Dataset:
-        values = {name: np.concatenate([self.found[unit][name] for unit in range(len(self.units))])
-                  for name in self.measure.variables(self.setting)}  # fmt: skip
+        values = {
+            name: np.concatenate([self.found[unit][name] for unit in range(len(self.units))])
+            for name in self.measure.variables(self.setting)
+        }
         order = np.argsort(self.ids)
         values = {name: array[order] for name, array in values.items()}
         variables = self.measure.variables(self.setting)
-        arrays: LABELLED = {f"values_{name}": (("example", *HEAD_DIMS, *variables[name]), array)
-                            for name, array in values.items()}  # fmt: skip
+        arrays: LABELLED = {
+            f"values_{name}": (("example", *HEAD_DIMS, *variables[name]), array) for name, array in values.items()
+        }
         arrays |= summarise(self.measure, self.setting, values, seed)
         coords = coordinates(self.measure, self.setting, self.layout) | {"example": (("example",), self.ids[order])}
         return xr.Dataset(arrays, coords=coords, attrs=self.attributes)
@@ -76,9 +84,17 @@ class FolderResult:
     """Writes the values of one measure into a study as they come."""
 
     def __init__(
-        self, out: str | Path, name: str | None, identity: dict[str, Any], measure: Measure, setting: Setting,
-        layout: Layout, ids: np.ndarray, attributes: dict[str, Any], units: list[tuple[int, int]],
-    ) -> None:  # fmt: skip
+        self,
+        out: str | Path,
+        name: str | None,
+        identity: dict[str, Any],
+        measure: Measure,
+        setting: Setting,
+        layout: Layout,
+        ids: np.ndarray,
+        attributes: dict[str, Any],
+        units: list[tuple[int, int]],
+    ) -> None:
         from headcount.core.store import ArrayPlan, Study
 
         self.measure, self.setting, self.ids, self.units = measure, setting, ids, units

@@ -40,8 +40,10 @@ def strongest(
     dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False, stacked: bool = False
 ) -> tuple[str, str]:
     """The head with the largest value, spelled, and the value with its interval."""
-    arrays = [dataset[name].sel(choice) if choice else dataset[name]
-              for name in (variable, f"{variable}_low", f"{variable}_high")]  # fmt: skip
+    arrays = [
+        dataset[name].sel(choice) if choice else dataset[name]
+        for name in (variable, f"{variable}_low", f"{variable}_high")
+    ]
     values = arrays[0].transpose(*HEAD_DIMS).values
     filled = np.where(np.isnan(values), -np.inf, -values if smallest else values)
     place = np.unravel_index(int(filled.argmax()), filled.shape)

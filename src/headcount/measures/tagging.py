@@ -24,8 +24,25 @@ from headcount.trace.modes import evaluating
 
 WORDS = re.compile(r"\w+(?=n['\u2019]t\b)|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE)
 """Words as Universal Dependencies split English: do n't, it 's, marks alone."""
-UPOS = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
-        "SYM", "VERB", "X")  # fmt: skip
+UPOS = (
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
+)
 BATCH = 8192
 """Tokens of a batch."""
 

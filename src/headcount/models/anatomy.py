@@ -213,22 +213,54 @@ def _attention(
         # transformers has loaded a folder whose config says the number of heads, and the record which they are.
         kv = _outputs(modules[f"{name}.{plan.key}"]) // parts // head_size
         return Attention(
-            family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
-            heads=tuple(kept), head_size=head_size, groups=tuple(place * kv // heads for place in range(heads)),
-        )  # fmt: skip
+            family,
+            plan,
+            stack,
+            number,
+            name,
+            module,
+            layer,
+            modules[layer],
+            output_name,
+            modules[output_name],
+            heads=tuple(kept),
+            head_size=head_size,
+            groups=tuple(place * kv // heads for place in range(heads)),
+        )
     if hasattr(pruned, "kept_heads"):
         return Attention(
-            family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
-            heads=tuple(pruned.kept_heads), head_size=head_size, groups=tuple(pruned.kept_groups),
-        )  # fmt: skip
+            family,
+            plan,
+            stack,
+            number,
+            name,
+            module,
+            layer,
+            modules[layer],
+            output_name,
+            modules[output_name],
+            heads=tuple(pruned.kept_heads),
+            head_size=head_size,
+            groups=tuple(pruned.kept_groups),
+        )
     kv_heads, kv_rest = divmod(_outputs(modules[f"{name}.{plan.key}"]) // parts, head_size)
     if rest or kv_rest or (kv_heads and heads % kv_heads):
         raise UnknownFamily(f"{where}: the widths of its projections are no multiples of the head size {head_size}")
     return Attention(
-        family, plan, stack, number, name, module, layer, modules[layer], output_name, modules[output_name],
-        heads=tuple(range(heads)), head_size=head_size,
+        family,
+        plan,
+        stack,
+        number,
+        name,
+        module,
+        layer,
+        modules[layer],
+        output_name,
+        modules[output_name],
+        heads=tuple(range(heads)),
+        head_size=head_size,
         groups=tuple(head // (heads // kv_heads) for head in range(heads)),
-    )  # fmt: skip
+    )
 
 
 def _recorded(config: Any, stack: str, layer: int) -> list[int] | None:

@@ -28,10 +28,18 @@ from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, re
 MODELLING = "modeling_pruned.py"
 CARD = "README.md"
 AUTO_CLASSES = (
-    "AutoModel", "AutoModelForSequenceClassification", "AutoModelForTokenClassification", "AutoModelForMultipleChoice",
-    "AutoModelForSeq2SeqLM", "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForQuestionAnswering",
-    "AutoModelForImageClassification", "AutoModelForPreTraining", "AutoModelForNextSentencePrediction",
-)  # fmt: skip
+    "AutoModel",
+    "AutoModelForSequenceClassification",
+    "AutoModelForTokenClassification",
+    "AutoModelForMultipleChoice",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForMaskedLM",
+    "AutoModelForCausalLM",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForImageClassification",
+    "AutoModelForPreTraining",
+    "AutoModelForNextSentencePrediction",
+)
 """The first that fits is the one that the card names: BART is also entered as a masked language model."""
 
 
@@ -110,8 +118,9 @@ def _modelling_file(kinds: set[type]) -> str:
             "    def __init__(self, config, *args, **kwargs):",
             "        super().__init__(config, *args, **kwargs)",
             "        shrink(self, config.headcount)",
-            "", "",
-        ]  # fmt: skip
+            "",
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -125,8 +134,9 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
         return None
     kept, heads = record["stacks"][0]["kept"], record["stacks"][0]["heads"]
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    readers = [[sum(head * kv_heads // heads == group for head in layer) for group in range(kv_heads)]
-               for layer in kept]  # fmt: skip
+    readers = [
+        [sum(head * kv_heads // heads == group for head in layer) for group in range(kv_heads)] for layer in kept
+    ]
     shapes = {tuple(sorted(count for count in layer if count)) for layer in readers}
     if len(shapes) != 1 or len(set(next(iter(shapes)))) != 1:
         return None
@@ -191,10 +201,12 @@ def _is_record(record: Any) -> bool:
         isinstance(one, dict)
         and names <= set(one)
         and isinstance(one["kept"], list)
-        and all(isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < one["heads"] for head in heads)
-                for heads in one["kept"])
+        and all(
+            isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < one["heads"] for head in heads)
+            for heads in one["kept"]
+        )
         for one in record["stacks"]
-    )  # fmt: skip
+    )
 
 
 def shrunk_class(model_class: type, record: Record) -> type:

@@ -71,9 +71,14 @@ def loading_notes(name_or_path: str | Path, model: PreTrainedModel | None, uses_
 
 
 def load_model(
-    name_or_path: str | Path, *, trust_remote_code: bool = False, head: str | None = None,
-    changes: Mapping[str, Any] | None = None, ignore_mismatched_sizes: bool = False, **options: Any,
-) -> PreTrainedModel:  # fmt: skip
+    name_or_path: str | Path,
+    *,
+    trust_remote_code: bool = False,
+    head: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    ignore_mismatched_sizes: bool = False,
+    **options: Any,
+) -> PreTrainedModel:
     """The model alone; see `load`. `changes` are entries of its config that are to be others.
 
     `ignore_mismatched_sizes`: a head of another shape is replaced by a new one.

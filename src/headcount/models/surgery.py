@@ -96,8 +96,12 @@ def make_record(anatomy: Anatomy, kept: dict[str, list[list[int]]], before: Reco
         parts = asdict(layers[0].plan)
         heads = first.get(stack, anatomy.layout.width(stack))
         stacks.append(parts | {"stack": stack, "heads": heads, "kept": kept[stack]})
-    return {"format": FORMAT, "stacks": [{key: list(value) if isinstance(value, tuple) else value
-                                          for key, value in one.items()} for one in stacks]}  # fmt: skip
+    return {
+        "format": FORMAT,
+        "stacks": [
+            {key: list(value) if isinstance(value, tuple) else value for key, value in one.items()} for one in stacks
+        ],
+    }
 
 
 def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:

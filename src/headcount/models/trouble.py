@@ -9,9 +9,20 @@ from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 
 LOADING = (
-    OSError, ValueError, LookupError, RuntimeError, ImportError, TypeError, AttributeError, ArithmeticError,
-    AssertionError, EOFError, SafetensorError, pickle.UnpicklingError, StrictDataclassError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    ImportError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    EOFError,
+    SafetensorError,
+    pickle.UnpicklingError,
+    StrictDataclassError,
+)
 """What transformers and torch raise where a folder does not hold what it should."""
 POINTER = b"version https://git-lfs"
 

@@ -44,8 +44,10 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
     check_can_prune(anatomy)
     check_weights(model)
     given = dict(batch) if batch is not None else example_batch(model)
-    gates = {stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
-             for stack in {head.stack for head in chosen}}  # fmt: skip
+    gates = {
+        stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
+        for stack in {head.stack for head in chosen}
+    }
     for head in chosen:
         gates[head.stack][head.layer, head.head] = 0
     with gated(model, gates):

@@ -21,10 +21,18 @@ from headcount.training.trainer import Settings, ToldSteps, check_trained, make_
 
 
 def recover(
-    model: PreTrainedModel, tokenizer: Any, table: pd.DataFrame, task: Task, steps: int, *, rate: float = 2e-5,
-    batch: int = 32, seed: int = 0, max_length: int | None = None,
+    model: PreTrainedModel,
+    tokenizer: Any,
+    table: pd.DataFrame,
+    task: Task,
+    steps: int,
+    *,
+    rate: float = 2e-5,
+    batch: int = 32,
+    seed: int = 0,
+    max_length: int | None = None,
     progress: Callable[[float, float], None] | None = None,
-) -> PreTrainedModel:  # fmt: skip
+) -> PreTrainedModel:
     """The pruned model trained on for so many steps, in place: on examples that will not score it."""
     if steps < 1:
         raise InvalidOption(f"got {steps} steps to recover; expected at least 1")

@@ -111,18 +111,32 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
     ]
     model = next(iter(swept), models[-1] if models else "")
     return {
-        "name": view.name, "model": short_name(model) if model else "",
+        "name": view.name,
+        "model": short_name(model) if model else "",
         "task": next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), ""),
-        "stacks": [{"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
-                   for stack, layers in layout.stacks.items() if layers],
+        "stacks": [
+            {"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
+            for stack, layers in layout.stacks.items()
+            if layers
+        ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
-        "sentences": find_sentences(view), "metrics": find_metrics(view), "flips": find_flips(view),
-        "layers": find_layers(view), "curves": find_curves(view), "dynamics": find_dynamics(view),
-        "embedding": find_embedding(view), "costs": find_costs(view), "offsets": find_offsets(view),
-        "relations": find_relations(view), "maps": maps, "patterns": find_patterns(view), "typical": typical,
+        "sentences": find_sentences(view),
+        "metrics": find_metrics(view),
+        "flips": find_flips(view),
+        "layers": find_layers(view),
+        "curves": find_curves(view),
+        "dynamics": find_dynamics(view),
+        "embedding": find_embedding(view),
+        "costs": find_costs(view),
+        "offsets": find_offsets(view),
+        "relations": find_relations(view),
+        "maps": maps,
+        "patterns": find_patterns(view),
+        "typical": typical,
         "gaps": find_gaps(view, path),
-        "unfinished": list(view.unfinished), "made": _made(view),
-    }, blobs | pictures  # fmt: skip
+        "unfinished": list(view.unfinished),
+        "made": _made(view),
+    }, blobs | pictures
 
 
 def _made(view: View) -> list[list[str]]:
@@ -131,10 +145,15 @@ def _made(view: View) -> list[list[str]]:
     for name, found in view.results.items():
         said = found.attrs
         made = said.get("versions") or {}
-        rows.append([
-            name, short_name(str(said.get("model", ""))) if said.get("model") else "", str(said.get("task", "")),
-            str(said.get("device", "")), ", ".join(f"{key} {value}" for key, value in dict(made).items()),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                short_name(str(said.get("model", ""))) if said.get("model") else "",
+                str(said.get("task", "")),
+                str(said.get("device", "")),
+                ", ".join(f"{key} {value}" for key, value in dict(made).items()),
+            ]
+        )
     return rows
 
 
@@ -153,14 +172,17 @@ def agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for later, other in enumerate(effects[index + 1 :], start=index + 1):
             if one is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
                 continue
-            pairs = [(lost(a, one["higher"]), lost(b, other["higher"]))
-                     for a, b in zip(one["values"], other["values"], strict=True)
-                     if a is not None and b is not None]  # fmt: skip
+            pairs = [
+                (lost(a, one["higher"]), lost(b, other["higher"]))
+                for a, b in zip(one["values"], other["values"], strict=True)
+                if a is not None and b is not None
+            ]
             if len(pairs) < 3:
                 continue
             value, low, high = rank_correlation(*np.array(pairs, dtype=float).T)
-            found.append({"first": index, "second": later, "value": number(value), "low": number(low),
-                          "high": number(high)})  # fmt: skip
+            found.append(
+                {"first": index, "second": later, "value": number(value), "low": number(low), "high": number(high)}
+            )
     return found
 
 

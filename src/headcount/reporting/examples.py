@@ -61,10 +61,13 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
             if example not in places:
                 places[example] = len(texts)
                 label = None if gold is None else gold[example]
-                texts.append({
-                    "text": [_cut(column[example]) for column in written],
-                    "label": _name(label, names), "whole": _name(whole[example], names),
-                })  # fmt: skip
+                texts.append(
+                    {
+                        "text": [_cut(column[example]) for column in written],
+                        "label": _name(label, names),
+                        "whole": _name(whole[example], names),
+                    }
+                )
             shown.append([places[example], _name(said[example], names)])
         if len(changed):
             heads[index] = {"count": len(changed), "shown": shown}

@@ -148,8 +148,9 @@ def draw_layers(figure: Figure, one: dict[str, Any]) -> Figure:
     figure.set_size_inches(max(3.5, 0.35 * len(rows) + 1.2), 2.8)
     ax = figure.subplots()
     score = np.array([row["score"] for row in rows])
-    ends = np.array([[row["score"] - one["baseline"] - row["low"], row["high"] - row["score"] + one["baseline"]]
-                     for row in rows]).T  # fmt: skip
+    ends = np.array(
+        [[row["score"] - one["baseline"] - row["low"], row["high"] - row["score"] + one["baseline"]] for row in rows]
+    ).T
     ax.bar(range(len(rows)), score, yerr=np.maximum(ends, 0), color="#5b7fa6", error_kw={"linewidth": 0.8})
     ax.axhline(one["baseline"], color="#d55e00", linewidth=1.5, label=f"baseline {one['baseline']:.3f}")
     low = min(one["baseline"], float(np.min(score - ends[0])))

@@ -15,10 +15,14 @@ from headcount.reporting.view import View
 TOLERANCE = 1.0
 """Points that a smaller model may lose, in the page's sentence."""
 STANDING_OUT = (
-    ("position", "previous", "the previous token"), ("position", "next", "the next token"),
-    ("special", "sep", "[SEP]"), ("special", "cls", "[CLS]"), ("special", "first", "the first token"),
-    ("repeated", "attention", "the same word in the other text"), ("rare", "attention", "the rarest word"),
-)  # fmt: skip
+    ("position", "previous", "the previous token"),
+    ("position", "next", "the next token"),
+    ("special", "sep", "[SEP]"),
+    ("special", "cls", "[CLS]"),
+    ("special", "first", "the first token"),
+    ("repeated", "attention", "the same word in the other text"),
+    ("rare", "attention", "the rarest word"),
+)
 
 
 def find_sentences(view: View) -> list[str]:

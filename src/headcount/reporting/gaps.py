@@ -27,24 +27,33 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("what the score is without each head", "head" in sweeps, f"sweep {model} {on} --by head --out {study}"),
         ("what the score is without each layer", "layer" in sweeps, f"sweep {model} {on} --by layer --out {study}"),
         ("what every head looks at", bool(view.of("measures")), f"measure {model} --data {data} --out {study}"),
-        ("what the maps of every head look like", bool(view.of("patterns")),
-         f"patterns {model} --data {data} --out {study}"),
         (
-            "which relations between words heads follow", any(name.startswith("links") for name in view.of("measures")),
+            "what the maps of every head look like",
+            bool(view.of("patterns")),
+            f"patterns {model} --data {data} --out {study}",
+        ),
+        (
+            "which relations between words heads follow",
+            any(name.startswith("links") for name in view.of("measures")),
             f"measure {model} --data TREEBANK.conllu --only features,links --out {study} --name words",
         ),
-        ("attention maps of a sentence", bool(view.of("maps")),
-         f'maps {model} --text "A sentence."{pair} --out {study}'),
+        (
+            "attention maps of a sentence",
+            bool(view.of("maps")),
+            f'maps {model} --text "A sentence."{pair} --out {study}',
+        ),
         ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
-            "how important each head is", any(found.attrs.get("measure") == "importance" for found in pruned.values()),
+            "how important each head is",
+            any(found.attrs.get("measure") == "importance" for found in pruned.values()),
             f"importance {model} {on} --out {study}",
         ),
         (
-            "how many heads can go", any(name.startswith("curve") for name in pruned),
+            "how many heads can go",
+            any(name.startswith("curve") for name in pruned),
             f"prune {model} {on} --drop 25% --out small --study {study}",
         ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
         ("what a smaller model costs", bool(view.of("cost")), f"cost {model} small --study {study}"),
-    ]  # fmt: skip
+    ]
     return [{"what": what, "command": f"headcount {command}"} for what, there, command in wanted if not there]

@@ -72,9 +72,14 @@ _LABELS = {
     ("importance", "gate_normed"): Label("Importance, signs cancelling, by layer", "1: all", "high: needed"),
     ("importance", "norm"): Label("Length of its output (importance)", "length", "high: says much"),
     ("importance", "norm_normed"): Label("Length of its output, by layer", "1: all of its layer", "high: says much"),
-}  # fmt: skip
-SIGNED = {("repeated", "gain"), ("rare", "gain"), ("links", "gain"), ("importance", "taylor"),
-          ("position", "best_offset")}  # fmt: skip
+}
+SIGNED = {
+    ("repeated", "gain"),
+    ("rare", "gain"),
+    ("links", "gain"),
+    ("importance", "taylor"),
+    ("position", "best_offset"),
+}
 """Those with a meaning on both sides of 0."""
 CHOICES = {("distances", "cluster"), ("position", "positional"), ("entropy", "broad"), ("spread", "focused")}
 """Those that name a kind, not an amount."""

@@ -52,8 +52,14 @@ def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[st
             layers.append(mark)
         queries, keys = (_tokens(dataset, str(dim)) for dim in array.dims[-2:])
         stacks.append({"stack": stack, "shape": list(array.shape), "queries": queries, "keys": keys, "layers": layers})
-    return {"name": name, "text": attributes.get("text", ""), "pair": attributes.get("pair"),
-            "model": str(attributes.get("model", "")), "levels": levels, "stacks": stacks}  # fmt: skip
+    return {
+        "name": name,
+        "text": attributes.get("text", ""),
+        "pair": attributes.get("pair"),
+        "model": str(attributes.get("model", "")),
+        "levels": levels,
+        "stacks": stacks,
+    }
 
 
 def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:

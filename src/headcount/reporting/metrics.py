@@ -36,11 +36,18 @@ def _present(view: View) -> list[Metric]:
     """A study of maps alone has no number to colour by, but heads to click on."""
     if not view.layout.count:
         return []
-    return [{
-        "id": "present", "title": "The heads of the model", "group": "", "unit": "", "kind": "category",
-        "says": "no number of this study is about single heads; click one to see where it looks",
-        "values": [0] * view.layout.count, "names": ["a head"],
-    }]  # fmt: skip
+    return [
+        {
+            "id": "present",
+            "title": "The heads of the model",
+            "group": "",
+            "unit": "",
+            "kind": "category",
+            "says": "no number of this study is about single heads; click one to see where it looks",
+            "values": [0] * view.layout.count,
+            "names": ["a head"],
+        }
+    ]
 
 
 def _sweeps(view: View) -> list[Metric]:
@@ -59,19 +66,46 @@ def _sweeps(view: View) -> list[Metric]:
             if attributes["by"] == "head"
             else f"near 0: this head does for its layer; {worse} 0: it needs others too ({how} for all the others)"
         )
-        metric = _values(view, dataset, "delta", Label(title, attributes["metric"], says), "Without the head",
-                         f"sweep/{name}", "diverging", low="low", high="high")  # fmt: skip
-        metric |= {"p": view.by_head(dataset["p"]), "q": view.by_head(dataset["q"]),
-                   "baseline": number(float(dataset["baseline"]), 6), "higher": higher, "how": attributes["how"],
-                   "effect": True}  # fmt: skip
+        metric = _values(
+            view,
+            dataset,
+            "delta",
+            Label(title, attributes["metric"], says),
+            "Without the head",
+            f"sweep/{name}",
+            "diverging",
+            low="low",
+            high="high",
+        )
+        metric |= {
+            "p": view.by_head(dataset["p"]),
+            "q": view.by_head(dataset["q"]),
+            "baseline": number(float(dataset["baseline"]), 6),
+            "higher": higher,
+            "how": attributes["how"],
+            "effect": True,
+        }
         found.append((attributes["by"] != "head", metric))
         if "loss_delta" in dataset and attributes["by"] == "head":
             says = f"above 0: the head is needed; below 0: better without it ({how}); more sensitive than a score"
             label = Label(f"Change of the loss {what}{_suffix(name)}", "nats", says)
-            loss = _values(view, dataset, "loss_delta", label, "Without the head", f"sweep/{name}", "diverging",
-                           low="loss_low", high="loss_high")  # fmt: skip
-            loss |= {"p": view.by_head(dataset["loss_p"]), "q": view.by_head(dataset["loss_q"]), "higher": False,
-                     "how": attributes["how"]}  # fmt: skip
+            loss = _values(
+                view,
+                dataset,
+                "loss_delta",
+                label,
+                "Without the head",
+                f"sweep/{name}",
+                "diverging",
+                low="loss_low",
+                high="loss_high",
+            )
+            loss |= {
+                "p": view.by_head(dataset["loss_p"]),
+                "q": view.by_head(dataset["loss_q"]),
+                "higher": False,
+                "how": attributes["how"],
+            }
             found.append((True, loss))
     metrics = [metric for _, metric in sorted(found, key=lambda one: one[0])]
     titles = Counter(metric["title"] for metric in metrics)
@@ -98,12 +132,18 @@ def _patterns(view: View) -> list[Metric]:
     name, dataset = measured(view)
     if dataset is None or not np.isfinite(dataset["mostly"].values).any():
         return []
-    return [{
-        "id": "patterns", "title": f"The pattern of its maps{_suffix(name)}", "group": PATTERNS, "unit": "",
-        "kind": "category", "says": "what its maps look like in most texts; a click on a head shows some",
-        "values": [None if one is None else int(one) for one in view.by_head(dataset["mostly"])],
-        "names": [str(one) for one in dataset["pattern"].values],
-    }]  # fmt: skip
+    return [
+        {
+            "id": "patterns",
+            "title": f"The pattern of its maps{_suffix(name)}",
+            "group": PATTERNS,
+            "unit": "",
+            "kind": "category",
+            "says": "what its maps look like in most texts; a click on a head shows some",
+            "values": [None if one is None else int(one) for one in view.by_head(dataset["mostly"])],
+            "names": [str(one) for one in dataset["pattern"].values],
+        }
+    ]
 
 
 def _roles(view: View) -> list[Metric]:
@@ -111,11 +151,18 @@ def _roles(view: View) -> list[Metric]:
     if roles is None or not roles[1]:
         return []
     names, kinds = roles
-    return [{
-        "id": "roles", "title": "What it mostly does", "group": "What it looks at", "unit": "", "kind": "category",
-        "says": "a rule of thumb: the first of these that takes half of its attention or stands out", "values": names,
-        "names": kinds,
-    }]  # fmt: skip
+    return [
+        {
+            "id": "roles",
+            "title": "What it mostly does",
+            "group": "What it looks at",
+            "unit": "",
+            "kind": "category",
+            "says": "a rule of thumb: the first of these that takes half of its attention or stands out",
+            "values": names,
+            "names": kinds,
+        }
+    ]
 
 
 def _measure(view: View, kind: str, name: str, dataset: xr.Dataset, group: str) -> list[Metric]:
@@ -152,13 +199,26 @@ def _suffix(name: str) -> str:
 
 
 def _values(
-    view: View, dataset: xr.Dataset, variable: str, label: Label, group: str, place: str, kind: str, suffix: str = "",
-    low: str = "", high: str = "",
-) -> Metric:  # fmt: skip
+    view: View,
+    dataset: xr.Dataset,
+    variable: str,
+    label: Label,
+    group: str,
+    place: str,
+    kind: str,
+    suffix: str = "",
+    low: str = "",
+    high: str = "",
+) -> Metric:
     metric: Metric = {
-        "id": f"{place}:{variable}", "title": label.title + suffix, "group": group, "unit": label.unit,
-        "says": label.says, "kind": kind, "values": view.by_head(dataset[variable]),
-    }  # fmt: skip
+        "id": f"{place}:{variable}",
+        "title": label.title + suffix,
+        "group": group,
+        "unit": label.unit,
+        "says": label.says,
+        "kind": kind,
+        "values": view.by_head(dataset[variable]),
+    }
     ends = {"low": low or f"{variable}_low", "high": high or f"{variable}_high"}
     if all(end in dataset for end in ends.values()):
         metric |= {side: view.by_head(dataset[end]) for side, end in ends.items()}

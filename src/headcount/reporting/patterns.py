@@ -25,11 +25,16 @@ def find_patterns(view: View) -> dict[str, Any] | None:
     heads = {key: _by_head(view, dataset[array], "pattern") for key, array in ends.items()}
     task = next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), "")
     return {
-        "names": names, "stacks": _stacks(dataset), **heads, "confusion": dataset.attrs["confusion"],
-        "rule": dataset.attrs["rule"], "published": find_published_patterns(task),
+        "names": names,
+        "stacks": _stacks(dataset),
+        **heads,
+        "confusion": dataset.attrs["confusion"],
+        "rule": dataset.attrs["rule"],
+        "published": find_published_patterns(task),
         # Results of before these were measured have neither.
-        "f1": dataset.attrs.get("f1"), "reliability": dataset.attrs.get("reliability"),
-    }  # fmt: skip
+        "f1": dataset.attrs.get("f1"),
+        "reliability": dataset.attrs.get("reliability"),
+    }
 
 
 def measured(view: View) -> tuple[str, xr.Dataset | None]:
@@ -57,13 +62,15 @@ def _stacks(dataset: xr.Dataset) -> list[dict[str, Any]]:
         if not np.isfinite(dataset["whole_share"].values[place]).all():
             continue  # cross attention
         share = dataset["share"].isel(stack=place).transpose("layer", "head", "pattern").values
-        layers = [[number(float(one)) for one in np.nanmean(row, axis=0)] if np.isfinite(row).any() else None
-                  for row in share]  # fmt: skip
+        layers = [
+            [number(float(one)) for one in np.nanmean(row, axis=0)] if np.isfinite(row).any() else None for row in share
+        ]
         while layers and layers[-1] is None:
             layers.pop()  # arrays are as deep as the deepest stack
         ends = {"share": "", "low": "_low", "high": "_high"}
-        whole = {key: [number(float(one)) for one in dataset[f"whole_share{end}"].values[place]]
-                 for key, end in ends.items()}  # fmt: skip
+        whole = {
+            key: [number(float(one)) for one in dataset[f"whole_share{end}"].values[place]] for key, end in ends.items()
+        }
         found.append({"stack": stack, **whole, "layers": layers})
     return found
 
@@ -85,7 +92,14 @@ def find_typical(view: View) -> tuple[dict[str, Any] | None, dict[str, str]]:
             blobs[marks[-1]] = pack(maps.values[place, layer].reshape(-1, side, side), LEVELS)
         shape = [maps.sizes["layer"], maps.sizes["head"] * maps.sizes["kind"], side, side]
         named = np.nan_to_num(dataset["named"].values[place], nan=-1).astype(int).tolist()
-        stacks.append({"stack": stack, "shape": shape, "layers": marks, "named": named,
-                       "text": dataset["text"].values[place].tolist()})  # fmt: skip
+        stacks.append(
+            {
+                "stack": stack,
+                "shape": shape,
+                "layers": marks,
+                "named": named,
+                "text": dataset["text"].values[place].tolist(),
+            }
+        )
     kinds = [str(one) for one in dataset["kind"].values]
     return {"kinds": kinds, "texts": [str(one) for one in dataset["texts"].values], "stacks": stacks}, blobs

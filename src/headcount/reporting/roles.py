@@ -30,8 +30,11 @@ def find_roles(view: View) -> tuple[list[int | None], list[str]] | None:
     if not measures:
         return None
     names = [role for role, measure, *_ in RULES if measure in measures]
-    columns = [(role, _column(view, measures[measure], variable), least)
-               for role, measure, variable, least in RULES if measure in measures]  # fmt: skip
+    columns = [
+        (role, _column(view, measures[measure], variable), least)
+        for role, measure, variable, least in RULES
+        if measure in measures
+    ]
     roles: list[int | None] = []
     for place in range(view.layout.count):
         known = [(role, column[place], least) for role, column, least in columns if column[place] is not None]

@@ -36,10 +36,15 @@ def find_layers(view: View) -> list[dict[str, Any]]:
                             **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")},
                         }
                     )
-        found.append({
-            "name": name, "metric": dataset.attrs["metric"], "baseline": number(float(dataset["baseline"]), 6),
-            "higher": bool(dataset.attrs.get("higher_is_better", True)), "rows": rows,
-        })  # fmt: skip
+        found.append(
+            {
+                "name": name,
+                "metric": dataset.attrs["metric"],
+                "baseline": number(float(dataset["baseline"]), 6),
+                "higher": bool(dataset.attrs.get("higher_is_better", True)),
+                "rows": rows,
+            }
+        )
     return found
 
 
@@ -53,17 +58,29 @@ def find_curves(view: View) -> list[dict[str, Any]]:
         lines = []
         for place, order in enumerate(map(str, dataset["order"].values)):
             one = dataset.isel(order=place)
-            lines.append({
-                "order": order, "score": _list(one["score"]), "low": _list(base + one["low"].values),
-                "high": _list(base + one["high"].values), "p": _list(one["p"]),
-            })  # fmt: skip
+            lines.append(
+                {
+                    "order": order,
+                    "score": _list(one["score"]),
+                    "low": _list(base + one["low"].values),
+                    "high": _list(base + one["high"].values),
+                    "p": _list(one["p"]),
+                }
+            )
         attributes = dataset.attrs
-        found.append({
-            "name": name, "metric": attributes["metric"], "task": attributes["task"], "baseline": number(base, 6),
-            "heads": int(attributes["heads"]), "examples": int(attributes["examples"]),
-            "removed": [int(one) for one in dataset["removed"].values], "lines": lines,
-            "published": find_published(str(attributes["task"]), str(attributes["metric"])),
-        })  # fmt: skip
+        found.append(
+            {
+                "name": name,
+                "metric": attributes["metric"],
+                "task": attributes["task"],
+                "baseline": number(base, 6),
+                "heads": int(attributes["heads"]),
+                "examples": int(attributes["examples"]),
+                "removed": [int(one) for one in dataset["removed"].values],
+                "lines": lines,
+                "published": find_published(str(attributes["task"]), str(attributes["metric"])),
+            }
+        )
     return found
 
 
@@ -74,12 +91,15 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
         return None
     return {
         "checkpoints": [int(one) for one in dataset["checkpoint"].values],
-        "removed": [int(one) for one in dataset["removed"].values], "heads": int(dataset.attrs["heads"]),
-        "metric": dataset.attrs["metric"], "baseline": _list(dataset["baseline"]),
+        "removed": [int(one) for one in dataset["removed"].values],
+        "heads": int(dataset.attrs["heads"]),
+        "metric": dataset.attrs["metric"],
+        "baseline": _list(dataset["baseline"]),
         "score": [_list(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
-        "agreement": _list(dataset["agreement"]), "low": _list(dataset["agreement_low"]),
+        "agreement": _list(dataset["agreement"]),
+        "low": _list(dataset["agreement_low"]),
         "high": _list(dataset["agreement_high"]),
-    }  # fmt: skip
+    }
 
 
 def find_embedding(view: View) -> dict[str, Any] | None:
@@ -100,11 +120,14 @@ def find_costs(view: View) -> list[dict[str, Any]]:
     found = []
     for name, dataset in view.of("cost").items():
         rows = [
-            {"model": str(dataset["model"].values[row]), "batch": int(dataset["batch"].values[row]),
-             "length": int(dataset["length"].values[row]),
-             **{key: number(float(dataset[key].values[row]), 6) for key in COSTS}}
+            {
+                "model": str(dataset["model"].values[row]),
+                "batch": int(dataset["batch"].values[row]),
+                "length": int(dataset["length"].values[row]),
+                **{key: number(float(dataset[key].values[row]), 6) for key in COSTS},
+            }
             for row in range(dataset.sizes["row"])
-        ]  # fmt: skip
+        ]
         found.append({"name": name, "rows": rows, "device": dataset.attrs.get("device", "")})
     return found
 
@@ -127,6 +150,11 @@ def find_relations(view: View) -> list[dict[str, Any]]:
             continue
         for place, link in enumerate(map(str, dataset["link"].values)):
             one: xr.Dataset = dataset.isel(link=place)
-            found.append({"name": link, "result": name, **{key: view.by_head(one[key]) for key in
-                          ("attention", "control", "gain_low", "gain_high")}})  # fmt: skip
+            found.append(
+                {
+                    "name": link,
+                    "result": name,
+                    **{key: view.by_head(one[key]) for key in ("attention", "control", "gain_low", "gain_high")},
+                }
+            )
     return found

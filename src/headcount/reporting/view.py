@@ -99,8 +99,9 @@ def _present(found: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
         name = str(key)
         if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
             known = np.isfinite(array.values)
-            yield from ((str(stack), known[number]) for number, stack in enumerate(array["stack"].values)
-                        if known[number].any())  # fmt: skip
+            yield from (
+                (str(stack), known[number]) for number, stack in enumerate(array["stack"].values) if known[number].any()
+            )
         elif name.startswith("present_"):
             yield name.removeprefix("present_"), array.values.astype(bool)
 

@@ -60,10 +60,15 @@ class AttentionCall:
         block = replace(self.block, heads=tuple(self.block.heads[place] for place in places))
         reads = [groups[place] for place in places]
         return replace(
-            self, block=block, value=self.value[:, reads], mask=pick(self.mask), query=pick(self.query),
-            key=None if self.key is None else self.key[:, reads], weights=pick(self.weights),
+            self,
+            block=block,
+            value=self.value[:, reads],
+            mask=pick(self.mask),
+            query=pick(self.query),
+            key=None if self.key is None else self.key[:, reads],
+            weights=pick(self.weights),
             options={name: pick(option) for name, option in self.options.items()},
-        )  # fmt: skip
+        )
 
 
 Listener = Callable[[AttentionCall], None]

@@ -28,9 +28,11 @@ class _Leaf(OutputEdit):
 
 @takes_compiled
 def each_map_gradient(
-    model: PreTrainedModel, batch: Mapping[str, Any], objective: Callable[[Any], Tensor],
+    model: PreTrainedModel,
+    batch: Mapping[str, Any],
+    objective: Callable[[Any], Tensor],
     look: Callable[[AttentionCall, Tensor], None],
-) -> None:  # fmt: skip
+) -> None:
     """Call `look` with every layer's attention call and the gradient [B, H, Q, K] of `objective(result)` in its map.
 
     A head's output is its map times its values, so the map's gradient is the output's times the values: no map has to

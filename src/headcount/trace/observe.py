@@ -98,9 +98,13 @@ def observe(
 
 
 def _add_gradients(
-    seen: Observation, anatomy: Anatomy, records: dict[Place, _Record], calls: dict[Place, AttentionCall],
-    loss: Tensor, maps: bool,
-) -> None:  # fmt: skip
+    seen: Observation,
+    anatomy: Anatomy,
+    records: dict[Place, _Record],
+    calls: dict[Place, AttentionCall],
+    loss: Tensor,
+    maps: bool,
+) -> None:
     places = list(records)
     found = torch.autograd.grad(loss, [_seen(records[place]) for place in places], allow_unused=True)
     by_place = {
@@ -151,8 +155,11 @@ def _by_stack(anatomy: Anatomy, found: Mapping[Place, Tensor], order: tuple[int,
     by_stack = {}
     for stack, layers in anatomy.stacks.items():
         width = anatomy.layout.width(stack)
-        tensors = {block.layer: _full(block, found[stack, block.layer].permute(order), width)
-                   for block in layers if (stack, block.layer) in found}  # fmt: skip
+        tensors = {
+            block.layer: _full(block, found[stack, block.layer].permute(order), width)
+            for block in layers
+            if (stack, block.layer) in found
+        }
         if tensors:
             nothing = torch.full_like(next(iter(tensors.values())), float("nan"))
             rows = [tensors.get(block.layer, nothing) for block in layers if block.layer in tensors or not block.heads]

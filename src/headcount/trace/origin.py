@@ -31,9 +31,7 @@ def refuse_rows(model: PreTrainedModel, bad: Sequence[Tensor], what: str) -> Non
         raise NotFiniteRow(model, int(rows[0]), what)
 
 
-def not_finite(
-    model: PreTrainedModel, anatomy: Anatomy, inputs: Mapping[str, Any], row: Any, what: str
-) -> NotFinite:  # fmt: skip
+def not_finite(model: PreTrainedModel, anatomy: Anatomy, inputs: Mapping[str, Any], row: Any, what: str) -> NotFinite:
     """The error for one example (`row` of the data, alone in `inputs`) whose `what` is not finite.
 
     >>> from transformers import BertConfig, BertModel

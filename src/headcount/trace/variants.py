@@ -130,6 +130,10 @@ def _share(call: AttentionCall | None, number: int, times: int) -> AttentionCall
         return tensor
 
     return replace(
-        call, value=cut(call.value), mask=cut(call.mask), query=cut(call.query), key=cut(call.key),
+        call,
+        value=cut(call.value),
+        mask=cut(call.mask),
+        query=cut(call.query),
+        key=cut(call.key),
         options={name: cut(option) for name, option in call.options.items()},
-    )  # fmt: skip
+    )

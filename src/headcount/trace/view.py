@@ -29,9 +29,12 @@ class AttentionView:
     """
 
     def __init__(
-        self, call: AttentionCall, classes: Tensor | None = None, weights: Tensor | None = None,
+        self,
+        call: AttentionCall,
+        classes: Tensor | None = None,
+        weights: Tensor | None = None,
         outputs: Tensor | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.call, self.classes, self.outputs = call, classes, outputs
         self.chosen = list(range(len(call.block.heads)))
         """The places of its heads in `outputs`, which is that of all heads of the layer."""
@@ -102,10 +105,12 @@ class AttentionView:
         """Whether the scores are queries times keys and nothing else but a mask."""
         options = self.call.options
         return (
-            self._weights is None and self.call.query is not None
-            and options.get("softcap") is None and options.get("position_bias") is None
+            self._weights is None
+            and self.call.query is not None
+            and options.get("softcap") is None
+            and options.get("position_bias") is None
             and hides_only(self.call.mask)
-        )  # fmt: skip
+        )
 
     @cached_property
     def mass(self) -> Tensor:

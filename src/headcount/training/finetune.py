@@ -84,8 +84,20 @@ def finetune(
         for init in wanted:
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
-                runs.append(Run(str(model), splits, init, seed, folder, settings, keep_embeddings,
-                                place, trust_remote_code, None if tokenizer is None else str(tokenizer)))  # fmt: skip
+                runs.append(
+                    Run(
+                        str(model),
+                        splits,
+                        init,
+                        seed,
+                        folder,
+                        settings,
+                        keep_embeddings,
+                        place,
+                        trust_remote_code,
+                        None if tokenizer is None else str(tokenizer),
+                    )
+                )
     try:
         results = _perform_all(runs, jobs, progress)
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
@@ -148,12 +160,18 @@ def _no_interrupts() -> Iterator[None]:
 def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:
     metric = next(iter(result["scores"]))
     return {
-        "task": run.splits.task.name, "init": run.init, "seed": run.seed, "metric": metric,
-        "score": result["scores"][metric], **{f"score_{name}": value for name, value in result["scores"].items()},
-        "training_score": result["training_scores"].get(metric, float("nan")), "failed": result["failed"],
+        "task": run.splits.task.name,
+        "init": run.init,
+        "seed": run.seed,
+        "metric": metric,
+        "score": result["scores"][metric],
+        **{f"score_{name}": value for name, value in result["scores"].items()},
+        "training_score": result["training_scores"].get(metric, float("nan")),
+        "failed": result["failed"],
         "steps": result["steps"],
-        "seconds": result["seconds"], "model": str(run.folder / "model") if run.init != "none" else run.model,
-    }  # fmt: skip
+        "seconds": result["seconds"],
+        "model": str(run.folder / "model") if run.init != "none" else run.model,
+    }
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:

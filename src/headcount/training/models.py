@@ -20,9 +20,14 @@ SPREAD = 0.02
 
 
 def build_model(
-    name: str | Path, splits: Splits, init: str, seed: int, keep_embeddings: bool = False,
-    trust_remote_code: bool = False, tokenizer: str | None = None,
-) -> tuple[PreTrainedModel, Any]:  # fmt: skip
+    name: str | Path,
+    splits: Splits,
+    init: str,
+    seed: int,
+    keep_embeddings: bool = False,
+    trust_remote_code: bool = False,
+    tokenizer: str | None = None,
+) -> tuple[PreTrainedModel, Any]:
     """A model with the head that the task needs, its classes named, and its tokenizer.
 
     `none` and `pretrained` are the same model: only the second is trained. `random`: all weights anew, N(0, 0.02),

@@ -60,11 +60,15 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """What must be the same for a run to be gone on with."""
         return {
-            "model": self.model, "task": self.splits.task.name, "init": self.init, "seed": self.seed,
-            "data": self.splits.fingerprint, "keep_embeddings": self.keep_embeddings,
+            "model": self.model,
+            "task": self.splits.task.name,
+            "init": self.init,
+            "seed": self.seed,
+            "data": self.splits.fingerprint,
+            "keep_embeddings": self.keep_embeddings,
             **({} if self.tokenizer is None else {"tokenizer": self.tokenizer}),
             **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_every")},
-        }  # fmt: skip
+        }
 
 
 def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
@@ -82,20 +86,25 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
         # A model learns it with its first labels: one that resumes after its last step would be saved without.
         model.config.problem_type = PROBLEMS[run.splits.task.kind]
     longest = longest_input(model, tokenizer, run.settings.max_length)
-    train, validation = (_encoded(run, model, tokenizer, table, longest) for table in
-                         (run.splits.train, run.splits.validation))  # fmt: skip
+    train, validation = (
+        _encoded(run, model, tokenizer, table, longest) for table in (run.splits.train, run.splits.validation)
+    )
     _write(_made(run.folder) / "options.json", run.identity)
     part = _first(train, MOST_TRAINING)
     with _kept_apart_if_diverged(run):
         steps = _train(run, model, tokenizer, train[1], progress) if run.init != "none" else 0
         scores = score(model, tokenizer, *validation), score(model, tokenizer, *part, generate=False)
     found: dict[str, Any] = {
-        "identity": run.identity, "steps": steps, "seconds": time.monotonic() - start,
-        "scores": scores[0], "training_scores": scores[1],
+        "identity": run.identity,
+        "steps": steps,
+        "seconds": time.monotonic() - start,
+        "scores": scores[0],
+        "training_scores": scores[1],
         "cut": train[1].cut + validation[1].cut,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
-        "versions": versions(), "device": run.device,
-    }  # fmt: skip
+        "versions": versions(),
+        "device": run.device,
+    }
     found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
     if run.init != "none":
         shutil.rmtree(run.folder / "model", ignore_errors=True)
@@ -154,8 +163,9 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings, progress:
         trainer.add_callback(ToldSteps(progress))
     if wanted and not (run.folder / "checkpoints" / "step-000000").exists():
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
-    whole = sorted((one for one in state.glob("checkpoint-*") if _is_whole(one)),
-                   key=lambda one: int(one.name.split("-")[1]))  # fmt: skip
+    whole = sorted(
+        (one for one in state.glob("checkpoint-*") if _is_whole(one)), key=lambda one: int(one.name.split("-")[1])
+    )
     with no_progress_bar():
         trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
     check_trained(model, run.settings.rate)

@@ -80,16 +80,23 @@ def translate(
 
 
 def predict(
-    model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, ids: np.ndarray | None = None,
+    model: PreTrainedModel,
+    tokenizer: Any,
+    kind: str,
+    encodings: Encodings,
+    ids: np.ndarray | None = None,
     tokens: int = 8192,
-) -> Any:  # fmt: skip
+) -> Any:
     """The outputs of the model for all examples, in their order; an output that is not finite is an error.
 
     `ids`: what the error calls the examples.
     """
     order = by_length(encodings.lengths)
-    width = max((sum(tag >= 0 for tag in row["labels"]) for row in encodings.rows), default=0) \
-        if kind == "token-classification" else 0  # fmt: skip
+    width = (
+        max((sum(tag >= 0 for tag in row["labels"]) for row in encodings.rows), default=0)
+        if kind == "token-classification"
+        else 0
+    )
     parts: dict[str, list[np.ndarray]] = {}
     known = inspect.signature(model.forward).parameters
     training = model.training
@@ -118,7 +125,7 @@ def predict(
 
 def _not_finite(
     model: PreTrainedModel, tokenizer: Any, kind: str, encodings: Encodings, row: int, name: Any
-) -> NotFinite:  # fmt: skip
+) -> NotFinite:
     """The error for one example, with the layer where it began."""
     batch = collate([encodings.rows[row]], tokenizer.pad_token_id or 0, model.device)
     known = inspect.signature(model.forward).parameters

@@ -33,8 +33,9 @@ class Splits:
     def fingerprint(self) -> str:
         """Of the texts and labels of both tables."""
         columns = [*self.task.columns(self.train), *([self.task.label] if self.task.label else [])]
-        return fingerprint([table[name].astype(str).tolist() for table in (self.train, self.validation)
-                            for name in columns])  # fmt: skip
+        return fingerprint(
+            [table[name].astype(str).tolist() for table in (self.train, self.validation) for name in columns]
+        )
 
 
 def read_splits(

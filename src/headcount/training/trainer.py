@@ -197,14 +197,27 @@ def make_trainer(
         return {key: tensor.float() if tensor.dtype == torch.float64 else tensor for key, tensor in batch.items()}
 
     options: dict[str, Any] = {
-        "output_dir": str(folder), "per_device_train_batch_size": settings.batch, "num_train_epochs": settings.epochs,
-        "learning_rate": settings.rate, "warmup_steps": settings.warm_up, "weight_decay": settings.decay,
-        "gradient_accumulation_steps": settings.accumulate, "seed": seed, "data_seed": seed, "save_strategy": "steps",
-        "save_steps": settings.save_every, "save_total_limit": 1, "logging_steps": 50,
-        "report_to": list(settings.report_to), "remove_unused_columns": False, "disable_tqdm": True,
-        "bf16": settings.precision == "bfloat16", "fp16": settings.precision == "float16",
-        "dataloader_pin_memory": torch.cuda.is_available(), "use_cpu": model.device.type == "cpu",
-    }  # fmt: skip
+        "output_dir": str(folder),
+        "per_device_train_batch_size": settings.batch,
+        "num_train_epochs": settings.epochs,
+        "learning_rate": settings.rate,
+        "warmup_steps": settings.warm_up,
+        "weight_decay": settings.decay,
+        "gradient_accumulation_steps": settings.accumulate,
+        "seed": seed,
+        "data_seed": seed,
+        "save_strategy": "steps",
+        "save_steps": settings.save_every,
+        "save_total_limit": 1,
+        "logging_steps": 50,
+        "report_to": list(settings.report_to),
+        "remove_unused_columns": False,
+        "disable_tqdm": True,
+        "bf16": settings.precision == "bfloat16",
+        "fp16": settings.precision == "float16",
+        "dataloader_pin_memory": torch.cuda.is_available(),
+        "use_cpu": model.device.type == "cpu",
+    }
     arguments = TrainingArguments(**options | settings.more)
     try:
         trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)

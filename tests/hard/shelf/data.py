@@ -72,8 +72,12 @@ def lines(*rows: Any) -> str:
 _csv("texts", sentences())
 _csv("pairs", toy.pairs(COUNT))
 _csv("scores", toy.numbers(COUNT))
-_parquet("tagged", toy.tagged(COUNT).assign(tags=lambda table: [["VERB" if tag == "A" else "NOUN" for tag in tags]
-                                                               for tags in table["tags"]]))  # fmt: skip
+_parquet(
+    "tagged",
+    toy.tagged(COUNT).assign(
+        tags=lambda table: [["VERB" if tag == "A" else "NOUN" for tag in tags] for tags in table["tags"]]
+    ),
+)
 _csv(
     "translations",
     pd.DataFrame({"source": sentences()["sentence"], "target": sentences()["sentence"].iloc[::-1].values}),

@@ -56,8 +56,18 @@ def bare_tokenizer(folder: Path, end: bool = False) -> None:
 
 def _gpt2(kind: Any, folder: Path, **options: Any) -> None:
     torch.manual_seed(5)
-    kind(tf.GPT2Config(vocab_size=len(toy.WORDS), n_embd=16, n_layer=2, n_head=2, n_positions=64, bos_token_id=2,
-                       eos_token_id=3, **options)).save_pretrained(folder)  # fmt: skip
+    kind(
+        tf.GPT2Config(
+            vocab_size=len(toy.WORDS),
+            n_embd=16,
+            n_layer=2,
+            n_head=2,
+            n_positions=64,
+            bos_token_id=2,
+            eos_token_id=3,
+            **options,
+        )
+    ).save_pretrained(folder)
     bare_tokenizer(folder)
 
 
@@ -75,10 +85,21 @@ def _no_padding(shelf: Shelf, folder: Path) -> None:
 def _translator(shelf: Shelf, folder: Path) -> None:
     torch.manual_seed(5)
     config = tf.BartConfig(
-        vocab_size=len(toy.WORDS), d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=64, bos_token_id=2,
-        eos_token_id=3, pad_token_id=0, decoder_start_token_id=2, forced_eos_token_id=None,
-    )  # fmt: skip
+        vocab_size=len(toy.WORDS),
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=64,
+        bos_token_id=2,
+        eos_token_id=3,
+        pad_token_id=0,
+        decoder_start_token_id=2,
+        forced_eos_token_id=None,
+    )
     model = tf.BartForConditionalGeneration(config)
     model.generation_config.forced_eos_token_id = None
     model.save_pretrained(folder)
@@ -109,16 +130,28 @@ def _unknown_family(shelf: Shelf, folder: Path) -> None:
 @item("more-heads")
 def _more_heads(shelf: Shelf, folder: Path) -> None:
     """Four heads a layer where the other models have two."""
-    config = tf.BertConfig(vocab_size=60, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-                           intermediate_size=32, max_position_embeddings=64)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
     tf.BertForMaskedLM(config).save_pretrained(folder)
     toy.save_tokenizer(folder)
 
 
 @item("more-words")
 def _more_words(shelf: Shelf, folder: Path) -> None:
-    config = tf.BertConfig(vocab_size=70, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
-                           intermediate_size=32, max_position_embeddings=64)  # fmt: skip
+    config = tf.BertConfig(
+        vocab_size=70,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
     tf.BertForMaskedLM(config).save_pretrained(folder)
     toy.save_tokenizer(folder)
 
@@ -213,8 +246,11 @@ def _with_code(folder: Path) -> None:
     """A model that comes with code, which writes a file when it is imported."""
     code = f"open({str(folder / 'RAN')!r}, 'w').write('ran')\n"
     (folder / "modeling_own.py").write_text(code + "class OwnConfig: pass\nclass Own: pass\n")
-    config(model_type="own", auto_map={"AutoConfig": "modeling_own.OwnConfig", "AutoModel": "modeling_own.Own"},
-           architectures=["Own"])(folder)  # fmt: skip
+    config(
+        model_type="own",
+        auto_map={"AutoConfig": "modeling_own.OwnConfig", "AutoModel": "modeling_own.Own"},
+        architectures=["Own"],
+    )(folder)
 
 
 def _index(folder: Path) -> None:

@@ -10,13 +10,18 @@ ALBERT = Family(
     ("albert",),
     (
         StackPlan(
-            stack="encoder", layer="encoder.albert_layer_groups.*.albert_layers.*",
-            attention="attention", output="attention.dense",
-            query="query", key="key", value="value", size="attention_head_size",
+            stack="encoder",
+            layer="encoder.albert_layer_groups.*.albert_layers.*",
+            attention="attention",
+            output="attention.dense",
+            query="query",
+            key="key",
+            value="value",
+            size="attention_head_size",
         ),
     ),
     shared=True,
-)  # fmt: skip
+)
 
 DOOR = "encoder"
 """The module whose call begins a pass through all layers: there the count of uses starts anew."""
@@ -25,5 +30,6 @@ DOOR = "encoder"
 def layer_order(config: Any) -> list[tuple[int, int]]:
     """For each layer in the order of the pass: its group and its place inside the group."""
     groups, layers = config.num_hidden_groups, config.num_hidden_layers
-    return [(int(number / (layers / groups)), inner) for number in range(layers)
-            for inner in range(config.inner_group_num)]  # fmt: skip
+    return [
+        (int(number / (layers / groups)), inner) for number in range(layers) for inner in range(config.inner_group_num)
+    ]

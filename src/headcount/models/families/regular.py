@@ -7,19 +7,41 @@ from dataclasses import replace
 from headcount.models.families.plan import Family, StackPlan
 
 _BERT = StackPlan(
-    stack="encoder", layer="encoder.layer.*", attention="attention.self", output="attention.output.dense",
-    query="query", key="key", value="value", size="attention_head_size",
-    counts=("num_attention_heads",), widths=("all_head_size",),
-)  # fmt: skip
+    stack="encoder",
+    layer="encoder.layer.*",
+    attention="attention.self",
+    output="attention.output.dense",
+    query="query",
+    key="key",
+    value="value",
+    size="attention_head_size",
+    counts=("num_attention_heads",),
+    widths=("all_head_size",),
+)
 _LLAMA = StackPlan(
-    stack="decoder", layer="layers.*", attention="self_attn", output="self_attn.o_proj",
-    query="q_proj", key="k_proj", value="v_proj", size="head_dim", groups="num_key_value_groups",
-)  # fmt: skip
+    stack="decoder",
+    layer="layers.*",
+    attention="self_attn",
+    output="self_attn.o_proj",
+    query="q_proj",
+    key="k_proj",
+    value="v_proj",
+    size="head_dim",
+    groups="num_key_value_groups",
+)
 _BART = replace(_LLAMA, output="self_attn.out_proj", groups=None, counts=("num_heads",))
 _T5 = StackPlan(
-    stack="encoder", layer="encoder.block.*", attention="layer.0.SelfAttention", output="layer.0.SelfAttention.o",
-    query="q", key="k", value="v", size="key_value_proj_dim", widths=("inner_dim",), bias=True,
-)  # fmt: skip
+    stack="encoder",
+    layer="encoder.block.*",
+    attention="layer.0.SelfAttention",
+    output="layer.0.SelfAttention.o",
+    query="q",
+    key="k",
+    value="v",
+    size="key_value_proj_dim",
+    widths=("inner_dim",),
+    bias=True,
+)
 """Its `n_heads` stays: it is the width of the position bias."""
 
 REGULAR = (
@@ -31,8 +53,15 @@ REGULAR = (
         ("distilbert",),
         (
             StackPlan(
-                stack="encoder", layer="transformer.layer.*", attention="attention", output="attention.out_lin",
-                query="q_lin", key="k_lin", value="v_lin", size="attention_head_size", counts=("n_heads",),
+                stack="encoder",
+                layer="transformer.layer.*",
+                attention="attention",
+                output="attention.out_lin",
+                query="q_lin",
+                key="k_lin",
+                value="v_lin",
+                size="attention_head_size",
+                counts=("n_heads",),
             ),
         ),
     ),
@@ -40,8 +69,15 @@ REGULAR = (
         ("modernbert",),
         (
             StackPlan(
-                stack="encoder", layer="layers.*", attention="attn", output="attn.Wo",
-                query="Wqkv", key="Wqkv", value="Wqkv", size="head_dim", fused="by-part",
+                stack="encoder",
+                layer="layers.*",
+                attention="attn",
+                output="attn.Wo",
+                query="Wqkv",
+                key="Wqkv",
+                value="Wqkv",
+                size="head_dim",
+                fused="by-part",
             ),
         ),
     ),
@@ -49,9 +85,17 @@ REGULAR = (
         ("gpt2",),
         (
             StackPlan(
-                stack="decoder", layer="h.*", attention="attn", output="attn.c_proj",
-                query="c_attn", key="c_attn", value="c_attn", size="head_dim", fused="by-part",
-                counts=("num_heads",), widths=("split_size",),
+                stack="decoder",
+                layer="h.*",
+                attention="attn",
+                output="attn.c_proj",
+                query="c_attn",
+                key="c_attn",
+                value="c_attn",
+                size="head_dim",
+                fused="by-part",
+                counts=("num_heads",),
+                widths=("split_size",),
             ),
         ),
     ),
@@ -59,9 +103,15 @@ REGULAR = (
         ("gpt_neox",),
         (
             StackPlan(
-                stack="decoder", layer="layers.*", attention="attention", output="attention.dense",
-                query="query_key_value", key="query_key_value", value="query_key_value",
-                size="head_size", fused="by-head",
+                stack="decoder",
+                layer="layers.*",
+                attention="attention",
+                output="attention.dense",
+                query="query_key_value",
+                key="query_key_value",
+                value="query_key_value",
+                size="head_size",
+                fused="by-head",
             ),
         ),
     ),
@@ -72,8 +122,13 @@ REGULAR = (
         (
             _T5,
             replace(_T5, stack="decoder", layer="decoder.block.*"),
-            replace(_T5, stack="cross", layer="decoder.block.*",
-                    attention="layer.1.EncDecAttention", output="layer.1.EncDecAttention.o"),
+            replace(
+                _T5,
+                stack="cross",
+                layer="decoder.block.*",
+                attention="layer.1.EncDecAttention",
+                output="layer.1.EncDecAttention.o",
+            ),
         ),
     ),
     Family(
@@ -81,15 +136,22 @@ REGULAR = (
         (
             replace(_BART, stack="encoder", layer="encoder.layers.*"),
             replace(_BART, layer="decoder.layers.*"),
-            replace(_BART, stack="cross", layer="decoder.layers.*",
-                    attention="encoder_attn", output="encoder_attn.out_proj"),
+            replace(
+                _BART, stack="cross", layer="decoder.layers.*", attention="encoder_attn", output="encoder_attn.out_proj"
+            ),
         ),
     ),
     Family(
         ("vit",),
         (
-            replace(_LLAMA, stack="encoder", attention="attention", output="attention.o_proj", groups=None,
-                    counts=("num_attention_heads",)),
+            replace(
+                _LLAMA,
+                stack="encoder",
+                attention="attention",
+                output="attention.o_proj",
+                groups=None,
+                counts=("num_attention_heads",),
+            ),
         ),
     ),
-)  # fmt: skip
+)

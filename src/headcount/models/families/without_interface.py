@@ -8,22 +8,38 @@ MPNET = Family(
     ("mpnet",),
     (
         StackPlan(
-            stack="encoder", layer="encoder.layer.*", attention="attention.attn", output="attention.attn.o",
-            query="q", key="k", value="v", size="attention_head_size",
-            counts=("num_attention_heads",), widths=("all_head_size",), bias=True,
+            stack="encoder",
+            layer="encoder.layer.*",
+            attention="attention.attn",
+            output="attention.attn.o",
+            query="q",
+            key="k",
+            value="v",
+            size="attention_head_size",
+            counts=("num_attention_heads",),
+            widths=("all_head_size",),
+            bias=True,
         ),
     ),
     interface=False,
-)  # fmt: skip
+)
 
 DEBERTA = Family(
     ("deberta-v2",),
     (
         StackPlan(
-            stack="encoder", layer="encoder.layer.*", attention="attention.self", output="attention.output.dense",
-            query="query_proj", key="key_proj", value="value_proj", size="attention_head_size",
-            counts=("num_attention_heads",), widths=("all_head_size",), further=("pos_key_proj", "pos_query_proj"),
+            stack="encoder",
+            layer="encoder.layer.*",
+            attention="attention.self",
+            output="attention.output.dense",
+            query="query_proj",
+            key="key_proj",
+            value="value_proj",
+            size="attention_head_size",
+            counts=("num_attention_heads",),
+            widths=("all_head_size",),
+            further=("pos_key_proj", "pos_query_proj"),
         ),
     ),
     interface=False,
-)  # fmt: skip
+)

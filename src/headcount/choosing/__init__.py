@@ -1,0 +1,1 @@
+"""Which heads can go: importance, gates, orders, curves, the choice."""

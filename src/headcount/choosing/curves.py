@@ -1,0 +1,115 @@
+"""The score against the heads that are left, for several orders at once: all steps of all orders share their passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.ablation.job import Data
+from headcount.ablation.sweep import sweep
+from headcount.choosing.orders import removals
+from headcount.core.heads import Head
+from headcount.core.provenance import fingerprint
+from headcount.core.writers import writes_study
+from headcount.data.blank import ATTRIBUTE
+from headcount.data.tasks import Task
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import read_anatomy
+from headcount.models.compiled import takes_compiled
+
+Progress = Callable[[float, float], None]
+SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device", "versions", ATTRIBUTE)
+PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
+
+
+@takes_compiled
+@writes_study("out")
+def curve(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    orders: Mapping[str, Sequence[Head]],
+    *,
+    task: str | Task | None = None,
+    steps: int | Sequence[int] = 10,
+    metric: Any = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    max_new_tokens: int | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Scores as a Dataset with dims (order, removed): the first heads of each order at zero, step by step.
+
+    `orders`: by name, the heads in the order in which they go. `steps`: how many, or the numbers of heads that are
+    gone after each. `sequence`: the heads by rank. `score`, `delta` against the whole model with its paired 95 %
+    interval `low` to `high`, `p`; steps beyond the end of a shorter order are NaN. `out`: a study folder; the same
+    call goes on where it stopped.
+    """
+    layout = read_anatomy(model).layout
+    if not orders or not all(orders.values()):
+        raise InvalidOption("got no heads to remove; expected at least one order with heads")
+    longest = max(map(len, orders.values()))
+    counts = removals(longest, steps) if isinstance(steps, int) else sorted(set(steps))
+    if not counts or counts[0] < 1 or counts[-1] > longest:
+        raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}")
+    places: dict[frozenset[Head], int] = {}
+    for order in orders.values():
+        for count in counts:
+            if count <= len(order):
+                places.setdefault(frozenset(order[:count]), len(places))
+    found = sweep(
+        model,
+        tokenizer,
+        data,
+        task=task,
+        by="sets",
+        sets=[sorted(one) for one in places],
+        how="zero",
+        metric=metric,
+        limit=limit,
+        seed=seed,
+        max_length=max_length,
+        max_new_tokens=max_new_tokens,
+        out=out,
+        name=name,
+        texts=False,
+        progress=progress,
+    )
+
+    def at(order: Sequence[Head], count: int, values: np.ndarray) -> float:
+        return float(values[places[frozenset(order[:count])]]) if count <= len(order) else float("nan")
+
+    arrays = {
+        key: (
+            ("order", "removed"),
+            np.array([[at(order, count, found[key].values) for count in counts] for order in orders.values()]),
+        )
+        for key in PER_STEP
+    }
+    width = max(map(len, orders.values()))
+    spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
+    single = {key: ((), float(found[key])) for key in ("baseline", "baseline_low", "baseline_high")}
+    result = xr.Dataset(
+        arrays | single | {"sequence": (("order", "rank"), np.array(spelled, dtype=object))},
+        coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
+        attrs={key: found.attrs[key] for key in SAID if key in found.attrs}
+        | {"examples": found.sizes["example"], "heads": layout.count},
+    )
+    result.attrs["identity"] = {
+        **found.attrs["identity"],
+        "orders": fingerprint([list(orders), spelled]),
+        "steps": counts,
+    }
+    if out is not None:
+        from headcount.core.store import write_result
+
+        write_result(out, f"pruning/curve{'@' + name if name else ''}", result.attrs["identity"], result)
+    return result

@@ -1,0 +1,162 @@
+"""When does the order of heads settle? Importance and pruning curve at every checkpoint (Michel 2019, Figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+
+from headcount.ablation.job import Data
+from headcount.choosing.curves import SAID, curve
+from headcount.choosing.importance import CHOICES, estimate, importance
+from headcount.choosing.orders import by_values, removals
+from headcount.choosing.smaller import find_known_task, read_halves
+from headcount.core.provenance import fingerprint
+from headcount.core.statistics import rank_correlation
+from headcount.core.writers import writes_study
+from headcount.data.numbers import check_numbers
+from headcount.data.tasks import Task
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import read_anatomy
+from headcount.models.fingerprint import model_fingerprint
+from headcount.models.load import load_model, load_tokenizer
+
+SETTLED = 0.9
+"""The rank correlation with the final order from which on the order counts as settled."""
+Progress = Callable[[str, float, float], None]
+
+
+def find_checkpoints(folder: str | Path) -> list[Path]:
+    """The models along the way that `finetune --checkpoints` wrote into a run's folder, in order."""
+    place = Path(folder)
+    found = sorted((place / "checkpoints").glob("step-*")) or sorted(place.glob("step-*"))
+    if len(found) < 2:
+        raise InvalidOption(
+            f"{place} has {len(found)} checkpoints (step-...); expected a run of finetune --checkpoints with at least 2"
+        )
+    return found
+
+
+@writes_study("study")
+def dynamics(
+    folder: str | Path,
+    data: Data,
+    *,
+    task: str | Task,
+    steps: int = 10,
+    estimator: str = "michel_normed",
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    metric: Any = None,
+    max_new_tokens: int | None = None,
+    device: str = "cpu",
+    study: str | Path | None = None,
+    tokenizer: str | Path | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """A Dataset with dims (checkpoint, removed), and the importance (checkpoint, stack, layer, head).
+
+    For each checkpoint the heads are ordered by importance on one half of the examples and removed step by step on the
+    other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
+    importance with that of the last one. `study`: a folder; the same call goes on where it stopped. `tokenizer`: a
+    folder or a hub name, where the checkpoints have none.
+    """
+    if estimator not in CHOICES:
+        raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
+    removals(1, steps)  # checked before anything is written
+    check_numbers(seed=seed, limit=limit, max_length=max_length, max_new_tokens=max_new_tokens)
+    places = find_checkpoints(folder)
+    known = find_known_task(data, task)
+    parts = read_halves(data, known, limit, seed, load_tokenizer(places[0]))
+    tell = progress or (lambda *_: None)
+    shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
+    curves, values, marks = [], [], []
+    if study is not None:
+        _announce(study, places, known)
+    for place in places:
+        model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
+        words = load_tokenizer(tokenizer or place)
+        layout = read_anatomy(model).layout
+        name = None if study is None else place.name
+        found = importance(model, words, parts[0], name=name, progress=partial(tell, place.name), **shared)
+        order = by_values(estimate(found, estimator), layout)
+        curves.append(
+            curve(
+                model,
+                words,
+                parts[1],
+                {"importance": order},
+                steps=steps,
+                name=name,
+                metric=metric,
+                max_new_tokens=max_new_tokens,
+                progress=partial(tell, place.name),
+                **shared,
+            )
+        )
+        values.append(found[estimator])
+        marks.append(model_fingerprint(model))
+    result = _dataset(places, curves, values, estimator)
+    result.attrs["identity"] = {
+        "models": marks,
+        "data": fingerprint([part.to_json() for part in parts]),
+        "task": known.name,
+        "steps": steps,
+        "estimator": estimator,
+        "seed": seed,
+        "limit": limit,
+        "max_length": max_length,
+    }
+    if study is not None:
+        from headcount.core.store import write_result
+
+        write_result(study, "pruning/dynamics", result.attrs["identity"], result)
+    return result
+
+
+def _announce(study: str | Path, places: list[Path], task: Task) -> None:
+    """All checkpoints are of one training, of which the study's model must be one."""
+    from headcount.core.store import Study
+
+    marks = {model_fingerprint(load_model(place, head=task.kind, dtype=torch.float32)): str(place) for place in places}
+    Study(study).announce_models(marks, "pruning/dynamics")
+
+
+def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray], estimator: str) -> xr.Dataset:
+    numbers = [int(place.name.removeprefix("step-")) for place in places]
+    last = values[-1].values.ravel()
+    agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
+    steps = {
+        key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]))
+        for key in ("score", "delta", "low", "high")
+    }
+    single = {
+        "baseline": ("checkpoint", [float(one["baseline"]) for one in curves]),
+        "agreement": ("checkpoint", agreement[:, 0]),
+        "agreement_low": ("checkpoint", agreement[:, 1]),
+        "agreement_high": ("checkpoint", agreement[:, 2]),
+    }
+    heads = {"importance": (("checkpoint", "stack", "layer", "head"), np.stack([one.values for one in values]))}
+    coords = {
+        "checkpoint": numbers,
+        "removed": curves[0]["removed"].values,
+        **{dim: values[0][dim].values for dim in ("stack", "layer", "head")},
+    }
+    said = (*SAID, "heads", "examples")
+    attributes = {key: curves[0].attrs[key] for key in said if key in curves[0].attrs}
+    return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
+
+
+def settled_at(result: xr.Dataset, level: float = SETTLED) -> int | None:
+    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
+    agrees = result["agreement"].values >= level
+    for place in range(len(agrees) - 1):
+        if agrees[place:].all():
+            return int(result["checkpoint"].values[place])
+    return None

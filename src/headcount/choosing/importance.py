@@ -1,0 +1,314 @@
+"""How much does the loss hang on each head? Estimates from one forward and one backward pass, with intervals.
+
+Every head's output is multiplied by a gate of 1, one gate for each example. The gradient of an example's loss in its
+gate is Att_h(x) . dL/dAtt_h(x), so one pass gives it for every head and every example, and any batch gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.ablation.job import Data, Job, prepare
+from headcount.ablation.runner import forward_inputs
+from headcount.core.agreement import effects
+from headcount.core.heads import Head
+from headcount.core.options import belongs_to
+from headcount.core.provenance import versions
+from headcount.core.results import by_head
+from headcount.core.statistics import rank_correlation
+from headcount.core.writers import writes_study
+from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.blank import ATTRIBUTE
+from headcount.data.encode import IGNORED
+from headcount.data.losses import example_losses
+from headcount.data.numbers import check_numbers
+from headcount.data.tasks import Task
+from headcount.engines.shards import Shard, run_units
+from headcount.errors import NotFinite
+from headcount.measures.contract import Measure, Setting
+from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.models.compiled import takes_compiled
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.trace.attention import AttentionCall
+from headcount.trace.modes import evaluating
+from headcount.trace.origin import not_finite
+from headcount.trace.precision import wide, widened
+from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
+
+ESTIMATORS = ("michel", "gate", "taylor", "norm")
+NORMED = ("michel", "gate", "norm")
+"""Those that can be divided by the l2 norm of their layer, as Michel's is in the paper."""
+CHOICES = (*ESTIMATORS, *(f"{name}_normed" for name in NORMED))
+UNIT, GPU_UNIT = 64, 1024
+CPU_TOKENS, GPU_TOKENS = 1024, 32768
+Progress = Callable[[float, float], None]
+
+
+class Importance(Measure):
+    """`michel`: E|dL/dgate| over examples (the paper's I_h). `taylor`: -E dL/dgate, the rise of the loss that the first
+    order foretells for the head's removal, with its sign. `gate`: |E dL/dgate|, blind to heads whose examples disagree.
+    `norm`: the mean length of what the head gives. `..._normed`: divided by the l2 norm of the layer.
+    """
+
+    name = "importance"
+    summary = "how much the loss hangs on the head: michel, taylor (signed), gate, norm"
+    paper = "Michel 2019, section 4.1"
+    kind = "importance"
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"michel": (), "taylor": (), "norm": ()}
+
+    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return derive(means)
+
+
+def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What follows from the means: `gate`, and the estimates divided by the l2 norm of their layer."""
+    found = {"gate": np.abs(means["taylor"])}
+    for name in NORMED:
+        values = (means | found)[name]
+        length = np.sqrt(np.nansum(values**2, axis=-1, keepdims=True))
+        found[f"{name}_normed"] = values / np.where(length > 0, length, 1)
+    return found
+
+
+@takes_compiled
+@writes_study("out")
+def importance(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    *,
+    task: str | Task | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """The importance of every head for a task, as a Dataset with dims (stack, layer, head).
+
+    `michel`, `taylor`, `gate`, `norm` and their `..._normed`, with intervals over the examples, and `values_...`, the
+    value for each example. `data` and `task` as for `sweep`. `out`: a study folder; the same call goes on where it
+    stopped.
+    """
+    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
+    belongs_to("name", name, "out", out)
+    if out is not None:
+        check_untouched(model)
+    job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length)
+    layout = job.anatomy.layout
+    order = by_length(job.encodings.lengths)
+    ids = np.asarray(job.examples.ids)[order]
+    cuda = model.device.type == "cuda"
+    size = GPU_UNIT if cuda else UNIT
+    units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
+    setting = Setting(
+        (),
+        False,
+        False,
+        None,
+        {stack: layout.layers(stack) for stack in layout.stacks},
+        max(layout.width(stack) for stack in layout.stacks),
+    )
+    said = {
+        "group": "pruning",
+        "measure": "importance",
+        "summary": Importance.summary,
+        "paper": Importance.paper,
+        "task": job.task.name,
+        "kind": job.task.kind,
+        "device": device_label(model),
+        "versions": versions(),
+        "model": model_name(model),
+        "model_class": type(model).__name__,
+        "cut": job.encodings.cut,
+        ATTRIBUTE: dict(job.examples.blank),
+        "notes": list(job.examples.notes),
+    }
+    identity = {
+        "model": model_fingerprint(model),
+        "data": job.fingerprint,
+        "task": job.task.name,
+        "limit": limit,
+        "seed": seed,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "max_length": job.encodings.limit,
+    }
+    result: MemoryResult | FolderResult = (
+        MemoryResult(Importance(), setting, layout, ids, said | {"identity": identity}, units)
+        if out is None
+        else FolderResult(out, name, identity, Importance(), setting, layout, ids, said, units)
+    )
+    padding = padding_of(tokenizer)
+    tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
+
+    finished = result.done()
+    reached = sum(stop - start for (start, stop), done in zip(units, finished, strict=True) if done)
+
+    def tell(more: int) -> None:
+        nonlocal reached
+        reached += more
+        if progress is not None:
+            progress(reached, len(order))
+
+    def work(unit: int) -> Arrays:
+        start, stop = units[unit]
+        rows = order[start:stop]
+        parts = []
+        for first, last in plan_batches(job.encodings.lengths[rows], tokens):
+            parts.append(_batch(job, rows[first:last], padding))
+            tell(last - first)
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+    with evaluating(model), frozen(model), torch.inference_mode(False):
+        tell(0)
+        run_units(finished, Shard(), work, result.save)
+    return result.finish(seed)
+
+
+def _generated(task: str | Task | None) -> bool:
+    kind = task.kind if isinstance(task, Task) else task
+    return kind == "translation"
+
+
+class _Probe(OutputEdit):
+    """Multiplies the outputs by gates [example, head] and remembers how long they are."""
+
+    def __init__(self, gates: Tensor) -> None:
+        self.gates = gates
+        self.lengths: Tensor | None = None
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        self.lengths = widened(outputs.detach()).norm(dim=-1)
+        return outputs * self.gates[:, None, :, None].to(outputs)
+
+
+def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
+    """Some examples as tensors: all of them, those that the model takes, and the labels."""
+    batch = collate([job.encodings.rows[row] for row in rows], padding, job.model.device)
+    labels = batch["labels"]
+    inputs = forward_inputs(job.model, batch)
+    if job.task.kind == "translation":
+        inputs["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=labels)
+    return batch, inputs, labels
+
+
+def padding_of(tokenizer: Any) -> int:
+    return int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id or 0)
+
+
+def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
+    """[example, stack, layer, head] of every variable for some examples."""
+    batch, inputs, labels = batch_of(job, rows, padding)
+    # The rows inside the layers: a multiple choice is several of them.
+    width = batch["input_ids"].shape[1] if batch["input_ids"].ndim == 3 else 1
+    probes: dict[Place, _Probe] = {}
+    for block in job.anatomy:
+        shape = (len(rows) * width, len(block.heads))
+        gates = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
+        probes[block.stack, block.layer] = _Probe(gates)
+    with torch.enable_grad(), edited(job.model, probes, "importance"):
+        lost = example_losses(job.task.kind, job.model(**inputs), labels)
+    _check_losses(job, rows, padding, lost)
+    places = list(probes)
+    gradients = torch.autograd.grad(lost.sum(), [probes[place].gates for place in places], allow_unused=True)
+    _check_gradients(job, rows, dict(zip(places, gradients, strict=True)), width)
+    source = batch.get("attention_mask", torch.ones_like(batch["input_ids"])).flatten(0, -2)
+    target = (labels != IGNORED).long() if job.task.kind == "translation" else source
+    found: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
+    for place, gradient in zip(places, gradients, strict=True):
+        probe, stack = probes[place], place[0]
+        given = torch.zeros_like(probe.gates) if gradient is None else gradient
+        slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
+        mask = (source if stack == "encoder" or job.task.kind != "translation" else target)[..., None]
+        assert probe.lengths is not None  # the session has checked that every layer was reached
+        mean = (probe.lengths * mask).sum(1) / mask.sum(1)
+        length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()
+        for number, head in enumerate(job.anatomy.attention(*place).heads):
+            key = Head(*place, head)
+            found["michel"][key], found["taylor"][key] = np.abs(slope[:, number]), -slope[:, number]
+            found["norm"][key] = length[:, number]
+    return {
+        name: np.moveaxis(by_head(values, job.anatomy.layout), -1, 0).astype(np.float32)
+        for name, values in found.items()
+    }
+
+
+def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> None:
+    """An error with the example and the layer where a loss stopped being finite."""
+    bad = (~lost.detach().isfinite()).nonzero()
+    if len(bad):
+        row = rows[int(bad[0])]
+        _, inputs, _ = batch_of(job, np.array([row]), padding)
+        raise not_finite(job.model, job.anatomy, inputs, job.examples.ids[row], "the loss is")
+
+
+def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[Place, Tensor | None], width: int) -> None:
+    """An error with the example and the layer where a gradient stopped being finite: the highest, as they go down."""
+    for place, gradient in reversed(gradients.items()):
+        bad = torch.empty(0) if gradient is None else (~gradient.isfinite().all(-1)).nonzero()
+        if len(bad):
+            row = rows[int(bad[0]) // width]
+            dtype = str(job.model.dtype).removeprefix("torch.")
+            where = f"{job.anatomy.layout.spell_layer(*place)} and below"
+            raise NotFinite(
+                f"row {job.examples.ids[row]}: the gradient of the loss is not finite in {where} ({dtype}); "
+                "give --dtype float32, or leave the row out"
+            )
+
+
+@contextmanager
+def frozen(model: PreTrainedModel) -> Iterator[None]:
+    """No gradients of weights: they are not asked for, and would cost a third of the time."""
+    asked = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    for parameter in asked:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in asked:
+            parameter.requires_grad_(True)
+
+
+def estimate(found: xr.Dataset, name: str, rows: np.ndarray | None = None) -> np.ndarray:
+    """[stack, layer, head]: an estimator's values, over all examples or over some of them."""
+    if rows is None:
+        values: np.ndarray = found[name].values
+        return values
+    means = {key: found[f"values_{key}"].values[rows].mean(0) for key in ("michel", "taylor", "norm")}
+    chosen: np.ndarray = (means | derive(means))[name]
+    return chosen
+
+
+def stability(found: xr.Dataset, name: str, splits: int = 50, seed: int = 0) -> tuple[float, float, float]:
+    """Spearman's correlation of an estimator on two random halves of the examples: mean and 95 % of the halves."""
+    examples = found.sizes["example"]
+    if examples < 2:  # there are no halves
+        return float("nan"), float("nan"), float("nan")
+    generator = np.random.default_rng(seed)
+    seen = []
+    for _ in range(splits):
+        order = generator.permutation(examples)
+        halves = [estimate(found, name, order[: examples // 2]), estimate(found, name, order[examples // 2 :])]
+        seen.append(rank_correlation(halves[0].ravel(), halves[1].ravel(), draws=1)[0])
+    return float(np.mean(seen)), float(np.quantile(seen, 0.025)), float(np.quantile(seen, 0.975))
+
+
+def prediction(found: xr.Dataset, sweep: xr.Dataset, name: str) -> tuple[float, float, float]:
+    """How well an estimator foretells the true effect of ablation: Spearman's correlation over the heads, interval.
+
+    The effect is the score that a head's removal costs: positive where the head is needed.
+    """
+    return rank_correlation(found[name].values.ravel(), effects(sweep).values.ravel())

@@ -1,0 +1,1 @@
+"""Parameters, operations, memory, time; export."""

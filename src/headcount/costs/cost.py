@@ -1,0 +1,240 @@
+"""What a model costs to keep and to run: parameters, bytes, operations, memory, time; before and after a cut.
+
+Times are taken in turns (one model, the other, the first again), after a warm-up, each pass waited for: a machine that
+slows down slows both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import PreTrainedModel
+
+from headcount.core.options import no_repeats, without_effect
+from headcount.core.provenance import versions
+from headcount.core.writers import writes_study
+from headcount.costs.memory import peak_bytes
+from headcount.data.encode import longest_positions
+from headcount.data.numbers import check_numbers
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Attention, read_anatomy
+from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.pruning.verify import random_images
+from headcount.trace.modes import evaluating
+
+BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
+Progress = Callable[[float, float], None]
+
+
+def cost(
+    models: Mapping[str, PreTrainedModel],
+    *,
+    batches: Sequence[int] = BATCHES,
+    lengths: Sequence[int] | None = None,
+    repeats: int = REPEATS,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
+
+    Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
+    `lengths`: 32 and 128 by default.
+    """
+    check_numbers(repeats=repeats)
+    vision = any(model.main_input_name == "pixel_values" for model in models.values())
+    if vision:
+        without_effect("lengths", lengths, "images have no length in tokens")
+    lengths = LENGTHS if lengths is None else lengths
+    if not batches or not lengths:
+        raise InvalidOption(f"got batches={list(batches)} and lengths={list(lengths)}; expected at least one of each")
+    no_repeats("batches", batches)
+    no_repeats("lengths", lengths)
+    for batch, length in product(batches, lengths):
+        check_numbers(batches=batch, lengths=length)
+    for name, model in models.items():
+        longest = longest_positions(model)
+        if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
+            raise InvalidOption(f"got the length {max(lengths)}; {name} takes at most {longest} tokens")
+        if max(batches) > 1 and _needs_padding(model) and model.config.pad_token_id is None:
+            raise InvalidOption(f"{name} has no pad_token_id and takes one text at a time; set it, or give the batch 1")
+    shapes = [(batch, length) for batch in batches for length in ((0,) if vision else lengths)]
+    rows = []
+    for number, shape in enumerate(shapes):
+        inputs = {name: make_inputs(model, *shape) for name, model in models.items()}
+        times = time_in_turns(models, inputs, repeats)
+        for name, model in models.items():
+            low, middle, high = np.quantile(times[name], (0.25, 0.5, 0.75))
+            rows.append(
+                {
+                    "model": name,
+                    "batch": shape[0],
+                    "length": shape[1],
+                    "ms": 1e3 * middle,
+                    "ms_low": 1e3 * low,
+                    "ms_high": 1e3 * high,
+                    "per_second": shape[0] / middle,
+                    "flops": flops(model, inputs[name]),
+                    "peak_bytes": peak_bytes(model, inputs[name]),
+                    **size(model),
+                }
+            )
+        if progress is not None:
+            progress(number + 1, len(shapes))
+    found = pd.DataFrame(rows)
+    found.attrs = {
+        "identity": {
+            "models": {name: model_fingerprint(model) for name, model in models.items()},
+            "data": "random tokens",
+            "seed": 0,
+            "batches": list(batches),
+            "lengths": list(lengths),
+            "repeats": repeats,
+        },
+        "device": device_label(next(iter(models.values()))),
+        "versions": versions(),
+    }
+    return found
+
+
+@writes_study("study")
+def announce_cost(models: Mapping[str, PreTrainedModel], study: str | Path, name: str = "models") -> None:
+    """Refuse before anything is timed what `store_cost` would refuse: models that are not the study's."""
+    from headcount.core.store import Study
+
+    Study(study).announce_models({model_fingerprint(model): key for key, model in models.items()}, f"cost/{name}")
+
+
+@writes_study("study")
+def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
+    """Keep the numbers in a study, as `cost/NAME`; times differ from run to run: those of the same models stay."""
+    from headcount.core.store import write_result
+
+    result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns}, attrs=found.attrs)
+    write_result(study, f"cost/{name}", found.attrs["identity"], result)
+
+
+def size(model: PreTrainedModel) -> dict[str, int]:
+    """Parameters in all and in the attention, and the bytes of the weights."""
+    tensors = {tensor.data_ptr(): tensor for tensor in model.state_dict().values() if tensor.numel()}
+    return {
+        "parameters": model.num_parameters(),
+        "attention_parameters": sum(p.numel() for module in _attention_modules(model) for p in module.parameters()),
+        "bytes": sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()),
+    }
+
+
+def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Tensor]:
+    """Random tokens without padding (or images), on the model's device."""
+    generator = torch.Generator().manual_seed(0)
+    config = model.config
+    if model.main_input_name == "pixel_values":
+        return random_images(model, batch, generator)
+    ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
+    found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if getattr(config, "is_encoder_decoder", False):
+        if type(model).__name__.endswith("ForSequenceClassification"):
+            ids[:, -1] = config.eos_token_id  # where it reads
+        else:
+            found["decoder_input_ids"] = ids
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        found = {key: tensor[:, None] for key, tensor in found.items()}
+    return found
+
+
+def _needs_padding(model: PreTrainedModel) -> bool:
+    """A decoder that classifies looks for the end of each text."""
+    return type(model).__name__.endswith("ForSequenceClassification") and "decoder" in read_anatomy(model).stacks
+
+
+@torch.no_grad()
+def time_in_turns(
+    models: Mapping[str, PreTrainedModel], inputs: Mapping[str, Mapping[str, Tensor]], repeats: int
+) -> dict[str, list[float]]:
+    """Seconds of every pass, by model."""
+    times: dict[str, list[float]] = {name: [] for name in models}
+    for turn in range(WARM_UP + repeats):
+        # There and back again: neither is always the one that finds the caches cold.
+        for name, model in list(models.items())[:: 1 if turn % 2 else -1]:
+            with evaluating(model):
+                _wait(model)
+                start = time.perf_counter()
+                model(**inputs[name])
+                _wait(model)
+            if turn >= WARM_UP:
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+@torch.no_grad()
+def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
+    """Floating-point operations of the matrix products of one pass.
+
+    A layer without heads counts none: the head of zeros that stands in for them is how it runs, not what it costs.
+    """
+    # The counter does not know the fused attention kernel of CPUs.
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model(**inputs)
+    counts = counter.get_flop_counts()
+    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers if not block.heads]
+    empty = sum(sum(counts.get(f"{type(model).__name__}.{block.name}", {}).values()) for block in blocks)
+    return int(counter.get_total_flops()) - int(empty)
+
+
+@torch.no_grad()
+def attention_share(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeats: int = 5) -> float:
+    """The share of a pass's time that the attention blocks take, output projections included: what a cut can win."""
+    inside: list[float] = []
+    started: list[float] = []
+
+    def begin(*_: Any) -> None:
+        _wait(model)
+        started.append(time.perf_counter())
+
+    def end(*_: Any) -> None:
+        _wait(model)
+        inside.append(time.perf_counter() - started.pop())
+
+    handles = []
+    for module in _attention_modules(model):
+        handles += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+    shares = []
+    try:
+        with evaluating(model):
+            for turn in range(WARM_UP + repeats):
+                inside.clear()
+                start = time.perf_counter()
+                model(**inputs)
+                _wait(model)
+                if turn >= WARM_UP:
+                    shares.append(sum(inside) / (time.perf_counter() - start))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return float(np.median(shares))
+
+
+def _attention_modules(model: PreTrainedModel) -> list[nn.Module]:
+    """The attention modules and those output projections that stand beside them, each once."""
+
+    def parts(block: Attention) -> Iterable[nn.Module]:
+        yield block.module
+        if not block.output_name.startswith(f"{block.name}."):
+            yield block.output
+
+    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers]
+    return list(dict.fromkeys(module for block in blocks for module in parts(block)))
+
+
+def _wait(model: PreTrainedModel) -> None:
+    if model.device.type == "cuda":
+        torch.cuda.synchronize(model.device)

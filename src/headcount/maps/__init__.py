@@ -1,0 +1,1 @@
+"""Maps of single texts, packed; typical maps of patterns."""

@@ -1,0 +1,89 @@
+"""The patterns of all heads over some texts, with maps that show them: Kovaleva's Figures 1 and 2 for any model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.core.provenance import versions
+from headcount.core.writers import writes_study
+from headcount.errors import DataProblem
+from headcount.maps.typical import CANDIDATES, take_typical
+from headcount.measures.inputs import Data
+from headcount.measures.measure import measure
+from headcount.measures.passes import Progress, Task, prepare
+from headcount.measures.patterns import SHORTEST
+from headcount.models.compiled import takes_compiled
+
+
+@takes_compiled
+@writes_study("out")
+def find_patterns(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    *,
+    text: tuple[str, ...] | str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress | None = None,
+) -> xr.DataTree:
+    """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).
+
+    `patterns`: `share` (stack, layer, head, pattern) of the texts, with intervals; `mostly`, the number of the
+    pattern that most texts have; `whole_share`, of all maps of a stack, with an interval that includes the mistakes
+    of the rule that names them. How good the names are stands in the attributes `rule`, `f1`, `confusion` and
+    `reliability`. `typical`: for each head three small maps, the clearest, one in the middle, and an exception if
+    there is one (`headcount.maps.maps.unpack` turns their bytes into weights).
+    `out`: a study folder; the same call again goes on.
+    """
+    options: dict[str, Any] = {
+        "text": text,
+        "limit": limit,
+        "seed": seed,
+        "max_length": max_length,
+        "batch_tokens": batch_tokens,
+        "out": out,
+        "name": name,
+        "progress": progress,
+    }
+    task = prepare(model, tokenizer, data, **options)
+    longest = int(task.inputs.lengths.max())
+    if longest < SHORTEST:
+        raise DataProblem(
+            f"the longest of the {len(task.inputs.ids)} texts has {longest} tokens; expected some of {SHORTEST} or "
+            "more, whose maps can have a pattern"
+        )
+    measured = measure(model, tokenizer, data, only="patterns", **options)
+    patterns = measured["patterns"].to_dataset()
+    tree = xr.DataTree.from_dict({"patterns": patterns, "typical": _typical(task, patterns)})
+    tree.attrs = measured.attrs
+    return tree
+
+
+def _typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
+    """The typical maps: read where a study has them already."""
+    out, name = task.out, task.name
+    group = f"patterns/typical{'@' + name if name else ''}"
+    if out is not None:
+        from headcount.core.store import Study
+
+        identity = {**patterns.attrs["identity"], "measure": "typical", "candidates": CANDIDATES}
+        there = Study(out).existing(group, identity)
+        if there is not None and there.complete:
+            return there.read()
+    found = take_typical(task, patterns)
+    kept = ("model", "model_class", "device")
+    found.attrs = {key: patterns.attrs[key] for key in kept} | {"versions": versions(), "measure": "typical"}
+    if out is not None:
+        from headcount.core.store import write_result
+
+        write_result(out, group, identity, found)
+    return found

@@ -1,0 +1,142 @@
+"""The attention maps of one text: what every head looks at, a byte for each weight, in memory or in a study.
+
+A byte holds 255 times the square root of a weight, so that small weights stay visible; `unpack` turns it back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headcount.core.options import belongs_to
+from headcount.core.writers import writes_study
+from headcount.errors import InvalidOption, NotReached
+from headcount.maps.plan import MapsPlan, plan_maps
+from headcount.models.compiled import takes_compiled
+from headcount.trace.attention import AttentionCall
+from headcount.trace.modes import evaluating
+from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
+
+Packed = TypeVar("Packed", np.ndarray, xr.DataArray)
+
+
+def unpack(stored: Packed) -> Packed:
+    """Attention weights from 0 to 1, float32, from the bytes of a map.
+
+    >>> unpack(np.array([0, 51, 255], dtype=np.uint8))
+    array([0.  , 0.04, 1.  ], dtype=float32)
+    """
+    return (stored.astype(np.float32) / 255) ** 2
+
+
+def pack(weights: Tensor) -> np.ndarray:
+    """The bytes of a map: 255 times the square root of each weight, rounded."""
+    packed: np.ndarray = weights.float().clamp(0, 1).sqrt().mul(255).round().to(torch.uint8).cpu().numpy()
+    return packed
+
+
+@takes_compiled
+@writes_study("out")
+def take_maps(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    text: str,
+    pair: str | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    max_length: int | None = None,
+) -> xr.Dataset:
+    """The attention maps of a text, `maps_<stack>` uint8 [layer, head, query, key], with its tokens; see `unpack`.
+
+    `pair` is the second segment where the model has segments, and the target text of an encoder-decoder, which needs
+    one. `out` is a study folder that the maps go to, as `maps/<name>`; what is there already is read, not computed.
+    `present_<stack>` [layer, head] is False where the model has no such head: its map is 0. `tokens` and `segments`
+    ("text" or "pair") are those of the queries; an encoder-decoder has `tokens_encoder` and `tokens_decoder` (what the
+    decoder reads: the target behind its start token) and dimensions of those names.
+
+    >>> import headcount as hc
+    >>> seen = take_maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
+    >>> seen.maps_encoder.shape, seen.tokens.values[1], seen.segments.values[-1]
+    ((12, 12, 14, 14), 'who', 'pair')
+    """
+    belongs_to("name", name, "out", out)
+    plan = plan_maps(model, tokenizer, text, pair, max_length)
+    if out is not None:
+        return store_maps(model, plan, out, name).maps
+    attributes = plan.attributes | {"identity": plan.identity, "complete": True}
+    return xr.Dataset(plan.known() | plan.label(run_maps(model, plan)), attrs=attributes)
+
+
+class _Pass(OutputEdit):
+    """Leaves a layer as it is: the layer is only listened to."""
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return outputs
+
+
+@takes_compiled
+def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
+    """By stack, the packed maps [layer, head, query, key]; each layer is packed when it has run, and dropped."""
+    maps = {stack: np.zeros(plan.shape(stack), dtype=np.uint8) for stack in plan.stacks}
+    layout = plan.anatomy.layout
+    edits: dict[Place, _Pass] = {
+        (block.stack, block.layer): _Pass() for block in plan.anatomy if block.stack in plan.stacks
+    }
+    missing = set(edits)
+
+    def hear(call: AttentionCall) -> None:
+        stack, layer = place = call.block.stack, call.block.layer
+        weights = wiring.weights(call)[0]
+        if not bool(weights.isfinite().all()):
+            raise InvalidOption(
+                f"the attention of {layout.spell_layer(*place)} is not finite in {plan.identity['dtype']}; "
+                "give --dtype float32, or a model whose weights are whole"
+            )
+        maps[stack][layer, list(call.block.heads)] = pack(weights)
+        missing.discard(place)
+
+    inputs = {key: torch.tensor([ids], device=model.device) for key, ids in plan.inputs.items()}
+    with evaluating(model), torch.no_grad(), edited(model, edits, "taking maps", hear) as wiring:
+        model(**inputs)
+    if missing:
+        unheard = ", ".join(layout.spell_layer(*place) for place in sorted(missing))
+        raise NotReached(f"the attention of {unheard} was not heard: it does not run as this family's should")
+    return maps
+
+
+@dataclass(frozen=True)
+class StoredMaps:
+    """Maps in a study: the name of their group, its bytes on the disk, and whether they were computed just now."""
+
+    group: str
+    maps: xr.Dataset
+    size: int
+    new: bool
+
+
+@takes_compiled
+@writes_study("out")
+def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: str | None = None) -> StoredMaps:
+    """The maps as the group `maps/<name>` of a study: read where they are there already, computed otherwise."""
+    from headcount.core.store import DONE, Study
+
+    if name is not None and not re.fullmatch(r"\w[\w.@-]*", name):
+        raise InvalidOption(f"got the name {name!r}; expected letters, digits, '.', '-' and '_'")
+    check_untouched(model)
+    place = f"maps/{name or plan.name}"
+    group = Study(out).group(place, plan.identity, plan.attributes, {}, plan.known(), [(0, 1)])
+    new = not group.complete
+    if new:
+        found = plan.label(run_maps(model, plan))
+        # Each layer in a chunk of its own: one head's map is read without unpacking all.
+        group.finish(found, {}, by_layer=list(found))
+    size = sum(path.stat().st_size for path in (Path(out) / place).rglob("*") if path.is_file())
+    return StoredMaps(place, group.read().drop_vars(DONE), size, new)

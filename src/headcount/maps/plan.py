@@ -1,0 +1,223 @@
+"""What the maps of one text will be: its tokens as the model takes them, the arrays, and what is refused beforehand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from transformers import PreTrainedModel
+
+from headcount.core.heads import Layout
+from headcount.core.provenance import fingerprint, versions
+from headcount.data.encode import longest_input
+from headcount.data.numbers import check_numbers
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
+from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.compiled import takes_compiled
+from headcount.models.decoder import decoder_inputs
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.sound import check_weights
+
+SCALE = "sqrt/255"
+MOST_BYTES = 64 * 10**6
+SEGMENTS = ("text", "pair")
+"""The names of the token types 0 and 1."""
+
+Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
+"""By name: dimensions and values."""
+
+
+@dataclass(frozen=True)
+class MapsPlan:
+    """A text as the model takes it, and the arrays that its maps will make."""
+
+    anatomy: Anatomy
+    stacks: tuple[str, ...]
+    ids: dict[str, list[int]]
+    """By side: "" alone, or "encoder" and "decoder"."""
+    types: list[int] | None
+    """The segment of each token, where the model has segments."""
+    tokens: dict[str, list[str]]
+    identity: dict[str, Any]
+    attributes: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the maps are called where nobody gives them a name."""
+        slug = re.sub(r"[^a-z0-9]+", "-", self.attributes["text"].lower())[:24].strip("-") or "text"
+        return f"{slug}-{fingerprint([self.identity])[:6]}"
+
+    @property
+    def inputs(self) -> dict[str, list[int]]:
+        inputs = {"input_ids": self.ids.get("", self.ids.get("encoder", []))}
+        if "decoder" in self.ids:
+            inputs["decoder_input_ids"] = self.ids["decoder"]
+        return inputs if self.types is None else inputs | {"token_type_ids": self.types}
+
+    def dims(self, stack: str) -> tuple[str, ...]:
+        query, key = _sides(stack, self.ids)
+        return ("layer", "head", _axis("query", query), _axis("key", key))
+
+    def shape(self, stack: str) -> tuple[int, ...]:
+        query, key = _sides(stack, self.ids)
+        return (*_heads(self.anatomy.layout, self.stacks), len(self.ids[query]), len(self.ids[key]))
+
+    def known(self) -> Variables:
+        """What is known before the model runs: tokens, segments, which heads there are."""
+        found: Variables = {}
+        for side, tokens in self.tokens.items():
+            found[_axis("tokens", side)] = ((_axis("query", side),), np.array(tokens, dtype=object))
+        if "" in self.ids:
+            types = self.types or [0] * len(self.ids[""])
+            found["segments"] = (("query",), np.array([SEGMENTS[kind] for kind in types], dtype=object))
+        for stack in self.stacks:
+            present = np.zeros(_heads(self.anatomy.layout, self.stacks), dtype=bool)
+            for layer, heads in enumerate(self.anatomy.layout.stacks[stack]):
+                present[layer, list(heads)] = True
+            found[f"present_{stack}"] = (("layer", "head"), present)
+        return found
+
+    def label(self, maps: dict[str, np.ndarray]) -> Variables:
+        return {f"maps_{stack}": (self.dims(stack), values) for stack, values in maps.items()}
+
+
+def _sides(stack: str, ids: dict[str, list[int]]) -> tuple[str, str]:
+    """Whose tokens the queries and the keys of a stack are."""
+    if "" in ids:
+        return "", ""
+    return {"encoder": ("encoder", "encoder"), "decoder": ("decoder", "decoder"), "cross": ("decoder", "encoder")}[
+        stack
+    ]
+
+
+def _axis(name: str, side: str) -> str:
+    return f"{name}_{side}" if side else name
+
+
+def _heads(layout: Layout, stacks: tuple[str, ...]) -> tuple[int, int]:
+    """The layers and heads of the largest stack: all stacks share these dimensions, absent heads cost nothing."""
+    return max(layout.layers(stack) for stack in stacks), max(layout.width(stack) for stack in stacks)
+
+
+@takes_compiled
+def plan_maps(
+    model: PreTrainedModel, tokenizer: Any, text: str, pair: str | None = None, max_length: int | None = None
+) -> MapsPlan:
+    """The text as the model takes it; what cannot be done is refused here, before the model runs."""
+    _check_model(model, tokenizer)
+    check_numbers(max_length=max_length)
+    anatomy = read_anatomy(model)
+    check_weights(model)
+    both = {"encoder", "decoder"} <= set(anatomy.stacks)
+    segmented = not both and "encoder" in anatomy.stacks and (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+    _check_text(tokenizer, "text", text)
+    if pair is not None:
+        _check_text(tokenizer, "pair", pair)
+    _check_pair(model, pair, both, segmented)
+    limit = longest_input(model, tokenizer, max_length)
+    if both:
+        ids, cut = _encode_both(model, tokenizer, limit, text, pair)
+        types = None
+    else:
+        ids, types, cut = _encode_one(tokenizer, limit, text, pair, segmented)
+    identity = {
+        "model": model_fingerprint(model),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "text": _brief(text),
+        "pair": None if pair is None else _brief(pair),
+        "lengths": [len(one) for one in ids.values()],
+        "data": fingerprint([ids, types]),
+        "seed": 0,  # nothing is drawn
+    }
+    attributes = {
+        "text": text,
+        "pair": pair,
+        "scale": SCALE,
+        "max_length": limit,
+        "tokens_cut": cut,
+        "model": model_name(model),
+        "model_class": type(model).__name__,
+        "device": device_label(model),
+        "versions": versions(),
+    }
+    tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(one)] for side, one in ids.items()}
+    # Without an encoder beside it nobody feeds a decoder's cross-attention.
+    stacks = tuple(stack for stack in anatomy.stacks if stack != "cross" or both)
+    plan = MapsPlan(anatomy, stacks, ids, types, tokens, identity, attributes)
+    _check_size(plan)
+    return plan
+
+
+def _check_model(model: PreTrainedModel, tokenizer: Any) -> None:
+    if model.main_input_name != "input_ids" or not hasattr(tokenizer, "convert_ids_to_tokens"):
+        raise ModelUnavailable(
+            f"{type(model).__name__} with {type(tokenizer).__name__} reads no text; give a text model and its tokenizer"
+        )
+
+
+def _check_text(tokenizer: Any, what: str, value: Any) -> None:
+    """A string of which the tokenizer makes more than special tokens; a word that it does not know is one, too."""
+    if not isinstance(value, str):
+        raise DataProblem(f"got {short(value)} for the {what}; expected a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise DataProblem(f"the {what} is no valid UTF-8 ({error.reason}); expected readable text") from error
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    if not set(tokenizer(value, add_special_tokens=False, verbose=False)["input_ids"]) - special:
+        raise DataProblem(f"nothing but special tokens in the {what} {short(value)}; expected some words")
+
+
+def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented: bool) -> None:
+    name = type(model).__name__
+    if both and pair is None:
+        raise InvalidOption(f"{name} is an encoder-decoder: give the target text with --pair (pair=)")
+    if pair is not None and not both and not segmented:
+        raise InvalidOption(f"got a pair, but the model has no segments ({name}); leave --pair (pair=) out")
+
+
+def _check_size(plan: MapsPlan) -> None:
+    size = sum(int(np.prod(plan.shape(stack))) for stack in plan.stacks)
+    if size > MOST_BYTES:
+        layers, heads = _heads(plan.anatomy.layout, plan.stacks)
+        fits = isqrt(MOST_BYTES // (layers * heads * len(plan.stacks)))
+        raise InvalidOption(
+            f"got {max(plan.identity['lengths'])} tokens, whose maps would take {size / 1e6:.0f} MB; expected at most "
+            f"{MOST_BYTES / 1e6:.0f} MB; cut the text with --max-length {fits} (max_length={fits})"
+        )
+
+
+def _encode_one(
+    tokenizer: Any, limit: int, text: str, pair: str | None, segmented: bool
+) -> tuple[dict[str, list[int]], list[int] | None, int]:
+    """Token ids, segments where the model has them, and how many tokens were cut off."""
+    options = {"return_token_type_ids": True} if segmented else {}
+    made, cut = _encode(tokenizer, limit, *(part for part in (text, pair) if part is not None), **options)
+    return {"": list(made["input_ids"])}, list(made["token_type_ids"]) if segmented else None, cut
+
+
+def _encode_both(
+    model: PreTrainedModel, tokenizer: Any, limit: int, text: str, pair: str | None
+) -> tuple[dict[str, list[int]], int]:
+    """Token ids of the encoder and of the decoder, and how many tokens were cut off."""
+    source, cut = _encode(tokenizer, limit, text)
+    target, cut_target = _encode(tokenizer, limit, text_target=pair)
+    decoder = decoder_inputs(model, list(target["input_ids"]))
+    return {"encoder": list(source["input_ids"]), "decoder": decoder}, cut + cut_target
+
+
+def _encode(tokenizer: Any, limit: int, *texts: str, **options: Any) -> tuple[Any, int]:
+    """The encoding, and how many tokens were cut off it."""
+    whole = tokenizer(*texts, verbose=False, **options)
+    if len(whole["input_ids"]) <= limit:
+        return whole, 0
+    made = tokenizer(*texts, truncation=True, max_length=limit, **options)
+    return made, len(whole["input_ids"]) - len(made["input_ids"])
+
+
+def _brief(text: str, most: int = 60) -> str:
+    """A text short enough for a message, still another one for another text."""
+    return text if len(text) <= most else f"{text[:most]}... ({fingerprint([text])})"

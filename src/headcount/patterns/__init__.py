@@ -1,0 +1,1 @@
+"""The shape of attention maps, and its name."""
