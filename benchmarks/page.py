@@ -18,7 +18,7 @@ import pandas as pd
 from playwright.sync_api import sync_playwright
 
 import headcount as hc
-from headcount.maps.maps import take_maps, unpack
+from headcount.attention_maps.maps import unpack
 from headcount.models.load import load_model, load_tokenizer
 from headcount.reporting.document import write_report
 
@@ -53,7 +53,7 @@ def make_study(model: object, tokenizer: object, words: list[str], tokens: int, 
     hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
     hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
     for number in range(texts):
-        found = take_maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
+        found = hc.maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
         few = unpack(found.maps_encoder.values[0, 0])
         plain += len(json.dumps(few.round(4).tolist())) * found.maps_encoder[:, :, 0, 0].size
     return plain

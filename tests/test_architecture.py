@@ -33,7 +33,7 @@ COMPUTE = (
     "training",
     "patterns",
     "measures",
-    "maps",
+    "attention_maps",
     "choosing",
     "pruning",
     "costs",

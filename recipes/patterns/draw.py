@@ -20,8 +20,8 @@ import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
+from headcount.attention_maps.maps import pack
 from headcount.data.tables import read_table
-from headcount.maps.maps import pack
 from headcount.measures.inputs import COLUMNS
 from headcount.models.decoder import decoder_inputs
 from headcount.models.load import load

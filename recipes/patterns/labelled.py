@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from headcount.maps.maps import unpack
+from headcount.attention_maps.maps import unpack
 from headcount.patterns.naming import PATTERNS
 from recipes.patterns.planted import planted_maps, varied_maps
 from recipes.patterns.shape import draw_pictures, shape_pictures

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.means import mean_outputs as mean_outputs
     from headcount.ablation.sweep import sweep as sweep
+    from headcount.attention_maps.find_patterns import find_patterns as find_patterns
+    from headcount.attention_maps.maps import maps as maps
     from headcount.choosing.importance import importance as importance
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
     from headcount.core.store import open_study as open_study
     from headcount.errors import HeadcountError as HeadcountError
-    from headcount.maps.find_patterns import find_patterns as find_patterns
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
     from headcount.models.anatomy import read_anatomy as read_anatomy
@@ -46,12 +47,13 @@ _HOMES = {
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
-    "find_patterns": "maps.find_patterns",
+    "find_patterns": "attention_maps.find_patterns",
     "finetune": "training.finetune",
     "gated": "trace.gates",
     "compare": "measures.compare",
     "importance": "choosing.importance",
     "load": "models.load",
+    "maps": "attention_maps.maps",
     "mean_outputs": "ablation.means",
     "measure": "measures.measure",
     "observe": "trace.observe",

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import headcount as hc
+from headcount.attention_maps.maps import unpack
 from headcount.cli.main import main
 from headcount.cli.maps import maps
-from headcount.maps.maps import unpack
 from tests import planted
+from tests.attention_maps.test_maps import words_tokenizer
 from tests.contracts.zoo import tiny
-from tests.maps.test_maps import words_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_bad_input(
 def test_a_text_too_long_to_keep(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("headcount.maps.plan.MOST_BYTES", 1000)
+    monkeypatch.setattr("headcount.attention_maps.plan.MOST_BYTES", 1000)
     assert main(words(folder, "bert", tmp_path / "study", "--text", "good " * 18)) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 import headcount as hc
+from headcount.attention_maps.find_patterns import find_patterns
 from headcount.cli.main import main
 from headcount.cli.patterns import patterns
-from headcount.maps.find_patterns import find_patterns
 from headcount.measures.story import pattern_rows
 from headcount.patterns.naming import PATTERNS, read_rule
 from tests import planted

@@ -13,7 +13,6 @@ from headcount.choosing.dynamics import dynamics
 from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.provenance import PACKAGES, missing
 from headcount.costs.cost import cost, store_cost
-from headcount.maps.maps import take_maps
 from headcount.training.trainer import Settings
 from tests import planted
 
@@ -29,7 +28,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hc.measure(model, tokenizer, texts, text="sentence", only=["position", "patterns"], out=out)
     hc.find_patterns(model, tokenizer, texts, text="sentence", out=out, name="typical")
     hc.compare(model, planted.classifier(), tokenizer, texts, text="sentence", out=out)
-    take_maps(model, tokenizer, "so it is good", out=out)
+    hc.maps(model, tokenizer, "so it is good", out=out)
     find_smaller(model, tokenizer, texts, task="sst2", target=Target(keep=2), steps=2, randoms=1, study=out)
     store_cost(cost({"whole": model}, batches=(1,), lengths=(8,), repeats=1), out)
     planted.save(folder / "model")

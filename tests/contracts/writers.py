@@ -16,7 +16,6 @@ from headcount.choosing.dynamics import dynamics
 from headcount.choosing.smaller import Target, find_smaller
 from headcount.costs.cost import cost, store_cost
 from headcount.errors import StudyProblem
-from headcount.maps.maps import take_maps
 from tests import planted
 
 
@@ -49,7 +48,7 @@ def writers(folder: Path) -> dict[str, Callable[[Path], Any]]:
         "measure": lambda out: hc.measure(model, tokenizer, texts, text="sentence", only=["position"], out=out),
         "compare": lambda out: hc.compare(model, other, tokenizer, texts, text="sentence", out=out),
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, text="sentence", out=out),
-        "maps": lambda out: take_maps(model, tokenizer, "so it is good", out=out),
+        "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out),
         "smaller": lambda out: find_smaller(
             model, tokenizer, texts, task="sst2", target=Target(keep=2), steps=2, randoms=1, study=out

@@ -12,7 +12,6 @@ import torch
 import headcount as hc
 from headcount.choosing.gates import learn_gates
 from headcount.errors import NotFinite
-from headcount.maps.maps import take_maps
 from headcount.models.load import load_model
 from headcount.models.sound import check_weights
 from tests import planted
@@ -92,7 +91,7 @@ CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "patterns": lambda model, words, _: hc.find_patterns(model, words, DATA, text="sentence"),
     "compare": lambda model, words, _: hc.compare(model, planted.classifier(), words, DATA, text="sentence"),
     "compared": lambda model, words, _: hc.compare(planted.classifier(), model, words, DATA, text="sentence"),
-    "maps": lambda model, words, _: take_maps(model, words, "so good"),
+    "maps": lambda model, words, _: hc.maps(model, words, "so good"),
     "prune": lambda model, words, _: hc.prune(model, "L0H1"),
     "save": lambda model, words, place: hc.save(model, words, place / "saved"),
 }

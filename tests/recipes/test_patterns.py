@@ -14,8 +14,8 @@ import torch
 from recipes.patterns import compare, draw, fit, kinds, labelled, score
 from recipes.patterns.planted import LENGTHS, VARIED_LENGTHS, planted_maps, varied_maps
 
+from headcount.attention_maps.maps import pack, unpack
 from headcount.data.tables import read_table
-from headcount.maps.maps import pack, unpack
 from headcount.patterns.cells import SIDE
 from headcount.patterns.naming import PATTERNS, pattern_chances
 from headcount.patterns.shapes import SHAPES, stretches, take_picture

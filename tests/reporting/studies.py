@@ -19,7 +19,6 @@ from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.store import Study
 from headcount.costs.cost import cost, store_cost
 from headcount.data.tasks import find_task
-from headcount.maps.maps import take_maps
 from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
@@ -107,10 +106,10 @@ def classifier_study(path: Path) -> Path:
     hc.find_patterns(model, tokenizer, pairs, text=("first", "second"), out=path)
     trees = cases.table([cases.sentence(one) for one in cases.TREES])
     hc.measure(model, tokenizer, trees, only=("features", "links"), out=path, name="words")
-    take_maps(model, tokenizer, TEXT, PAIR, out=path)
-    take_maps(model, tokenizer, "We slept.", out=path)
+    hc.maps(model, tokenizer, TEXT, PAIR, out=path)
+    hc.maps(model, tokenizer, "We slept.", out=path)
     hc.compare(before, model, tokenizer, pairs, text=("first", "second"), out=path)
-    take_maps(before, tokenizer, TEXT, PAIR, out=path)  # the comparison has put it beside the study's own
+    hc.maps(before, tokenizer, TEXT, PAIR, out=path)  # the comparison has put it beside the study's own
     found = find_smaller(model, tokenizer, data, task="sst2", target=Target(keep=8), randoms=2, steps=4, study=path)
     hc.importance(model, tokenizer, data, task="sst2", out=path)
     small = hc.prune(copy.deepcopy(model), found.removed)
@@ -137,7 +136,7 @@ def translation_study(path: Path) -> Path:
     hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="layer", out=path)
     hc.measure(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
     hc.find_patterns(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
-    take_maps(model, tokenizer, "the dog saw a cat.", "he ran", out=path)
+    hc.maps(model, tokenizer, "the dog saw a cat.", "he ran", out=path)
     return path
 
 
@@ -157,7 +156,7 @@ def pruned_study(path: Path) -> Path:
     hc.sweep(model, tokenizer, data, task="sst2", by="head", how="zero", out=path)
     hc.measure(model, tokenizer, data, text="sentence", only=("special", "position", "entropy"), limit=8, out=path)
     hc.find_patterns(model, tokenizer, data, text="sentence", limit=8, out=path)
-    take_maps(model, tokenizer, TEXT, out=path)
+    hc.maps(model, tokenizer, TEXT, out=path)
     return path
 
 
@@ -171,7 +170,7 @@ def grouped_study(path: Path) -> Path:
     hc.sweep(model, tokenizer, data, task="causal-lm", by="head", out=path)
     hc.measure(model, tokenizer, data, text="text", only=("special", "position"), limit=6, out=path)
     hc.find_patterns(model, tokenizer, data, text="text", limit=6, out=path)
-    take_maps(model, tokenizer, "the dog saw a cat.", out=path)
+    hc.maps(model, tokenizer, "the dog saw a cat.", out=path)
     return path
 
 
@@ -197,7 +196,7 @@ def partial_study(path: Path, what: str = "maps") -> Path:
     """`what`: only `maps`, only a sweep by `layer`, or only `measures`."""
     model, tokenizer = classifier(layers=2, heads=2)
     if what == "maps":
-        take_maps(model, tokenizer, TEXT, out=path)
+        hc.maps(model, tokenizer, TEXT, out=path)
     elif what == "layer":
         data = labelled(model, tokenizer, sentences(24))
         hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path)
@@ -260,5 +259,5 @@ def hostile_study(path: Path) -> Path:
     hc.sweep(model, tokenizer, data, task=find_task("classification", texts=["sentence"]), by="head", out=path)
     long = pd.DataFrame({"sentence": ["|".join(generator.permutation(HOSTILE)[:9]) for _ in range(6)]})
     hc.find_patterns(model, tokenizer, long, text="sentence", out=path)
-    take_maps(model, tokenizer, "|".join(HOSTILE), out=path)
+    hc.maps(model, tokenizer, "|".join(HOSTILE), out=path)
     return path

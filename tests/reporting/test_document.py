@@ -31,7 +31,6 @@ from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.root import list_result
 from headcount.core.store import write_result
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
-from headcount.maps.maps import take_maps
 from headcount.reporting.document import agreement, describe, make_page, write_report
 from headcount.reporting.maps import unpack
 from headcount.reporting.view import View, find_layout, number, read_view
@@ -144,8 +143,8 @@ def small(place: Path) -> Path:
     model.config._name_or_path = "models/tuned"
     for by in ("head", "layer"):
         hc.sweep(model, tokenizer, texts, task="sst2", how="zero", by=by, out=path)
-    take_maps(model, tokenizer, "so good", out=path)
-    take_maps(model, tokenizer, "it is so bad", "the good", out=path)
+    hc.maps(model, tokenizer, "so good", out=path)
+    hc.maps(model, tokenizer, "it is so bad", "the good", out=path)
     hc.measure(model, tokenizer, texts[:8], text="sentence", only=("position", "special", "distances"), out=path)
     return path
 
@@ -598,7 +597,7 @@ def test_several_studies_in_one_page(small: Path, place: Path, tmp_path: Path) -
     pruned = hc.prune(planted.classifier(), ["L1H0"])
     for model, name in ((planted.classifier(), "other"), (pruned, "third")):
         hc.sweep(model, tokenizer, planted.texts(40, seed=2), task="sst2", how="zero", out=tmp_path / name)
-        take_maps(model, tokenizer, "so good", out=tmp_path / name)
+        hc.maps(model, tokenizer, "so good", out=tmp_path / name)
     paths = [small, tmp_path / "other", tmp_path / "third"]
     found = Page(write_report(paths, tmp_path / "report.html").read_text(encoding="utf-8"))
     told = found.data["studies"]

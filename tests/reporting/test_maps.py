@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import headcount as hc
-from headcount.maps.maps import take_maps
 from headcount.reporting.maps import LEVELS, find_maps, pack, unpack
 from headcount.reporting.view import View, find_layout
 from tests.measures import tiny as measured
@@ -115,7 +114,7 @@ def test_all_maps_share_the_room() -> None:
 
 def test_a_real_text_of_two_segments() -> None:
     model, tokenizer = studies.classifier()
-    one = take_maps(model, tokenizer, studies.TEXT, studies.PAIR)
+    one = hc.maps(model, tokenizer, studies.TEXT, studies.PAIR)
     told, blobs = find_maps(view_of({"maps/pair-0": one}))
     assert (told[0]["name"], told[0]["text"], told[0]["pair"]) == ("pair-0", studies.TEXT, studies.PAIR)
     np.testing.assert_array_equal(unpacked(told[0], blobs), one["maps_encoder"].values)
@@ -127,7 +126,7 @@ def test_a_real_text_of_two_segments() -> None:
 def test_an_encoder_decoder_has_unequal_sides() -> None:
     """Queries of the cross attention are the target's tokens, keys the source's."""
     model, tokenizer = measured.translator()
-    one = take_maps(model, tokenizer, "the dog saw a cat.", "he ran")
+    one = hc.maps(model, tokenizer, "the dog saw a cat.", "he ran")
     told, blobs = find_maps(view_of({"maps/text": one}))
     sides = {each["stack"]: each for each in told[0]["stacks"]}
     assert set(sides) == {"encoder", "decoder", "cross"}
@@ -145,7 +144,7 @@ def test_a_pruned_model() -> None:
     """Heads keep their numbers: the map of L2H2 is the third of its layer, absent ones are empty."""
     model, tokenizer = studies.classifier(seed=5)
     hc.prune(model, studies.GONE)
-    one = take_maps(model, tokenizer, studies.TEXT)
+    one = hc.maps(model, tokenizer, studies.TEXT)
     told, blobs = find_maps(view_of({"maps/text": one}))
     found = unpacked(told[0], blobs)
     np.testing.assert_array_equal(found, one["maps_encoder"].values)

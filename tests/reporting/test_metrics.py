@@ -13,7 +13,6 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.maps.maps import take_maps
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
@@ -300,7 +299,7 @@ def test_patterns_that_no_head_has_are_no_colour() -> None:
 def test_maps_alone_have_heads_to_click_on() -> None:
     model, tokenizer = studies.classifier(layers=2, heads=2)
     hc.prune(model, ["L0H1"])
-    metrics = find_metrics(view_of({"maps/text": take_maps(model, tokenizer, "She slept.")}))
+    metrics = find_metrics(view_of({"maps/text": hc.maps(model, tokenizer, "She slept.")}))
     assert [metric["values"] for metric in metrics] == [[0, 0, 0]]
     assert metrics[0]["kind"] == "category"
     assert find_metrics(view_of({})) == []

@@ -13,9 +13,9 @@ import pytest
 import xarray as xr
 
 import headcount as hc
+from headcount.attention_maps.typical import KINDS
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.maps.typical import KINDS
 from headcount.patterns.naming import PATTERNS
 from headcount.reporting.document import describe, make_page
 from headcount.reporting.maps import unpack

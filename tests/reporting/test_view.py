@@ -196,7 +196,7 @@ def test_a_sweep_of_one_stack_of_several(place: Path) -> None:
 def test_maps_alone(gone: str) -> None:
     model, tokenizer = studies.classifier(layers=2, heads=2)
     hc.prune(model, gone)
-    found = view_file.find_layout({"maps/text": studies.take_maps(model, tokenizer, "She slept.")})
+    found = view_file.find_layout({"maps/text": hc.maps(model, tokenizer, "She slept.")})
     assert found == model_layout(model)
 
 

@@ -60,12 +60,12 @@ def demo(
     from rich.console import Console
 
     from headcount.ablation.sweep import sweep
+    from headcount.attention_maps.find_patterns import find_patterns
+    from headcount.attention_maps.maps import maps
     from headcount.cli.demo_story import last_screen, story
     from headcount.cli.heads import heads_table
     from headcount.cli.options import load_model_and_tokenizer
     from headcount.cli.progress import show_progress
-    from headcount.maps.find_patterns import find_patterns
-    from headcount.maps.maps import take_maps
     from headcount.measures.compare import compare
     from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
@@ -123,7 +123,7 @@ def demo(
     for number, row in enumerate(pairs.index[:2]):
         question, sentence = pairs.at[row, "question"], pairs.at[row, "sentence"]
         for which, name in ((model, f"pair-{number}"), (before, f"pair-{number}-before")):
-            take_maps(which, tokenizer, str(question), str(sentence), out=out, name=name)
+            maps(which, tokenizer, str(question), str(sentence), out=out, name=name)
     for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
     small = make_smaller(console, model, tokenizer, some_pairs(LEAST if quick else None), out, quick, step)

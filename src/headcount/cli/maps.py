@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from headcount.cli.options import Device, Dtype, Tokenizer, Trust, load_model_and_tokenizer
 
 if TYPE_CHECKING:
-    from headcount.maps.maps import StoredMaps
+    from headcount.attention_maps.maps import StoredMaps
 
 
 def maps(
@@ -33,7 +33,7 @@ def maps(
 
     Example: headcount maps bundled:qnli --text "Who wrote it?" --pair "Anna Lund wrote it." --out study
 
-    The study gets the group maps/NAME with maps_STACK [layer, head, query, key]; headcount.maps.maps.unpack
+    The study gets the group maps/NAME with maps_STACK [layer, head, query, key]; headcount.attention_maps.maps.unpack
     turns the bytes into weights. The same command again does nothing.
 
     Parameters
@@ -41,8 +41,8 @@ def maps(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
-    from headcount.maps.maps import store_maps
-    from headcount.maps.plan import plan_maps
+    from headcount.attention_maps.maps import store_maps
+    from headcount.attention_maps.plan import plan_maps
 
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     plan = plan_maps(loaded, words, text, pair, max_length)

@@ -57,9 +57,9 @@ def patterns(
     """
     from rich.console import Console
 
+    from headcount.attention_maps.find_patterns import find_patterns
     from headcount.cli.measure import as_json
     from headcount.cli.progress import show_progress
-    from headcount.maps.find_patterns import find_patterns
 
     console = Console(highlight=False)
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)

@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 import headcount as hc
+from headcount.attention_maps import find_patterns as module
+from headcount.attention_maps.find_patterns import find_patterns
+from headcount.attention_maps.typical import KINDS, NONE
 from headcount.core.store import Group
 from headcount.errors import DataProblem, InvalidOption, StudyProblem
-from headcount.maps import find_patterns as module
-from headcount.maps.find_patterns import find_patterns
-from headcount.maps.typical import KINDS, NONE
 from headcount.measures import passes
 from headcount.measures.measure import measure
 from headcount.measures.patterns import SHORTEST

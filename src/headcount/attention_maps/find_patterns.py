@@ -8,10 +8,10 @@ from typing import Any
 import xarray as xr
 from transformers import PreTrainedModel
 
+from headcount.attention_maps.typical import CANDIDATES, take_typical
 from headcount.core.provenance import versions
 from headcount.core.writers import writes_study
 from headcount.errors import DataProblem
-from headcount.maps.typical import CANDIDATES, take_typical
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
 from headcount.measures.passes import Progress, Task, prepare
@@ -41,7 +41,7 @@ def find_patterns(
     pattern that most texts have; `whole_share`, of all maps of a stack, with an interval that includes the mistakes
     of the rule that names them. How good the names are stands in the attributes `rule`, `f1`, `confusion` and
     `reliability`. `typical`: for each head three small maps, the clearest, one in the middle, and an exception if
-    there is one (`headcount.maps.maps.unpack` turns their bytes into weights).
+    there is one (`headcount.attention_maps.maps.unpack` turns their bytes into weights).
     `out`: a study folder; the same call again goes on.
     """
     options: dict[str, Any] = {

@@ -16,10 +16,10 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.attention_maps.plan import MapsPlan, plan_maps
 from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.errors import InvalidOption, NotReached
-from headcount.maps.plan import MapsPlan, plan_maps
 from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
@@ -45,7 +45,7 @@ def pack(weights: Tensor) -> np.ndarray:
 
 @takes_compiled
 @writes_study("out")
-def take_maps(
+def maps(
     model: PreTrainedModel,
     tokenizer: Any,
     text: str,
@@ -63,7 +63,7 @@ def take_maps(
     decoder reads: the target behind its start token) and dimensions of those names.
 
     >>> import headcount as hc
-    >>> seen = take_maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
+    >>> seen = hc.maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
     >>> seen.maps_encoder.shape, seen.tokens.values[1], seen.segments.values[-1]
     ((12, 12, 14, 14), 'who', 'pair')
     """

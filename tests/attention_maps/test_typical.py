@@ -11,9 +11,9 @@ import torch
 import xarray as xr
 
 import headcount as hc
-from headcount.maps import typical
-from headcount.maps.maps import unpack
-from headcount.maps.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
+from headcount.attention_maps import typical
+from headcount.attention_maps.maps import unpack
+from headcount.attention_maps.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
 from headcount.measures.measure import measure
 from headcount.measures.passes import prepare
 from headcount.patterns.cells import SIDE

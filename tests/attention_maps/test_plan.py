@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import headcount as hc
+from headcount.attention_maps import plan as planning
+from headcount.attention_maps.plan import plan_maps
 from headcount.errors import InvalidOption
-from headcount.maps import plan as planning
-from headcount.maps.plan import plan_maps
 
 
 def test_a_plan_knows_names_shapes_and_tokens() -> None:

@@ -15,10 +15,10 @@ import transformers as tf
 import zarr
 
 import headcount as hc
+from headcount.attention_maps import plan as module
+from headcount.attention_maps.maps import pack, store_maps, unpack
+from headcount.attention_maps.plan import MOST_BYTES, plan_maps
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotReached, StudyProblem
-from headcount.maps import plan as module
-from headcount.maps.maps import pack, store_maps, take_maps, unpack
-from headcount.maps.plan import MOST_BYTES, plan_maps
 from headcount.models.anatomy import Anatomy
 from headcount.trace.wiring import Wiring
 from tests.contracts.zoo import BY_NAME, tiny
@@ -63,7 +63,7 @@ def bundled() -> tuple[Any, Any]:
 
 def test_a_pair_on_the_bundled_model(bundled: tuple[Any, Any]) -> None:
     model, tokenizer = bundled
-    seen = take_maps(model, tokenizer, "Who wrote it?", "Anna Lund wrote it.")
+    seen = hc.maps(model, tokenizer, "Who wrote it?", "Anna Lund wrote it.")
     batch = tokenizer("Who wrote it?", "Anna Lund wrote it.", return_tensors="pt")
     assert_like(seen.maps_encoder.values, hc.observe(model, batch).maps["encoder"])
     assert seen.maps_encoder.dims == ("layer", "head", "query", "key")
@@ -80,7 +80,7 @@ def test_a_pair_on_the_bundled_model(bundled: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("name", ["bert", "albert", "roberta", "mpnet", "deberta-v2", "llama", "gpt2", "mistral"])
 def test_one_stack(name: str) -> None:
     model = tiny(name, BY_NAME[name].kernels[0])
-    seen = take_maps(model, words_tokenizer(), TEXT)
+    seen = hc.maps(model, words_tokenizer(), TEXT)
     (stack,) = BY_NAME[name].stacks
     assert_like(
         seen[f"maps_{stack}"].values, hc.observe(model, {"input_ids": torch.tensor([ids_of(TEXT)])}).maps[stack]
@@ -95,7 +95,7 @@ def test_one_stack(name: str) -> None:
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
 def test_an_encoder_decoder_reads_the_target_behind_its_start(name: str, head: str) -> None:
     model = tiny(name, head=head)
-    seen = take_maps(model, words_tokenizer(), TEXT, PAIR)
+    seen = hc.maps(model, words_tokenizer(), TEXT, PAIR)
     batch = {"input_ids": ids_of(TEXT), "decoder_input_ids": [1, *ids_of(PAIR)[:-1]]}
     observed = hc.observe(model, {key: torch.tensor([ids]) for key, ids in batch.items()}).maps
     for stack in ("encoder", "decoder", "cross"):
@@ -116,7 +116,7 @@ def test_packing_keeps_the_ends_and_is_off_by_half_a_step_at_most() -> None:
 
 def test_stacks_of_different_size_share_their_dimensions() -> None:
     config = tf.BartConfig(**BY_NAME["bart"].options | {"encoder_layers": 1, "encoder_attention_heads": 2})
-    seen = take_maps(tf.BartModel(config).eval(), words_tokenizer(), TEXT, PAIR)
+    seen = hc.maps(tf.BartModel(config).eval(), words_tokenizer(), TEXT, PAIR)
     assert seen.maps_encoder.shape == (3, 4, 7, 7)
     assert seen.present_encoder.values.tolist() == [[True, True, False, False], [False] * 4, [False] * 4]
     assert not seen.maps_encoder.values[~seen.present_encoder.values].any()
@@ -126,7 +126,7 @@ def test_stacks_of_different_size_share_their_dimensions() -> None:
 
 def test_heads_keep_their_numbers_where_some_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny("bert")
-    plain = take_maps(model, words_tokenizer(), TEXT).maps_encoder.values
+    plain = hc.maps(model, words_tokenizer(), TEXT).maps_encoder.values
     real = hc.read_anatomy
 
     def renumbered(model: Any) -> Anatomy:
@@ -136,7 +136,7 @@ def test_heads_keep_their_numbers_where_some_are_gone(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, "read_anatomy", renumbered)
     monkeypatch.setattr("headcount.trace.wiring.read_anatomy", renumbered)
-    seen = take_maps(model, words_tokenizer(), TEXT)
+    seen = hc.maps(model, words_tokenizer(), TEXT)
     assert np.flatnonzero(seen.present_encoder.values[1]).tolist() == [0, 1, 3, 5]
     np.testing.assert_array_equal(seen.maps_encoder.values[1, [0, 1, 3, 5]], plain[1])
     assert not seen.maps_encoder.values[1, [2, 4]].any()
@@ -159,7 +159,7 @@ def test_no_layer_is_kept_in_full() -> None:
 
     seen: list[Any] = []
     with mock.patch.object(Wiring, "weights", watched):
-        take_maps(model, words_tokenizer(), TEXT)
+        hc.maps(model, words_tokenizer(), TEXT)
     assert alive == [0, 0, 0]
 
 
@@ -169,8 +169,8 @@ def never(*_: Any, **__: Any) -> Any:
 
 def test_a_study_holds_what_was_taken_and_gives_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = tiny("bart"), words_tokenizer()
-    fresh = take_maps(model, tokenizer, TEXT, PAIR)
-    take_maps(model, tokenizer, TEXT, PAIR, out=tmp_path / "study")
+    fresh = hc.maps(model, tokenizer, TEXT, PAIR)
+    hc.maps(model, tokenizer, TEXT, PAIR, out=tmp_path / "study")
     monkeypatch.setattr(type(model), "forward", never)
     again = store_maps(model, plan_maps(model, tokenizer, TEXT, PAIR), tmp_path / "study")
     assert not again.new
@@ -206,25 +206,25 @@ def test_another_model_or_text_or_length_has_another_name() -> None:
 
 def test_the_same_name_for_another_text_is_refused(tmp_path: Path) -> None:
     model, tokenizer = tiny("bert"), words_tokenizer()
-    take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
+    hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
     with pytest.raises(StudyProblem, match=r"maps/one already.*text: 'the cat sat on a mat' -> 'a cat slept'"):
-        take_maps(model, tokenizer, PAIR, out=tmp_path / "study", name="one")
+        hc.maps(model, tokenizer, PAIR, out=tmp_path / "study", name="one")
     long = [" ".join([TEXT] * 8 + [last]) for last in ("so", "well")]
-    take_maps(model, tokenizer, long[0], out=tmp_path / "study", name="two")
+    hc.maps(model, tokenizer, long[0], out=tmp_path / "study", name="two")
     with pytest.raises(StudyProblem, match="text: ") as caught:
-        take_maps(model, tokenizer, long[1], out=tmp_path / "study", name="two")
+        hc.maps(model, tokenizer, long[1], out=tmp_path / "study", name="two")
     assert len(str(caught.value)) < 600
 
 
 def test_stopped_while_it_ran_it_is_taken_again(tmp_path: Path) -> None:
     model, tokenizer = tiny("bert"), words_tokenizer()
-    stopped = mock.patch("headcount.maps.maps.run_maps", side_effect=KeyboardInterrupt)
+    stopped = mock.patch("headcount.attention_maps.maps.run_maps", side_effect=KeyboardInterrupt)
     with stopped, pytest.raises(KeyboardInterrupt):
-        take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
+        hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
     assert not hc.open_study(tmp_path / "study")["maps/one"].attrs["complete"]
-    found = take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
+    found = hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
     assert found.attrs["complete"]
-    np.testing.assert_array_equal(found.maps_encoder, take_maps(model, tokenizer, TEXT).maps_encoder)
+    np.testing.assert_array_equal(found.maps_encoder, hc.maps(model, tokenizer, TEXT).maps_encoder)
 
 
 def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
         mock.patch.object(zarr.Array, "__setitem__", side_effect=OSError(28, "No space left on device")),
         pytest.raises(StudyProblem, match="no room on the disk"),
     ):
-        take_maps(tiny("bert"), words_tokenizer(), TEXT, out=tmp_path / "study")
+        hc.maps(tiny("bert"), words_tokenizer(), TEXT, out=tmp_path / "study")
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -256,11 +256,11 @@ def test_the_size_of_twelve_times_twelve_heads_over_512_tokens(tmp_path: Path, c
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
-    seen = take_maps(tiny("bert"), words_tokenizer(), " ".join([TEXT] * 20))
+    seen = hc.maps(tiny("bert"), words_tokenizer(), " ".join([TEXT] * 20))
     assert seen.maps_encoder.shape == (3, 4, 64, 64)
     assert seen.attrs["tokens_cut"] == 121 - 64
     assert seen.attrs["max_length"] == 64
-    seen = take_maps(tiny("bart"), words_tokenizer(), TEXT, " ".join([TEXT] * 2), max_length=8)
+    seen = hc.maps(tiny("bart"), words_tokenizer(), TEXT, " ".join([TEXT] * 2), max_length=8)
     assert seen.maps_cross.shape == (3, 4, 8, 7)
     assert seen.attrs["tokens_cut"] == 13 - 8
 
@@ -270,7 +270,7 @@ def test_too_many_tokens_are_refused_before_the_model_runs() -> None:
     model, tokenizer = tf.LlamaModel(config).eval(), words_tokenizer()
     text = " ".join(["cat"] * 2999)
     with mock.patch.object(tf.LlamaModel, "forward", never), pytest.raises(InvalidOption) as caught:
-        take_maps(model, tokenizer, text)
+        hc.maps(model, tokenizer, text)
     assert str(caught.value).startswith("got 3000 tokens, whose maps would take 108 MB; expected at most 64 MB;")
     fits = int(str(caught.value).rpartition("max_length=")[2].rstrip(")"))
     assert 12 * fits**2 <= MOST_BYTES < 12 * (fits + 1) ** 2
@@ -281,64 +281,64 @@ def test_too_many_tokens_are_refused_before_the_model_runs() -> None:
 def test_only_special_tokens(text: str) -> None:
     for texts in ((text, None), (TEXT, text)):
         with pytest.raises(DataProblem, match="nothing but special tokens") as caught:
-            take_maps(tiny("bert"), words_tokenizer(), *texts)
+            hc.maps(tiny("bert"), words_tokenizer(), *texts)
         assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_word_is_text() -> None:
-    assert take_maps(tiny("bert"), words_tokenizer(), "zebra").tokens.values.tolist() == ["<unk>", "</s>"]
+    assert hc.maps(tiny("bert"), words_tokenizer(), "zebra").tokens.values.tolist() == ["<unk>", "</s>"]
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "mpnet", "distilbert", "modernbert"])
 def test_a_model_without_segments_takes_no_pair(name: str) -> None:
     with pytest.raises(InvalidOption, match="the model has no segments"):
-        take_maps(tiny(name, BY_NAME[name].kernels[0]), words_tokenizer(), TEXT, PAIR)
+        hc.maps(tiny(name, BY_NAME[name].kernels[0]), words_tokenizer(), TEXT, PAIR)
 
 
 def test_a_single_token_type_is_no_segment() -> None:
     """The RoBERTa that people use has one token type, although its config could have two."""
     config = tf.RobertaConfig(**BY_NAME["roberta"].options | {"type_vocab_size": 1})
     with pytest.raises(InvalidOption, match="the model has no segments"):
-        take_maps(tf.RobertaModel(config).eval(), words_tokenizer(), TEXT, PAIR)
-    assert set(take_maps(tiny("roberta"), words_tokenizer(), TEXT, PAIR).segments.values) == {"text", "pair"}
+        hc.maps(tf.RobertaModel(config).eval(), words_tokenizer(), TEXT, PAIR)
+    assert set(hc.maps(tiny("roberta"), words_tokenizer(), TEXT, PAIR).segments.values) == {"text", "pair"}
 
 
 def test_an_encoder_decoder_needs_a_target() -> None:
     with pytest.raises(InvalidOption, match="give the target text with --pair"):
-        take_maps(tiny("t5"), words_tokenizer(), TEXT)
+        hc.maps(tiny("t5"), words_tokenizer(), TEXT)
 
 
 def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     model, tokenizer = tiny("bert"), words_tokenizer()
     with pytest.raises(ModelUnavailable, match="reads no text"):
-        take_maps(tiny("vit"), tokenizer, TEXT)
+        hc.maps(tiny("vit"), tokenizer, TEXT)
     with pytest.raises(ModelUnavailable, match="reads no text"):
-        take_maps(model, object(), TEXT)
+        hc.maps(model, object(), TEXT)
     with pytest.raises(DataProblem, match="expected a string"):
-        take_maps(model, tokenizer, [TEXT])  # type: ignore[arg-type]
+        hc.maps(model, tokenizer, [TEXT])  # type: ignore[arg-type]
     with pytest.raises(DataProblem, match="UTF-8"):
-        take_maps(model, tokenizer, "a \udc80 cat")
+        hc.maps(model, tokenizer, "a \udc80 cat")
     with pytest.raises(InvalidOption, match="at least 8"):
-        take_maps(model, tokenizer, TEXT, max_length=3)
+        hc.maps(model, tokenizer, TEXT, max_length=3)
     with pytest.raises(InvalidOption, match="no effect without out="):
-        take_maps(model, tokenizer, TEXT, name="one")
+        hc.maps(model, tokenizer, TEXT, name="one")
     for name in ("a/b", "../a", "", "."):
         with pytest.raises(InvalidOption, match="got the name"):
-            take_maps(model, tokenizer, TEXT, out=tmp_path / "study", name=name)
+            hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name=name)
     config = tf.BartConfig(**BY_NAME["bart"].options | {"decoder_start_token_id": None})
     with pytest.raises(ModelUnavailable, match="decoder_start_token_id"):
-        take_maps(tf.BartModel(config), tokenizer, TEXT, PAIR)
+        hc.maps(tf.BartModel(config), tokenizer, TEXT, PAIR)
     assert not (tmp_path / "study").exists()
 
 
 def test_a_model_that_is_edited_keeps_its_maps_out_of_a_study(tmp_path: Path) -> None:
     model, tokenizer = tiny("bert"), words_tokenizer()
     with hc.ablated(model, "L1H2", how="uniform"):
-        seen = take_maps(model, tokenizer, TEXT)
+        seen = hc.maps(model, tokenizer, TEXT)
         with pytest.raises(InvalidOption, match="inside ablated or gated"):
-            take_maps(model, tokenizer, TEXT, out=tmp_path / "study")
+            hc.maps(model, tokenizer, TEXT, out=tmp_path / "study")
     np.testing.assert_allclose(unpack(seen.maps_encoder.values[1, 2]), 1 / 7, atol=0.003)
-    assert take_maps(model, tokenizer, TEXT, out=tmp_path / "study").maps_encoder.values[1, 2].max() > 120
+    assert hc.maps(model, tokenizer, TEXT, out=tmp_path / "study").maps_encoder.values[1, 2].max() > 120
 
 
 def test_attention_that_is_not_a_number() -> None:
@@ -346,17 +346,17 @@ def test_attention_that_is_not_a_number() -> None:
     with torch.no_grad():
         model.encoder.layer[1].attention.self.query.weight.fill_(1e38)  # the products are too large for float32
     with pytest.raises(InvalidOption, match=r"L1 is not finite in float32"):
-        take_maps(model, words_tokenizer(), TEXT)
+        hc.maps(model, words_tokenizer(), TEXT)
 
 
 def test_a_layer_that_is_not_heard_is_an_error() -> None:
     """Zeros that nobody computed would look like absent heads."""
     with mock.patch.object(Wiring, "_tell_listeners"), pytest.raises(NotReached, match="L0, L1, L2"):
-        take_maps(tiny("bert"), words_tokenizer(), TEXT)
+        hc.maps(tiny("bert"), words_tokenizer(), TEXT)
 
 
 def test_dropout_does_not_matter() -> None:
     model = tiny("bert").train()
-    one, two = (take_maps(model, words_tokenizer(), TEXT).maps_encoder for _ in range(2))
+    one, two = (hc.maps(model, words_tokenizer(), TEXT).maps_encoder for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert model.training

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 import xarray as xr
 
+from headcount.attention_maps.maps import pack
 from headcount.core.results import HEAD_DIMS
-from headcount.maps.maps import pack
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Task
