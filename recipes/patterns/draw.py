@@ -23,7 +23,7 @@ from torch import Tensor
 from headcount.attention_maps.maps import pack
 from headcount.data.tables import read_table
 from headcount.measures.inputs import COLUMNS
-from headcount.models.decoder import decoder_inputs
+from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.load import load
 from headcount.patterns.naming import PATTERNS, pattern_chances
 from headcount.patterns.shapes import SHAPES

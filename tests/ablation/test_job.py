@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headcount.errors import ModelUnavailable
-from headcount.models.fit import NEW_WEIGHTS
+from headcount.models.matching_weights import NEW_WEIGHTS
 from tests.ablation.test_sweep import TEXTS, random_model, sweep
 from tests.ablation.test_sweep import tokenizer as tokenizer
 

@@ -16,8 +16,8 @@ from headcount.attention_maps.maps import unpack
 from headcount.attention_maps.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
 from headcount.measures.measure import measure
 from headcount.measures.passes import prepare
-from headcount.patterns.cells import SIDE
 from headcount.patterns.naming import PATTERNS
+from headcount.patterns.picture_sums import SIDE
 from tests.measures.planted import SENTENCES
 from tests.measures.test_patterns import LONG, SHORT
 from tests.measures.tiny import assert_untouched, first_output, masked, translator

@@ -49,14 +49,14 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "__init__",
         "main",
         "options",
-        "pace",
+        "time_left",
         "progress",
         "demo_story",
         "entry",
         "stopping",
         "whole_numbers",
         "wording",
-        "speech",
+        "warning_lines",
     }
     verbs = {name for name in modules if callable(getattr(import_module(f"headcount.cli.{name}"), name, None))}
     assert verbs == modules

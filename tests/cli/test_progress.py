@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli import pace, progress
+from headcount.cli import progress, time_left
 from headcount.cli.main import main
 from headcount.cli.progress import show_progress
 from tests import planted
@@ -38,8 +38,8 @@ def test_work_that_says_nothing_for_long_is_still_told_of(capsys: pytest.Capture
 
 
 def test_the_estimate_comes_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(pace, "FIRST", 0.01)
-    monkeypatch.setattr(pace, "LONG", 10)
+    monkeypatch.setattr(time_left, "FIRST", 0.01)
+    monkeypatch.setattr(time_left, "LONG", 10)
     with show_progress("sweep", "examples", of="144 heads on ", limited=True) as tell:
         tell(0, 4000)
         for done in (1, 2, 3):

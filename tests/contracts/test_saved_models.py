@@ -18,8 +18,8 @@ import headcount as hc
 from headcount.errors import ModelUnavailable
 from headcount.models.anatomy import read_anatomy
 from headcount.models.checkpoint import MODELLING
-from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import load_model
+from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.models.surgery import removed_heads
 from tests.closeness import assert_same
 from tests.contracts import naive

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headcount.core.manifest import damages, examine, tell_damage
-from headcount.core.root import list_result
 from headcount.core.store import MARK, Study, open_study, read_results
+from headcount.core.study_root import list_result
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import Harm, delete, empty, files, flip, halve, harm, write_all, write_units
 

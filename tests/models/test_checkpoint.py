@@ -21,8 +21,8 @@ import headcount as hc
 from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable
 from headcount.models import checkpoint
 from headcount.models.checkpoint import CARD, MODELLING, auto_classes, plain_numbers, record_of
-from headcount.models.folders import WRITTEN
 from headcount.models.load import load_model
+from headcount.models.output_folder import WRITTEN
 from tests.contracts.pruned import Before, clean_environment, whole
 from tests.contracts.zoo import BY_NAME, inputs, run, tiny
 from tests.training import toy

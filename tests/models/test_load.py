@@ -11,8 +11,8 @@ import transformers as tf
 
 import headcount as hc
 from headcount.errors import ModelUnavailable
-from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import load_model, load_tokenizer
+from headcount.models.matching_weights import NEW_WEIGHTS
 from tests.contracts.zoo import tiny
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headcount.patterns.cells import SIDE
 from headcount.patterns.outlines import OUTLINES
+from headcount.patterns.picture_sums import SIDE
 from tests.patterns.test_shapes import (
     allowed,
     block_map,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headcount.patterns.cells import SIDE
 from headcount.patterns.naming import PATTERNS, pattern_chances
+from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import BRIGHT, SHAPES, shape_numbers, stretches, take_picture
 
 FEW = settings(max_examples=40, deadline=None, derandomize=True)

@@ -16,8 +16,8 @@ from recipes.patterns.planted import LENGTHS, VARIED_LENGTHS, planted_maps, vari
 
 from headcount.attention_maps.maps import pack, unpack
 from headcount.data.tables import read_table
-from headcount.patterns.cells import SIDE
 from headcount.patterns.naming import PATTERNS, pattern_chances
+from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import SHAPES, stretches, take_picture
 from headcount.zoo.bundled import bundled_pairs
 

@@ -28,8 +28,8 @@ import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.manifest import read_node, write_sealed
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.core.root import list_result
 from headcount.core.store import write_result
+from headcount.core.study_root import list_result
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
 from headcount.reporting.document import agreement, describe, make_page, write_report
 from headcount.reporting.maps import unpack

@@ -23,8 +23,8 @@ from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
-from headcount.models.fit import check_head
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
+from headcount.models.matching_weights import check_head
 from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame

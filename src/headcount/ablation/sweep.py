@@ -21,10 +21,10 @@ from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint, versions
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units

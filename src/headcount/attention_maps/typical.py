@@ -11,7 +11,7 @@ from headcount.core.results import HEAD_DIMS
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Task
-from headcount.patterns.cells import SIDE
+from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import see_pictures
 from headcount.trace.modes import evaluating
 

@@ -16,7 +16,7 @@ from headcount.choosing.orders import removals
 from headcount.core.heads import Head
 from headcount.core.provenance import fingerprint
 from headcount.core.writers import writes_study
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy

@@ -19,7 +19,7 @@ from headcount.choosing.smaller import find_known_task, read_halves
 from headcount.core.provenance import fingerprint
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy

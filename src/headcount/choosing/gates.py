@@ -21,7 +21,7 @@ from headcount.ablation.job import Data, Job, prepare
 from headcount.choosing.importance import batch_of, frozen, padding_of
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.losses import example_losses
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.models.anatomy import Anatomy

@@ -27,10 +27,10 @@ from headcount.core.results import by_head
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import IGNORED
 from headcount.data.losses import example_losses
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import NotFinite

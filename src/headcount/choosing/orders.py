@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from headcount.core.heads import Head, Layout
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 
 Order = tuple[Head, ...]

@@ -21,8 +21,8 @@ from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
 from headcount.core.options import belongs_to, no_repeats, without_effect
 from headcount.core.writers import writes_study
-from headcount.data.blank import leave_out_blank
-from headcount.data.numbers import check_numbers
+from headcount.data.blank_rows import leave_out_blank
+from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy

@@ -39,14 +39,14 @@ def export(
 
     from headcount.costs.onnx import export_onnx
     from headcount.models.checkpoint import save
-    from headcount.models.fit import WRITTEN, check_head
-    from headcount.models.folders import check_apart, check_place, whole_folder
+    from headcount.models.matching_weights import WRITTEN, check_head
+    from headcount.models.output_folder import check_apart, check_output_folder, whole_folder
     from headcount.models.zeroed import zeroed
     from headcount.zoo.bundled import find_model
 
     console = Console(highlight=False)
     check_apart(out, {"the model": find_model(model)})
-    check_place(out, overwrite)
+    check_output_folder(out, overwrite)
     loaded = load_ready(model, "cpu", "auto", trust_remote_code, uses_head=True)
     check_head(loaded, *WRITTEN)
     words = find_tokenizer(model, tokenizer, trust_remote_code)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from headcount.cli.options import Device, Tokenizer, Trust
-from headcount.cli.speech import say
+from headcount.cli.warning_lines import say
 from headcount.core.options import belongs_to
 
 
@@ -66,7 +66,7 @@ def finetune(
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.models.device import find_device
-    from headcount.models.place import notes_of_place
+    from headcount.models.find_folder import folder_notes
     from headcount.training.finetune import finetune as run
     from headcount.training.finetune import summarise
     from headcount.training.trainer import Settings
@@ -84,7 +84,7 @@ def finetune(
         spacing=spacing or "even",
         report_to=tuple(report_to.split(",")) if report_to else (),
     )
-    for note in notes_of_place(model):
+    for note in folder_notes(model):
         say(f"note: {note}")
     chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:

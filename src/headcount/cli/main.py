@@ -29,13 +29,13 @@ from headcount.cli.measure import measure
 from headcount.cli.patterns import patterns
 from headcount.cli.prune import prune
 from headcount.cli.report import report
-from headcount.cli.speech import plain_speech, say
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
+from headcount.cli.warning_lines import say, warnings_as_lines
 from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
-from headcount.data.numbers import check_all
+from headcount.data.number_options import check_all
 from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
 
 app = App(
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would tell of every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with command(shlex.join(["headcount", *words])), plain_speech(_options(words)):
+        with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
             words = _join_values(words)
             check_whole_numbers(words, [app[verb] for verb in _verb(words)])
             _read_config(words)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.speech import say
+from headcount.cli.warning_lines import say
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any
 
-from headcount.cli.pace import Pace
+from headcount.cli.time_left import Pace
 
 EVERY = 10.0
 """Seconds between two lines."""

@@ -93,8 +93,8 @@ def prune(
     from rich.console import Console
 
     from headcount.models.anatomy import read_anatomy
-    from headcount.models.fit import WRITTEN, check_head
-    from headcount.models.folders import check_apart, check_place
+    from headcount.models.matching_weights import WRITTEN, check_head
+    from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.zoo.bundled import find_data, find_model
 
     if heads is not None:
@@ -128,7 +128,7 @@ def prune(
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     belongs_to("recover_rate", recover_rate, "recover", recover or None)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
-    check_place(out, overwrite)
+    check_output_folder(out, overwrite)
     console = Console(highlight=False)
     loaded = load_ready(model, device, dtype, trust_remote_code, uses_head=True)
     words = find_tokenizer(model, tokenizer, trust_remote_code)

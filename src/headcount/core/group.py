@@ -30,7 +30,7 @@ from headcount.core.manifest import (
     write_sealed,
 )
 from headcount.core.provenance import differences
-from headcount.core.root import entry, list_result
+from headcount.core.study_root import entry, list_result
 from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
 
 DONE = "done"

@@ -23,7 +23,6 @@ import xarray as xr
 import zarr
 import zarr.api.asynchronous
 
-from headcount.core.belonging import models_of
 from headcount.core.checked_store import CheckedStore
 from headcount.core.group import (
     CODECS,
@@ -58,7 +57,8 @@ from headcount.core.manifest import (
     write_sealed,
 )
 from headcount.core.provenance import current_command, fingerprint
-from headcount.core.root import (
+from headcount.core.study_model import models_of
+from headcount.core.study_root import (
     admit_models,
     check_root,
     create_root,

@@ -26,7 +26,7 @@ from headcount.core.provenance import versions
 from headcount.core.writers import writes_study
 from headcount.costs.memory import peak_bytes
 from headcount.data.encode import longest_positions
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint

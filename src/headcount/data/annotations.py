@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headcount.data.blank import is_absent
-from headcount.data.rows import name_row
+from headcount.data.blank_rows import is_absent
+from headcount.data.row_numbers import name_row
 from headcount.data.tables import CONLLU, SUFFIXES, read_list, read_table
 from headcount.errors import DataProblem, listed, short
 

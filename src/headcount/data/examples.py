@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from headcount.core.options import without_effect
-from headcount.data.blank import is_absent, known_blank, leave_out_blank
-from headcount.data.rows import name_row
+from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
+from headcount.data.row_numbers import name_row
 from headcount.data.tasks import Task
 from headcount.errors import DataProblem, listed, short
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from headcount.data.rows import remember_source
+from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem
 
 

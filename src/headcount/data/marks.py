@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headcount.data.annotations import Annotated, word_classes, word_links
-from headcount.data.blank import special_ids
+from headcount.data.blank_rows import special_ids
 
 PUNCTUATION = frozenset(".,。、")
 TEXTS = ("text 1", "text 2")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headcount.data.rows import remember_source
+from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem
 
 ABSENT = [""]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import pandas as pd
 
 from headcount.core.options import without_effect
-from headcount.data.rows import source_of
+from headcount.data.row_numbers import source_of
 from headcount.data.tables import read_list
 from headcount.errors import DataProblem, InvalidOption, listed, short
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.writers import writes_study
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import longest_input
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Seen, Setting, Values
@@ -24,7 +24,7 @@ from headcount.measures.passes import Progress, Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import model_fingerprint, model_name
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import Place, check_untouched
 

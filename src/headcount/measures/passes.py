@@ -15,10 +15,10 @@ from transformers import PreTrainedModel
 from headcount.core.options import belongs_to
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encoding
 from headcount.data.marks import Marks, mark
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
@@ -29,8 +29,8 @@ from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
-from headcount.models.fit import new_head
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
+from headcount.models.matching_weights import new_head
 from headcount.trace.memory import spell_bytes, try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.precision import wide

@@ -18,8 +18,8 @@ from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import longest_input
 from headcount.errors import InvalidOption
-from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import load_model, load_tokenizer
+from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.trace.modes import evaluating
 
 WORDS = re.compile(r"\w+(?=n['\u2019]t\b)|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE)

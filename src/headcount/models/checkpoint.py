@@ -20,9 +20,9 @@ from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.families.plan import StackPlan
-from headcount.models.folders import check_place, whole_folder
-from headcount.models.quiet import no_progress_bar
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
+from headcount.models.output_folder import check_output_folder, whole_folder
+from headcount.models.progress_bars import no_progress_bar
 from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, removed_heads
 
 MODELLING = "modeling_pruned.py"
@@ -55,7 +55,7 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     """
     check_weights(model)
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-    place = check_place(folder, overwrite)
+    place = check_output_folder(folder, overwrite)
     with whole_folder(place, overwrite) as new:
         if shutil.disk_usage(place.parent).free < size:
             raise OSError(errno.ENOSPC, f"the model needs {size / 1e6:.0f} MB")

@@ -17,11 +17,11 @@ from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, Pr
 
 from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
-from headcount.models.fit import check_fit, notes_of_fit
-from headcount.models.place import find_place, notes_of_place
-from headcount.models.quiet import no_progress_bar
-from headcount.models.sound import check_weights
-from headcount.models.trouble import LOADING, reason_of
+from headcount.models.find_folder import find_folder, folder_notes
+from headcount.models.finite_weights import check_weights
+from headcount.models.loading_errors import LOADING, reason_of
+from headcount.models.matching_weights import check_matching, matching_notes
+from headcount.models.progress_bars import no_progress_bar
 
 TASK_CLASSES = {
     "classification": "AutoModelForSequenceClassification",
@@ -67,7 +67,7 @@ def loading_notes(name_or_path: str | Path, model: PreTrainedModel | None, uses_
 
     No model where another head was asked for: that it is new, and the old one left out, is no news then.
     """
-    return [*notes_of_place(str(name_or_path)), *([] if model is None else notes_of_fit(model, uses_head))]
+    return [*folder_notes(str(name_or_path)), *([] if model is None else matching_notes(model, uses_head))]
 
 
 def load_model(
@@ -83,7 +83,7 @@ def load_model(
 
     `ignore_mismatched_sizes`: a head of another shape is replaced by a new one.
     """
-    name = find_place(str(name_or_path))
+    name = find_folder(str(name_or_path))
     pruned: Any = None
     try:
         options.setdefault("local_files_only", _no_connection(name))
@@ -102,14 +102,14 @@ def load_model(
             options.pop("trust_remote_code", None)
             kind = shrunk_class(concrete, record)
         # A head that the checkpoint lacks is drawn: alike every time, or the same command would find another model in
-        # its study. Weights of another shape are told by `check_fit`, with their names.
+        # its study. Weights of another shape are told by `check_matching`, with their names.
         with no_progress_bar(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Detected pickle protocol")  # an error with our words follows
             torch.manual_seed(0)
             model, report = kind.from_pretrained(
                 name, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
-        check_fit(model, report, RECORD if pruned else CONFIG, reshaped_head=ignore_mismatched_sizes)
+        check_matching(model, report, RECORD if pruned else CONFIG, reshaped_head=ignore_mismatched_sizes)
     except HeadcountError as error:
         raise ModelUnavailable(f"cannot load {name!r}: {error}") from error
     except LOADING as error:
@@ -124,7 +124,7 @@ def load_model(
 
 def load_config(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The config alone: weights may be missing."""
-    name = find_place(str(name_or_path), weights=False)
+    name = find_folder(str(name_or_path), weights=False)
     try:
         return AutoConfig.from_pretrained(
             name, trust_remote_code=trust_remote_code, local_files_only=_no_connection(name)
@@ -135,7 +135,7 @@ def load_config(name_or_path: str | Path, *, trust_remote_code: bool = False) ->
 
 def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer, or the image processor of a vision model."""
-    name = find_place(str(name_or_path), weights=False)
+    name = find_folder(str(name_or_path), weights=False)
     folder = Path(name)
     if folder.is_dir() and not any(path for pattern in TOKENIZERS for path in folder.glob(pattern)):
         # transformers would build a tokenizer with an empty vocabulary and say nothing.

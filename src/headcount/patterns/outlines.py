@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headcount.patterns.cells import (
+from headcount.patterns.picture_sums import (
     EDGE,
     EVEN,
     SIDE,

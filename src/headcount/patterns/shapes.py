@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headcount.patterns.cells import (
+from headcount.patterns.outlines import OUTLINES, outline_numbers
+from headcount.patterns.picture_sums import (
     EVEN,
     SIDE,
     along_diagonals,
@@ -18,7 +19,6 @@ from headcount.patterns.cells import (
     offsets,
     spread_diagonals,
 )
-from headcount.patterns.outlines import OUTLINES, outline_numbers
 from headcount.trace.allowed import uniform_weights
 from headcount.trace.view import AttentionView
 

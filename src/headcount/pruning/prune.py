@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 from headcount.core.heads import HeadSet
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
 from headcount.models.surgery import check_can_prune, cut
 from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
 from headcount.trace.gates import gated

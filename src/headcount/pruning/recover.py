@@ -15,7 +15,7 @@ from headcount.data.encode import encode, longest_input
 from headcount.data.examples import read_examples
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
-from headcount.models.quiet import no_progress_bar
+from headcount.models.progress_bars import no_progress_bar
 from headcount.training.run import known_rows
 from headcount.training.trainer import Settings, ToldSteps, check_trained, make_trainer
 

@@ -14,7 +14,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from headcount.core.options import no_repeats, without_effect
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot_write
 from headcount.models.device import find_device

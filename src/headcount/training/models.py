@@ -10,8 +10,8 @@ import transformers
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
-from headcount.models.fit import NEW_WEIGHTS
 from headcount.models.load import TASK_CLASSES, load_config, load_model, load_tokenizer
+from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.training.splits import Splits
 
 INITS = ("none", "random", "pretrained")

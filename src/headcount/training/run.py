@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from headcount.core.provenance import differences, versions
-from headcount.data.blank import ATTRIBUTE
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode, longest_input
 from headcount.data.examples import Examples, read_examples
 from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
-from headcount.models.quiet import no_progress_bar
+from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits

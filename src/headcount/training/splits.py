@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from headcount.core.provenance import fingerprint
-from headcount.data.blank import leave_out_blank
-from headcount.data.numbers import check_numbers
-from headcount.data.rows import name_row
+from headcount.data.blank_rows import leave_out_blank
+from headcount.data.number_options import check_numbers
+from headcount.data.row_numbers import name_row
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.data.tasks import GLUE, Task, plain_name
 from headcount.errors import DataProblem, listed, short

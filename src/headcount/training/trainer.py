@@ -19,10 +19,10 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 from headcount.core.options import belongs_to
 from headcount.data.batches import collate
 from headcount.data.encode import Encoding
-from headcount.data.numbers import check_all
+from headcount.data.number_options import check_all
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
-from headcount.models.quiet import no_progress_bar
-from headcount.models.sound import check_weights
+from headcount.models.finite_weights import check_weights
+from headcount.models.progress_bars import no_progress_bar
 
 
 @dataclass(frozen=True)

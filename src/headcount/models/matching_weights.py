@@ -26,7 +26,7 @@ WRITTEN = ("it would be written as random numbers", "fine-tune the model first, 
 """Why, and what to do: for `check_head` before a model is saved."""
 
 
-def check_fit(model: PreTrainedModel, report: Mapping[str, Any], to: str, reshaped_head: bool = False) -> None:
+def check_matching(model: PreTrainedModel, report: Mapping[str, Any], to: str, reshaped_head: bool = False) -> None:
     """An error where the body does not fit; what a head lacks or has too much is remembered in the model.
 
     `report`: what transformers found while loading. `to`: what describes the model, in words. `reshaped_head`: a head
@@ -67,7 +67,7 @@ def check_head(model: PreTrainedModel, why: str, remedy: str) -> None:
         raise ModelUnavailable(f"the checkpoint has no {_parts(model, new)}, so that {why}; {remedy}")
 
 
-def notes_of_fit(model: PreTrainedModel, uses_head: bool = False) -> list[str]:
+def matching_notes(model: PreTrainedModel, uses_head: bool = False) -> list[str]:
     """What to tell somebody who uses the model: what is random, and what was left out.
 
     Who uses its head refuses a new one (`check_head`), and a bare model: nothing is said of it then.

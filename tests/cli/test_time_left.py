@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headcount.cli.pace import Pace
+from headcount.cli.time_left import Pace
 
 
 class Clock:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from headcount.data.rows import name_row, source_of
+from headcount.data.row_numbers import name_row, source_of
 from headcount.data.tables import read_table
 
 TABLE = pd.DataFrame({"text": ["one", "two", "three"], "label": [0, 1, 0]})

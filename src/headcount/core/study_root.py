@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headcount.core.belonging import Known, admit, known_from
 from headcount.core.manifest import (
     COMPLETE,
     DIGEST,
@@ -25,6 +24,7 @@ from headcount.core.manifest import (
     write_sealed,
 )
 from headcount.core.provenance import fingerprint
+from headcount.core.study_model import Known, admit, known_from
 from headcount.errors import HeadcountWarning, StudyProblem
 
 

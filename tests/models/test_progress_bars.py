@@ -10,7 +10,7 @@ from transformers.utils import logging
 
 import headcount as hc
 from headcount.models.load import load_model
-from headcount.models.quiet import no_progress_bar
+from headcount.models.progress_bars import no_progress_bar
 from tests.contracts.zoo import tiny
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headcount.data.rows import count_rows, source_of
+from headcount.data.row_numbers import count_rows, source_of
 from headcount.errors import BlankRows, DataProblem
 
 ATTRIBUTE = "blank_rows"

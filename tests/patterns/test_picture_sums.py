@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headcount.patterns.cells import (
+from headcount.patterns.picture_sums import (
     EDGE,
     SIDE,
     STEPS,

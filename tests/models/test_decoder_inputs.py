@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headcount.errors import ModelUnavailable
-from headcount.models.decoder import decoder_inputs
+from headcount.models.decoder_inputs import decoder_inputs
 from tests.contracts.zoo import BY_NAME, tiny
 
 FAMILIES = [case.name for case in BY_NAME.values() if case.kind == "pair"]

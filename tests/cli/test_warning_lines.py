@@ -6,12 +6,12 @@ import warnings
 
 import pytest
 
-from headcount.cli.speech import plain_speech
+from headcount.cli.warning_lines import warnings_as_lines
 from headcount.errors import BlankRows
 
 
 def test_a_warning_is_one_line_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with plain_speech({"limit": "--limit"}):
+    with warnings_as_lines({"limit": "--limit"}):
         for _ in range(2):
             warnings.warn("2 of 5 rows are blank, limit=3", BlankRows, stacklevel=1)
     captured = capsys.readouterr()
@@ -21,5 +21,5 @@ def test_a_warning_is_one_line_said_once(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_warnings_of_others_stay_theirs() -> None:
-    with plain_speech({}), pytest.raises(DeprecationWarning):
+    with warnings_as_lines({}), pytest.raises(DeprecationWarning):
         warnings.warn("old", DeprecationWarning, stacklevel=1)

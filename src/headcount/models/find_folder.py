@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from headcount.errors import ModelUnavailable
-from headcount.models.trouble import first_line
+from headcount.models.loading_errors import first_line
 from headcount.zoo.bundled import find_model
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
 
 
-def find_place(name: str, weights: bool = True) -> str:
+def find_folder(name: str, weights: bool = True) -> str:
     """The folder, or the name on the hub: `bundled:qnli` and a run of `finetune` are resolved.
 
     A folder must have a config.json, and weights unless they are not asked for; what is not a folder must look like
     the name of a model on the hub.
     """
-    found = find_model(name)
-    folder = Path(found)
-    if not found.strip() or not folder.is_dir():
-        if folder.exists() or found.startswith((".", "/", "~")) or found.count("/") > 1 or not found.strip():
+    path = find_model(name)
+    folder = Path(path)
+    if not path.strip() or not folder.is_dir():
+        if folder.exists() or path.startswith((".", "/", "~")) or path.count("/") > 1 or not path.strip():
             raise ModelUnavailable(f"got {name!r} for a model; expected a folder with config.json or a hub name")
-        return found
+        return path
     if is_run(folder):
         folder = folder / "model"
     config = folder / "config.json"
@@ -44,7 +44,7 @@ def is_run(folder: Path) -> bool:
     return not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file()
 
 
-def notes_of_place(name: str) -> list[str]:
+def folder_notes(name: str) -> list[str]:
     """What to tell somebody whose name was understood as another folder."""
     folder = Path(name)
     return [f"{name} is the folder of a run; its model is {folder / 'model'}"] if is_run(folder) else []

@@ -20,7 +20,7 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def plain_speech(options: Mapping[str, str]) -> Iterator[None]:
+def warnings_as_lines(options: Mapping[str, str]) -> Iterator[None]:
     """Inside, a warning of Headcount is one line on stderr; those of others are shown as Python does."""
     said: set[str] = set()
     with warnings.catch_warnings():

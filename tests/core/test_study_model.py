@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headcount.core.belonging import Known, admit, known_from, models_of
+from headcount.core.study_model import Known, admit, known_from, models_of
 from headcount.errors import StudyProblem
 
 A = {"aaaaaaaaaaaa": {"name": "bert-a", "dtype": "float32", "class": "BertModel"}}

@@ -17,8 +17,8 @@ EDGE = SIDE // 8
 
 def offsets(device: torch.device) -> Tensor:
     """[SIDE, SIDE]: how far the key of a cell lies behind its query, in cells."""
-    place = torch.arange(SIDE, device=device)
-    return place[None, :] - place[:, None]
+    cell = torch.arange(SIDE, device=device)
+    return cell[None, :] - cell[:, None]
 
 
 def along_diagonals(values: Tensor, open_: Tensor) -> Tensor:
@@ -58,5 +58,5 @@ def best_block(values: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
     explained = count * (inside / count.clamp(min=1) - mean) ** 2 + other * (outside / other.clamp(min=1) - mean) ** 2
     spread = ((values * cells - mean[..., None] * cells) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)[..., None]
     share = torch.where((gain > 0) & (count >= 4) & (other >= 4), explained / spread, torch.zeros_like(gain))
-    best, place = share.max(-1)
-    return torch.where(best > 0, gain.gather(-1, place[..., None])[..., 0], torch.zeros_like(best)), best
+    best, border = share.max(-1)
+    return torch.where(best > 0, gain.gather(-1, border[..., None])[..., 0], torch.zeros_like(best)), best

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headcount.data.blank import find_blank, known_blank, leave_out_blank
+from headcount.data.blank_rows import find_blank, known_blank, leave_out_blank
 from headcount.data.tables import read_table
 from headcount.errors import BlankRows, DataProblem
 from tests import planted

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 
 import headcount as hc
 from headcount.errors import ModelUnavailable
-from headcount.models.fit import NEW_WEIGHTS, UNUSED_WEIGHTS, new_head, notes_of_fit
 from headcount.models.load import load_model
+from headcount.models.matching_weights import NEW_WEIGHTS, UNUSED_WEIGHTS, matching_notes, new_head
 from tests.contracts.zoo import CASES, tiny
 from tests.models.test_load import save_with_tokenizer
 
@@ -57,7 +57,7 @@ def refused(folder: Path, **options: Any) -> str:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_family_as_it_was_saved(case: Any, tmp_path: Path) -> None:
     model = load_model(saved(tmp_path, case.name, "AutoModel"))
-    assert notes_of_fit(model) == []
+    assert matching_notes(model) == []
     assert getattr(model, NEW_WEIGHTS) == getattr(model, UNUSED_WEIGHTS) == []
 
 
@@ -119,13 +119,13 @@ def test_a_pooler_that_nothing_reads(tmp_path: Path) -> None:
     model = load_model(reweigh(saved(tmp_path / "bare", head="AutoModel"), without="pooler"))
     assert new_head(model) == []
     assert (
-        notes_of_fit(model, uses_head=True)
-        == notes_of_fit(model)
+        matching_notes(model, uses_head=True)
+        == matching_notes(model)
         == ["the checkpoint has no pooler (2 tensors): these weights are random, and are not used here"]
     )
     model = load_model(reweigh(saved(tmp_path / "classifier"), without="pooler"))
     assert new_head(model) == ["bert.pooler.dense.bias", "bert.pooler.dense.weight"], "a classifier reads it"
-    assert notes_of_fit(model, uses_head=True) == []
+    assert matching_notes(model, uses_head=True) == []
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_heads_that_are_left_over(kind: str, head: str | None, tmp_path: Path) -
         configure(tmp_path, architectures=["BertModel"])
     model = load_model(tmp_path, head=head)
     assert all(name.startswith("cls.") for name in getattr(model, UNUSED_WEIGHTS))
-    left_over = notes_of_fit(model)[-1]
+    left_over = matching_notes(model)[-1]
     assert left_over.startswith(f"{type(model).__name__} has no cls (")
     assert left_over.endswith("these weights are left out")
 
@@ -147,7 +147,7 @@ def test_heads_that_are_left_over(kind: str, head: str | None, tmp_path: Path) -
 def test_what_old_checkpoints_carry_along(tmp_path: Path) -> None:
     positions = {"bert.embeddings.position_ids": torch.arange(64)[None]}
     model = load_model(reweigh(saved(tmp_path), more=positions))
-    assert notes_of_fit(model) == []
+    assert matching_notes(model) == []
 
 
 def test_weights_that_are_tied_are_not_missing(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_weights_that_are_tied_are_not_missing(tmp_path: Path) -> None:
     for name, head in heads.items():
         model = load_model(saved(tmp_path / name, name, f"AutoModelFor{head}"))
         assert getattr(model, NEW_WEIGHTS) == []
-        assert notes_of_fit(model) == []
+        assert matching_notes(model) == []
 
 
 def test_adapters_in_the_layers_are_not_ignored(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 from headcount.core.manifest import read_root
-from headcount.core.root import check_root, is_restorable, list_result, restore_root
 from headcount.core.store import Study, damages, open_study, write_result
+from headcount.core.study_root import check_root, is_restorable, list_result, restore_root
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import files, write_all
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.errors import InvalidOption
-from headcount.models.folders import WRITTEN, check_apart, check_place, whole_folder
+from headcount.models.output_folder import WRITTEN, check_apart, check_output_folder, whole_folder
 
 
 def write(place: Path, overwrite: bool = False, **files: str) -> None:
@@ -64,7 +64,7 @@ def test_what_a_kill_left_beside_its_place_goes_back(tmp_path: Path) -> None:
     (place / "mine").write_text("mine")
     place.rename(tmp_path / ".place-old")
     with pytest.raises(InvalidOption, match="not empty"):
-        check_place(place)
+        check_output_folder(place)
     write(place, overwrite=True, one="2")
     assert read(place) == {"one": "2", "mine": "mine"}
 

@@ -12,8 +12,8 @@ import torch
 import headcount as hc
 from headcount.choosing.gates import learn_gates
 from headcount.errors import NotFinite
+from headcount.models.finite_weights import check_weights
 from headcount.models.load import load_model
-from headcount.models.sound import check_weights
 from tests import planted
 from tests.contracts.zoo import CASES, tiny
 

@@ -9,8 +9,8 @@ import pytest
 
 import headcount as hc
 from headcount.errors import ModelUnavailable
+from headcount.models.find_folder import find_folder, folder_notes
 from headcount.models.load import load_model
-from headcount.models.place import find_place, notes_of_place
 from tests.contracts.zoo import tiny
 from tests.models.test_load import save_with_tokenizer
 
@@ -19,8 +19,8 @@ def test_the_folder_of_a_run_means_its_model(tmp_path: Path) -> None:
     run = tmp_path / "mrpc" / "pretrained" / "seed-0"
     save_with_tokenizer(run / "model")
     (run / "result.json").write_text("{}")
-    assert find_place(str(run)) == str(run / "model")
-    assert notes_of_place(str(run)) == [f"{run} is the folder of a run; its model is {run / 'model'}"]
+    assert find_folder(str(run)) == str(run / "model")
+    assert folder_notes(str(run)) == [f"{run} is the folder of a run; its model is {run / 'model'}"]
     with pytest.warns(UserWarning, match="is the folder of a run; its model is"):
         model, tokenizer = hc.load(run)
     assert model.config._name_or_path == str(run / "model")
@@ -30,14 +30,14 @@ def test_the_folder_of_a_run_means_its_model(tmp_path: Path) -> None:
 def test_a_model_with_a_folder_called_model_is_meant_itself(tmp_path: Path) -> None:
     save_with_tokenizer(tmp_path)
     save_with_tokenizer(tmp_path / "model")
-    assert find_place(str(tmp_path)) == str(tmp_path)
-    assert notes_of_place(str(tmp_path)) == []
+    assert find_folder(str(tmp_path)) == str(tmp_path)
+    assert folder_notes(str(tmp_path)) == []
 
 
 def test_bundled_models_and_names_on_the_hub() -> None:
-    assert find_place("bundled:qnli") == hc.bundled("qnli")
-    assert find_place("google-bert/bert-base-uncased") == "google-bert/bert-base-uncased"
-    assert notes_of_place("bundled:qnli") == []
+    assert find_folder("bundled:qnli") == hc.bundled("qnli")
+    assert find_folder("google-bert/bert-base-uncased") == "google-bert/bert-base-uncased"
+    assert folder_notes("bundled:qnli") == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import headcount as hc
 from headcount.choosing.smaller import Target, find_smaller
-from headcount.data.numbers import check_numbers
+from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.measure import measure
 from tests import planted
