@@ -19,11 +19,12 @@ from headcount.core.statistics import (
     interval,
     permutation_test,
 )
+from headcount.core.sweep_schemas import sweep_schemas
 from headcount.data.metrics import GENERATED, Metric, predictions
 from headcount.data.outputs import trim_tags
 from headcount.errors import NotFinite
 
-Summary = dict[str, tuple[tuple[str, ...], Any]]
+Summary = dict[str, tuple[Any, ...]]
 
 
 def summarise(
@@ -87,18 +88,24 @@ def summarise(
     arrays: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
     arrays |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
     arrays["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
+    for name, schema in sweep_schemas(metric_name(metric), higher, choices.by).items():
+        if name in arrays:
+            arrays[name] = (*arrays[name], schema.attributes())
     return arrays
+
+
+def metric_name(metric: Metric | Callable[[Any, Any], float]) -> str:
+    return metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
 
 
 def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callable[[Any, Any], float]) -> None:
     """An error where finite outputs make no finite score: a metric of somebody's own, or a perplexity beyond all."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
-        name = metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
         which = "the whole model" if bad[0] == 0 else f"the model without {choices.names()[bad[0] - 1]}"
         raise NotFinite(
-            f"{name} of {which} is {scores[bad[0]]} ({len(bad)} of {len(scores)} scores are not finite); "
-            "give another metric, or more examples"
+            f"{metric_name(metric)} of {which} is {scores[bad[0]]} ({len(bad)} of {len(scores)} scores are not "
+            "finite); give another metric, or more examples"
         )
 
 

@@ -24,7 +24,9 @@ from headcount.core.heads import Head
 from headcount.core.options import belongs_to
 from headcount.core.provenance import versions
 from headcount.core.results import by_head
+from headcount.core.schema import Schema
 from headcount.core.statistics import rank_correlation
+from headcount.core.sweep_schemas import ABLATED
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
@@ -51,6 +53,19 @@ CHOICES = (*ESTIMATORS, *(f"{name}_normed" for name in NORMED))
 UNIT, GPU_UNIT = 64, 1024
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 Progress = Callable[[float, float], None]
+PAPER = "Michel 2019, section 4.1"
+SCHEMAS = {
+    name: Schema(title, unit, direction, (None if name == "taylor" else 0, None), name == "taylor", paper=PAPER)
+    for name, title, unit, direction in (
+        ("michel", "Importance", "mean |slope of the loss|", "high: the loss depends on it"),
+        ("michel_normed", "Importance, by layer", "1: all of its layer", "high: the loss depends on it"),
+        ("taylor", "Expected rise of the loss without it", "loss", "above 0: the head is needed"),
+        ("gate", "Importance, signs cancelling", "|mean slope|", "high: the loss depends on it"),
+        ("gate_normed", "Importance, signs cancelling, by layer", "1: all", "high: needed"),
+        ("norm", "Length of its output (importance)", "length", "high: says much"),
+        ("norm_normed", "Length of its output, by layer", "1: all of its layer", "high: says much"),
+    )
+}
 
 
 class Importance(Measure):
@@ -61,8 +76,10 @@ class Importance(Measure):
 
     name = "importance"
     summary = "how much the loss hangs on the head: michel, taylor (signed), gate, norm"
-    paper = "Michel 2019, section 4.1"
+    paper = PAPER
     kind = "importance"
+    category = ABLATED
+    schemas = SCHEMAS
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"michel": (), "taylor": (), "norm": ()}

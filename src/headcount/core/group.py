@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ from headcount.core.study_root import entry, list_result
 from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
 
 DONE = "done"
-Labelled = Mapping[str, tuple[tuple[str, ...], np.ndarray]]
-"""By name, the dimensions and the values of arrays."""
+Labelled = Mapping[str, tuple[Any, ...]]
+"""By name, the dimensions and the values of arrays and, where there are any, their attributes: as xarray takes them."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class ArrayPlan:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Group:
@@ -141,8 +142,8 @@ class Group:
             if self.complete:  # another shard was quicker
                 return
             with zarr.config.set(EVERY_CHUNK):
-                for name, (dims, values) in summary.items():
-                    put_array(self.zarr, name, dims, np.asarray(values), overwrite=True, by_layer=name in by_layer)
+                for name, labelled in summary.items():
+                    put_array(self.zarr, name, labelled, overwrite=True, by_layer=name in by_layer)
                 if not all(self._marks()):  # a result without units
                     self.zarr[DONE][...] = True
             self._read_back(summary)
@@ -163,7 +164,7 @@ class Group:
             list_result(self.path, self.name, entry(self.zarr.attrs))
 
     def _read_back(self, summary: Labelled) -> None:
-        for name, (_, values) in summary.items():
+        for name, (_, values, *_) in summary.items():
             found, wanted = np.asarray(self.zarr[name][...]), np.asarray(values)
             if wanted.dtype.kind in "UO":
                 same = list(map(str, found.ravel().tolist())) == list(map(str, wanted.ravel().tolist()))
@@ -179,7 +180,8 @@ def _not_back(path: Path, name: str, wrong: str) -> str:
 
 def open_result(store: CheckedStore, name: str) -> xr.Dataset:
     """A result, read lazily; what only the checks need is left out of its attributes."""
-    found = xr.open_dataset(store, engine="zarr", group=name, consolidated=False, zarr_format=3)
+    # Units are for people: one that sounds like a time is none.
+    found = xr.open_dataset(store, engine="zarr", group=name, consolidated=False, zarr_format=3, decode_times=False)
     found.attrs = {key: value for key, value in found.attrs.items() if key not in INTERNAL}
     return found
 
@@ -203,17 +205,16 @@ def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, size: int) -> None
         dimension_names=plan.dims,
         compressors=CODECS,
         fill_value=_empty(plan.dtype),
+        attributes=dict(plan.attributes),
     )
 
 
 def put_array(
-    group: zarr.Group,
-    name: str,
-    dims: tuple[str, ...],
-    values: np.ndarray,
-    overwrite: bool = False,
-    by_layer: bool = False,
+    group: zarr.Group, name: str, labelled: tuple[Any, ...], overwrite: bool = False, by_layer: bool = False
 ) -> None:
+    """An array as a whole: its dimensions, its values and, where there are any, its attributes."""
+    dims, given, *attributes = labelled
+    values = np.asarray(given)
     text = values.dtype.kind in "UO"
     sizes = (1, *values.shape[1:]) if by_layer else values.shape
     with zarr.config.set(EVERY_CHUNK):
@@ -226,6 +227,7 @@ def put_array(
             dimension_names=dims,
             overwrite=overwrite,
             fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
+            attributes=dict(*attributes),
         )
         if values.size:
             array[...] = values.astype(object) if text else values

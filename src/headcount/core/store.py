@@ -173,8 +173,8 @@ class Study:
             size = max(1, units[0][1] - units[0][0])
             for key, plan in arrays.items():
                 plan_array(group, key, plan, size)
-            for key, (dims, values) in fixed.items():
-                put_array(group, key, dims, np.asarray(values))
+            for key, labelled in fixed.items():
+                put_array(group, key, labelled)
             group.create_array(
                 DONE,
                 shape=(len(units),),
@@ -248,7 +248,7 @@ def _above(name: str) -> list[str]:
 
 def write_result(path: str | Path, name: str, identity: dict[str, Any], result: xr.Dataset) -> None:
     """A small result as a whole: the group that is there must have been made with the same options."""
-    fixed = {str(key): (tuple(map(str, array.dims)), array.values) for key, array in result.variables.items()}
+    fixed = {str(key): (tuple(map(str, one.dims)), one.values, one.attrs) for key, one in result.variables.items()}
     group = Study(path).group(name, identity, result.attrs, {}, fixed, [(0, 1)])
     if not group.complete:
         group.finish({}, {})
@@ -316,18 +316,18 @@ def read_results(
             for name, node in told.items()
             if node["node_type"] == "group" and COMPLETE in node["attributes"]
         }
-        asked: list[tuple[str, str, tuple[str, ...]]] = []
+        asked: list[tuple[str, str, tuple[str, ...], dict[str, Any]]] = []
         for place, node in told.items():
             name, _, array = place.rpartition("/")
             if node["node_type"] == "array" and name in groups and wanted(name, array, tuple(node["shape"])):
-                asked.append((name, array, tuple(node.get("dimension_names") or ())))
+                asked.append((name, array, tuple(node.get("dimension_names") or ()), node.get("attributes", {})))
         # In a thread of its own: where a loop is running already, as in a notebook, there may be no second one.
         with ThreadPoolExecutor(1) as pool:
-            places = [f"{name}/{array}" for name, array, _ in asked]
+            places = [f"{name}/{array}" for name, array, *_ in asked]
             arrays = pool.submit(asyncio.run, _read_arrays(CheckedStore(path), places)).result()
-        found: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {name: {} for name in groups}
-        for (name, array, dims), values in zip(asked, arrays, strict=True):
-            found[name][array] = (dims, values)
+        found: dict[str, dict[str, tuple[Any, ...]]] = {name: {} for name in groups}
+        for (name, array, dims, attributes), values in zip(asked, arrays, strict=True):
+            found[name][array] = (dims, values, attributes)
         return {
             name: (bool(group[COMPLETE]), xr.Dataset(found[name], attrs=_shown(group)))
             for name, group in groups.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,13 +11,14 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.schema import Schema
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import longest_input
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Progress, Task, collect, prepare
@@ -41,6 +42,11 @@ class Cosine(Measure):
     name = "cosine"
     summary = "cosine of a head's maps and of its outputs in the two models; 1 is unchanged"
     paper = "Kovaleva 2019, Fig 5"
+    category = "Changed by fine-tuning"
+    schemas: ClassVar[Schemas] = {
+        "maps": Schema("Likeness of the maps before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
+        "outputs": Schema("Likeness of the outputs before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"maps": (), "outputs": ()}
@@ -54,6 +60,8 @@ class Change(Measure):
         self.name = one.name  # type: ignore[misc]
         self.summary = f"change of: {one.summary}"  # type: ignore[misc]
         self.paper = one.paper  # type: ignore[misc]
+        self.schemas = {name: schema.of_change() for name, schema in one.schemas.items()}  # type: ignore[misc]
+        self.category = "Changed by fine-tuning"  # type: ignore[misc]
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return self.one.variables(setting)

@@ -8,16 +8,19 @@ means alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.schema import Schema
 from headcount.data.marks import Marks
 from headcount.trace.view import AttentionView
 
+SHARE = "share of attention"
+Schemas = dict[str, Schema]
 Values = dict[str, Tensor]
 """By variable: [example, head, ...], the head in its place among those that the layer has."""
 
@@ -77,6 +80,10 @@ class Measure:
     kind: ClassVar[str] = "layers"
     """Which pass feeds it: `layers` (all that answer in `see`), `gradients`, or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
+    category: ClassVar[str] = "What it looks at"
+    """The heading under which pages list it."""
+    schemas: ClassVar[Schemas] = {}
+    """By variable, also those of `finish` and `whole`: what it means. What has none is not shown."""
 
     def lacking(self, setting: Setting) -> str | None:
         """Why the question makes no sense here, or None."""
@@ -109,3 +116,16 @@ class Measure:
     def notes(self) -> dict[str, Any]:
         """What a reader of the result should know of the measure itself."""
         return {}
+
+    def attributes(self, variable: str) -> dict[str, Any]:
+        """What is stored with an array: the meaning of its variable, where it has one."""
+        schema = self.schemas.get(variable)
+        return {} if schema is None else replace(schema, category=self.category, paper=self.paper).attributes()
+
+
+def share_of_attention(target: str, direction: str = "1: looks at nothing else", **more: Any) -> Schema:
+    """The schema of a mean share of attention on `target`; a head with half of its attention there has the `role`."""
+    said: dict[str, Any] = {"title": f"Attention to {target}", "most": f"looks most at {target}"}
+    if "role" in more:
+        said["role_from"] = 0.5
+    return Schema(unit=SHARE, direction=direction, range=(0, 1), **said | more)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.core.schema import Schema
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
 
 NEAR_ZERO = 0.25
 """Of the median length of a head's value vectors in the text."""
@@ -25,6 +28,24 @@ class Contribution(Measure):
     name = "contribution"
     summary = "length of head outputs and of what they write, attention on near-zero values"
     paper = "Clark 2019, the no-op hypothesis; Kobayashi 2020, norms"
+    schemas: ClassVar[Schemas] = {
+        "output_norm": Schema("Length of its output", "length", "before the output projection", (0, None)),
+        "written": Schema("Length of what it writes", "length", "high: changes the stream much", (0, None)),
+        "share": Schema(
+            "What it writes, of its layer",
+            "share",
+            "high: writes most of its layer's sum",
+            most="writes most (share of its layer)",
+        ),
+        "near_zero": Schema(
+            "Attention on near-zero values",
+            SHARE,
+            "high: looks at nothing",
+            (0, 1),
+            most="looks at nothing (near-zero values)",
+        ),
+        "sep_value": Schema("Length of [SEP]'s value", "1: the mean", "low: looking there does nothing", (0, None)),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         names = ["output_norm", "written", "share", "near_zero"] + (["sep_value"] if setting.special else [])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from inspect import signature
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headcount.measures.contract import Measure, Setting
+from headcount.core.schema import Schema
+from headcount.measures.contract import Measure, Schemas, Setting
 
 EXAMPLES = 50
 """Texts that the distances are taken over by default: the work grows with the square of the number of heads."""
@@ -28,6 +30,12 @@ class Distances(Measure):
     summary = "Jensen-Shannon divergence between all heads, their embedding and clusters; are layers alike?"
     paper = "Clark 2019, Fig 6"
     kind = "maps"
+    schemas: ClassVar[Schemas] = {
+        "distance": Schema("Distance to every other head", "nats", "0: the same maps", (0, 0.6932), shown=False),
+        "cluster": Schema("Group of heads with like maps", "group", "heads of one group look alike", names=()),
+        "x": Schema("Position in the plane, across", "nats", "near heads have like maps", shown=False),
+        "y": Schema("Position in the plane, upwards", "nats", "near heads have like maps", shown=False),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"distance": ("other_layer", "other_head")}

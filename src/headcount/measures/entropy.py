@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.core.schema import Schema
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
 from headcount.trace.allowed import allowed_counts
 
 BROAD = 0.8
@@ -22,6 +25,29 @@ class Entropy(Measure):
     name = "entropy"
     summary = "entropy of the attention in nats, of all tokens and of the first, beside that of uniform attention"
     paper = "Clark 2019, Fig 4"
+    schemas: ClassVar[Schemas] = {
+        "entropy": Schema(
+            "Entropy of the attention",
+            "nats",
+            "low: looks at few tokens, high: at many alike",
+            (0, None),
+            most="is broadest (entropy in nats)",
+        ),
+        "from_first": Schema("Entropy of the first token's attention", "nats", "low: looks at few tokens", (0, None)),
+        "uniform": Schema("Entropy of looking everywhere alike", "nats", "what the texts' lengths allow", (0, None)),
+        "share_of_uniform": Schema(
+            "Entropy beside looking everywhere alike",
+            "share",
+            "1: looks everywhere",
+            (0, 1),
+            role="everything alike",
+            role_from=0.9,
+            role_rank=10,
+        ),
+        "broad": Schema(
+            "Broad head", "", "at least 0.8 of the entropy of looking everywhere alike", names=("no", "yes")
+        ),
+    }
     needs_map = False
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from headcount.core.schema import Schema
 from headcount.data.annotations import WORD_CLASSES
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
 
 MARKS = ("cls", "sep", "punctuation")
 """Full stop and comma are a kind where [CLS] and [SEP] are: the paper compares these three."""
@@ -22,6 +25,10 @@ class Features(Measure):
     name = "features"
     summary = "largest share of attention on a noun, verb, pronoun, subject, object, negation, [CLS], [SEP], mark"
     paper = "Kovaleva 2019, sections 4.4 and 4.5, Figs 6 and 7"
+    schemas: ClassVar[Schemas] = {
+        "attention": Schema("attention to a word of this kind", SHARE, "the largest weight on one", (0, 1)),
+        "from_first": Schema("attention from the first token", SHARE, "the largest weight on one", (0, 1)),
+    }
 
     def lacking(self, setting: Setting) -> str | None:
         if not self._kinds(setting.classes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,9 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedModel
 
+from headcount.core.schema import Schema
 from headcount.data.encode import IGNORED, MASKED_SHARE, Encoding
 from headcount.data.marks import Marks
-from headcount.measures.contract import Measure, Setting, Values
+from headcount.measures.contract import Measure, Schemas, Setting, Values
 from headcount.trace.allowed import allowed_keys
 from headcount.trace.attention import AttentionCall
 from headcount.trace.gradients import each_map_gradient
@@ -35,6 +36,19 @@ class Gradients(Measure):
     name = "gradients"
     summary = "|d loss / d attention| to [SEP], punctuation and other tokens, under the language-model loss"
     paper = "Clark 2019, Fig 3"
+    schemas: ClassVar[Schemas] = {
+        "sep": Schema(
+            "Loss by attention to [SEP]",
+            "gradient",
+            "low: the loss does not depend on it",
+            (0, None),
+            most="has its loss depend on attention to [SEP]",
+        ),
+        "punctuation": Schema(
+            "Loss by attention to punctuation", "gradient", "low: the loss does not depend on it", (0, None)
+        ),
+        "other": Schema("Loss by attention to words", "gradient", "low: the loss does not depend on it", (0, None)),
+    }
     kind = "gradients"
 
     def lacking(self, setting: Setting) -> str | None:

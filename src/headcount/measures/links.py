@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from headcount.core.schema import Schema
 from headcount.data.annotations import WORD_LINKS
 from headcount.data.marks import Links
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
 
 NAMES = [
     f"{one} to {other}" for name in WORD_LINKS for one, other in (name.split("-"), reversed(name.split("-")))
@@ -24,6 +27,19 @@ class WordLinks(Measure):
     name = "links"
     summary = "attention along verb-subject and noun-pronoun, beside the same offset elsewhere"
     paper = "Kovaleva 2019, section 4.5"
+    schemas: ClassVar[Schemas] = {
+        "attention": Schema("attention", SHARE, "high: follows the relation", (0, 1)),
+        "control": Schema("same offset elsewhere", SHARE, "what the relation is held against", (0, 1)),
+        "gain": Schema(
+            "over the same offset elsewhere",
+            SHARE,
+            "above 0: follows the relation itself",
+            (-1, 1),
+            signed=True,
+            most="follows {} (over its offset)",
+            most_of=("verb to subject", "pronoun to noun"),
+        ),
+    }
 
     def lacking(self, setting: Setting) -> str | None:
         if not setting.annotated:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
+from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
 from headcount.patterns.naming import PATTERNS, pattern_chances, read_rule
 from headcount.patterns.shapes import SHAPES, see_pictures, shape_numbers
 
@@ -29,6 +30,22 @@ class Patterns(Measure):
     name = "patterns"
     summary = "the pattern of its maps: vertical, diagonal, both, block or heterogeneous; share of texts"
     paper = "Kovaleva 2019, Fig 1 and 2"
+    category = "What its maps look like"
+    schemas: ClassVar[Schemas] = {
+        "share": Schema(
+            "maps with this pattern",
+            "share of texts",
+            "1: in every text",
+            (0, 1),
+            most="is {} (share of its maps)",
+            most_of=("vertical", "diagonal", "block"),
+        ),
+        "sure": Schema("How sure the rule is of the pattern", "probability", "low: the maps could be either", (0, 1)),
+        "shapes": Schema("shape of its maps", "light", "what the name of the pattern rests on"),
+        "mostly": Schema(
+            "The pattern of its maps", "", "what its maps look like in most texts", names=PATTERNS, shown=False
+        ),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"share": ("pattern",), "sure": (), "shapes": ("shape",)}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.core.schema import Schema
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
 
 OFFSETS = list(range(-8, 9))
 POSITIONAL = 0.9
@@ -22,6 +25,18 @@ class Position(Measure):
     name = "position"
     summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
     paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
+    schemas: ClassVar[Schemas] = {
+        "previous": share_of_attention("the previous token", role="previous token", role_rank=1),
+        "next": share_of_attention("the next token", role="next token", role_rank=2),
+        "same": share_of_attention("the token itself", role="itself", role_rank=3),
+        "attention": Schema("Attention by offset", SHARE, "high: looks so many tokens away", (0, 1), shown=False),
+        "largest_at": Schema("Largest weight by offset", "share of tokens", "high: a habit", (0, 1), shown=False),
+        "best_share": Schema("Tokens that look to one offset", "share of tokens", "0.9 or more: positional", (0, 1)),
+        "best_offset": Schema(
+            "The offset looked at most", "tokens", "-1: the previous token, +1: the next", (-8, 8), signed=True
+        ),
+        "positional": Schema("Positional head", "", "nine tokens of ten look to the same offset", names=("no", "yes")),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"previous": (), "same": (), "next": (), "attention": ("offset",), "largest_at": ("offset",)}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
+from headcount.core.schema import Schema
 from headcount.data.rarity import RAREST
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
 
 
 class Rare(Measure):
@@ -18,6 +21,22 @@ class Rare(Measure):
     name = "rare"
     summary = "attention to the rarest token of a text, beside its other words"
     paper = "Voita 2019, the rare-words head"
+    schemas: ClassVar[Schemas] = {
+        "attention": share_of_attention("the rarest word", "high: looks for rare words"),
+        "control": Schema("Words but the rarest", SHARE, "what the rarest word is held against", (0, 1)),
+        "gain": Schema(
+            "The rarest word, over other words",
+            SHARE,
+            "above 0: more than other words get",
+            (-1, 1),
+            signed=True,
+            most="favours the rarest word (over others)",
+            role="rarest word",
+            role_from=0.15,
+            role_rank=9,
+        ),
+        "largest": Schema("Tokens that look at the rarest word most", "share of tokens", "high: rare words", (0, 1)),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"attention": (), "control": (), "gain": (), "largest": ()}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.core.schema import Schema
+from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
 
 
 class Repeated(Measure):
@@ -17,6 +20,21 @@ class Repeated(Measure):
     name = "repeated"
     summary = "attention between words that stand in both texts of a pair, beside other words there"
     paper = "Kovaleva 2019, discussion (checked by hand there)"
+    schemas: ClassVar[Schemas] = {
+        "attention": share_of_attention("the same word in the other text", "high: ties them"),
+        "control": Schema("Other words of the other text", SHARE, "what the same words are held against", (0, 1)),
+        "gain": Schema(
+            "The same word in the other text, over other words",
+            SHARE,
+            "above 0: more",
+            (-1, 1),
+            signed=True,
+            most="ties repeated words (over other words)",
+            role="same word in the other text",
+            role_from=0.15,
+            role_rank=8,
+        ),
+    }
 
     def lacking(self, setting: Setting) -> str | None:
         return None if setting.pairs else "the texts are no pairs"

@@ -15,7 +15,7 @@ from headcount.measures.contract import Measure, Setting
 
 Arrays = dict[str, np.ndarray]
 """By variable: [example, stack, layer, head, ...]."""
-LABELLED = dict[str, tuple[tuple[str, ...], Any]]
+LABELLED = dict[str, tuple[Any, ...]]
 
 
 def coordinates(measure: Measure, setting: Setting, layout: Layout) -> LABELLED:
@@ -37,7 +37,8 @@ def summarise(measure: Measure, setting: Setting, values: Arrays, seed: int) -> 
         found |= {name: (dims, means[name]), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
     for name, array in measure.finish(means).items():
         found[name] = (HEAD_DIMS[: array.ndim], array)
-    return found | measure.whole(values, seed)
+    found |= measure.whole(values, seed)
+    return {name: (*labelled, measure.attributes(name)) for name, labelled in found.items()}
 
 
 class MemoryResult:
@@ -73,7 +74,8 @@ class MemoryResult:
         values = {name: array[order] for name, array in values.items()}
         variables = self.measure.variables(self.setting)
         arrays: LABELLED = {
-            f"values_{name}": (("example", *HEAD_DIMS, *variables[name]), array) for name, array in values.items()
+            f"values_{name}": (("example", *HEAD_DIMS, *variables[name]), array, self.measure.attributes(name))
+            for name, array in values.items()
         }
         arrays |= summarise(self.measure, self.setting, values, seed)
         coords = coordinates(self.measure, self.setting, self.layout) | {"example": (("example",), self.ids[order])}
@@ -103,7 +105,7 @@ class FolderResult:
         for variable, extra in measure.variables(setting).items():
             dims = ("example", *HEAD_DIMS, *extra)
             shape = (len(ids), *(len(coords[dim][1]) for dim in dims[1:]))
-            arrays[f"values_{variable}"] = ArrayPlan(dims, shape, "float32")
+            arrays[f"values_{variable}"] = ArrayPlan(dims, shape, "float32", measure.attributes(variable))
         fixed = coords | {"example": (("example",), ids)}
         group = f"{attributes['group']}/{measure.name}{'@' + name if name else ''}"
         self.group = Study(out).group(group, identity, attributes, arrays, fixed, units)

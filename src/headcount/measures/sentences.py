@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values, share_of_attention
 
 
 class Sentences(Measure):
@@ -13,6 +15,12 @@ class Sentences(Measure):
     name = "sentences"
     summary = "attention of a pair's tokens to their own and to the other text"
     paper = "Kovaleva 2019, the block pattern"
+    schemas: ClassVar[Schemas] = {
+        "own": share_of_attention("the own text of the pair", "high: stays in its text", most=""),
+        "across": share_of_attention(
+            "the other text of the pair", "high: ties the two together", role="other text", role_rank=11
+        ),
+    }
 
     def lacking(self, setting: Setting) -> str | None:
         return None if setting.pairs else "the texts are no pairs"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values, share_of_attention
 
 
 class Special(Measure):
@@ -17,6 +19,15 @@ class Special(Measure):
     name = "special"
     summary = "attention to [CLS], [SEP], full stop and comma, the first token, all others"
     paper = "Clark 2019, Fig 2; Kovaleva 2019, Fig 6"
+    schemas: ClassVar[Schemas] = {
+        "first": share_of_attention("the first token", role="first token", role_rank=7),
+        "punctuation": share_of_attention("full stops and commas", role="punctuation", role_rank=6),
+        "other": share_of_attention("words", "all but special tokens, full stops and commas", most=""),
+        "cls": share_of_attention("[CLS]", role="[CLS]", role_rank=5),
+        "sep": share_of_attention("[SEP]", role="[SEP]", role_rank=4),
+        "sep_from_sep": share_of_attention("[SEP]", title="Attention from [SEP] to [SEP]", most=""),
+        "sep_from_other": share_of_attention("[SEP]", title="Attention from words to [SEP]", most=""),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         names = ["first", "punctuation", "other"]

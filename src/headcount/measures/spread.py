@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.core.schema import Schema
+from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
 
 FOCUSED = 0.5
 
@@ -20,6 +23,17 @@ class Spread(Measure):
     name = "spread"
     summary = "mean largest weight (confidence) and mean distance in tokens; focused heads"
     paper = "Voita 2019, confidence; Michel 2019, head statistics"
+    schemas: ClassVar[Schemas] = {
+        "confidence": Schema(
+            "Confidence",
+            "mean largest weight",
+            "1: always looks at one token",
+            (0, 1),
+            most="is surest (largest weight)",
+        ),
+        "distance": Schema("How far it looks", "tokens", "high: far away", (0, None), most="looks farthest (tokens)"),
+        "focused": Schema("Focused head", "", "sure of one token most of the time", names=("no", "yes")),
+    }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"confidence": (), "distance": ()}

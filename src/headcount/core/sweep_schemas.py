@@ -1,0 +1,40 @@
+"""What the numbers of a sweep mean: for the sweep that stores them, and for studies that do not say it themselves."""
+
+from __future__ import annotations
+
+from headcount.core.schema import Schema
+
+ABLATED = "Without the head"
+"""The heading under which pages list what the model does without a head."""
+WITHOUT = {
+    "head": "without the head",
+    "layer": "without the layer's heads",
+    "all-but-one": "with this head alone in its layer",
+}
+
+
+def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Schema]:
+    """By variable, for a sweep over heads, layers, sets of heads, or all heads of a layer but one."""
+    what = WITHOUT.get(by, "without the set of heads")
+    subject = "head" if by == "head" else "layer" if by == "layer" else "set"
+
+    def direction(higher: bool) -> str:
+        worse, better = ("below", "above") if higher else ("above", "below")
+        if by == "all-but-one":
+            return f"near 0: this head does for its layer; {worse} 0: it needs others too"
+        return f"{worse} 0: the {subject} is needed; {better} 0: better without it"
+
+    loss = f"{direction(False)}; more sensitive than a score"
+    return {
+        "score": Schema(f"{metric} {what}", metric, "the model's score", shown=False),
+        "delta": Schema(
+            f"Change of {metric} {what}", metric, direction(higher_is_better), signed=True, category=ABLATED
+        ),
+        "p": Schema("p-value of the change", "probability", "small: not by chance", (0, 1), shown=False),
+        "q": Schema("p-value, corrected for all tests", "false discovery rate", "small: real", (0, 1), shown=False),
+        "unchanged": Schema("Predictions that stay the same", "share of examples", "1: all", (0, 1), shown=False),
+        "loss_delta": Schema(
+            f"Change of the loss {what}", "nats", loss, signed=True, category=ABLATED, shown=by == "head"
+        ),
+        "baseline": Schema(f"{metric} of the whole model", metric, "what changes are compared with", shown=False),
+    }

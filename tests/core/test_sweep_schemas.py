@@ -1,0 +1,43 @@
+"""The words for a sweep's numbers say the right direction, whatever the metric and whatever is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+import headcount as hc
+from headcount.core.schema import read_schema
+from headcount.core.sweep_schemas import sweep_schemas
+from tests import planted
+
+
+@pytest.mark.parametrize(
+    ("higher", "by", "title", "direction"),
+    [
+        (True, "head", "Change of f1 without the head", "below 0: the head is needed; above 0: better without it"),
+        (False, "head", "Change of f1 without the head", "above 0: the head is needed; below 0: better without it"),
+        (True, "layer", "Change of f1 without the layer's heads", "below 0: the layer is needed"),
+        (True, "sets", "Change of f1 without the set of heads", "below 0: the set is needed"),
+        (True, "all-but-one", "Change of f1 with this head alone in its layer", "near 0: this head does for its layer"),
+        (False, "all-but-one", "Change of f1 with this head alone in its layer", "near 0: this head does"),
+    ],
+)
+def test_the_change(higher: bool, by: str, title: str, direction: str) -> None:
+    schema = sweep_schemas("f1", higher, by)["delta"]
+    assert schema.title == title
+    assert schema.direction.startswith(direction)
+    assert (schema.unit, schema.signed, schema.shown) == ("f1", True, True)
+
+
+def test_a_loss_is_better_when_it_is_lower_whatever_the_metric_is() -> None:
+    for higher in (True, False):
+        assert sweep_schemas("f1", higher, "head")["loss_delta"].direction.startswith("above 0: the head is needed")
+
+
+def test_a_sweep_stores_them(tmp_path_factory: pytest.TempPathFactory) -> None:
+    tokenizer = planted.tokenizer(tmp_path_factory.mktemp("words"))
+    path = tmp_path_factory.mktemp("out") / "study"
+    found = hc.sweep(planted.classifier(), tokenizer, planted.texts(), task="sst2", how="zero", out=path)
+    again = hc.open_study(path)["sweep/head-zero"]
+    for name, schema in sweep_schemas("accuracy", True, "head").items():
+        assert read_schema(found[name]) == schema
+        assert read_schema(again[name]) == schema
