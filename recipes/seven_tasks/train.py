@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from headcount.data.tasks import find_task
-from headcount.training.finetune import finetune, summarise
+from headcount.training.finetune import finetune, summarise_runs
 from headcount.training.trainer import Settings
 
 TASKS = ("qqp", "qnli", "mnli", "stsb", "mrpc", "rte")  # the longest first: they decide when all are done
@@ -75,7 +75,7 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
         jobs=jobs,
         device=options.device,
     )
-    print(summarise(table).to_string(), flush=True)
+    print(summarise_runs(table).to_string(), flush=True)
 
 
 def train_tagger(options: argparse.Namespace) -> None:

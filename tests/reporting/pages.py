@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,3 +222,8 @@ def assert_drawing(content: bytes) -> ElementTree.Element:
             assert "http" not in value
     assert [root.get("width"), root.get("height")] == root.get("viewBox").split()[2:]
     return root
+
+
+def inflate_layer(text: str, shape: tuple[int, ...]) -> np.ndarray:
+    """What the page's script does: the bytes [head, query, key] of a layer's maps."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(shape)

@@ -31,11 +31,11 @@ from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.store import write_result
 from headcount.core.study_root import list_result
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
-from headcount.reporting.document import agreement, describe, make_page, write_report
-from headcount.reporting.maps import unpack
+from headcount.reporting.document import describe, make_page, rank_agreement, write_report
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests import planted
 from tests.reporting import studies
+from tests.reporting.pages import inflate_layer
 
 NAMESPACES = {
     "http://www.w3.org/2000/svg",
@@ -194,7 +194,7 @@ def test_the_maps_of_a_real_study(small: Path, view: View) -> None:
         (stack,) = one["stacks"]
         for layer, mark in enumerate(stack["layers"]):
             named.append(mark)
-            np.testing.assert_array_equal(unpack(found.maps[mark], tuple(stack["shape"][1:])), stored[layer])
+            np.testing.assert_array_equal(inflate_layer(found.maps[mark], tuple(stack["shape"][1:])), stored[layer])
     assert sorted(named) == sorted(found.maps)
     assert len(set(named)) == 4
 
@@ -572,23 +572,23 @@ def effects(values: list[float | None], higher: bool = True, heads: int | None =
 def test_agreement_of_studies() -> None:
     """Spearman's correlation over the heads that both know, with its interval."""
     one, other = [0.1, 0.4, None, 0.2, 0.9, 0.5], [0.2, 0.3, 0.1, None, 0.1, 0.4]
-    (found,) = agreement([effects(one), effects(other)])
+    (found,) = rank_agreement([effects(one), effects(other)])
     assert (found["first"], found["second"]) == (0, 1)
     assert found["value"] == number(spearmanr([0.1, 0.4, 0.9, 0.5], [0.2, 0.3, 0.1, 0.4]).statistic)
     assert -1 <= found["low"] <= found["value"] <= found["high"] <= 1
 
 
 def test_studies_that_cannot_be_compared() -> None:
-    assert agreement([effects([0.1, 0.2, 0.3]), effects([0.1, 0.2, 0.3, 0.4])]) == []
-    assert agreement([effects([0.1, 0.2]), effects([0.1, 0.2])]) == [], "two heads are no order"
-    assert agreement([effects([0.1, 0.2, 0.3]), {"heads": effects([0.1] * 3)["heads"], "metrics": []}]) == []
-    assert agreement([]) == []
-    plain(agreement([effects([0.0] * 4), effects([0.0] * 4)]))
+    assert rank_agreement([effects([0.1, 0.2, 0.3]), effects([0.1, 0.2, 0.3, 0.4])]) == []
+    assert rank_agreement([effects([0.1, 0.2]), effects([0.1, 0.2])]) == [], "two heads are no order"
+    assert rank_agreement([effects([0.1, 0.2, 0.3]), {"heads": effects([0.1] * 3)["heads"], "metrics": []}]) == []
+    assert rank_agreement([]) == []
+    plain(rank_agreement([effects([0.0] * 4), effects([0.0] * 4)]))
 
 
 def test_agreement_of_a_loss_and_an_accuracy() -> None:
     """The heads that are needed are the same: without them the accuracy falls and the loss rises."""
-    found = agreement([effects([-0.3, 0.0, -0.1, 0.1]), effects([0.3, 0.0, 0.1, -0.1], higher=False)])
+    found = rank_agreement([effects([-0.3, 0.0, -0.1, 0.1]), effects([0.3, 0.0, 0.1, -0.1], higher=False)])
     assert found[0]["value"] == 1
 
 

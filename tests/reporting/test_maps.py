@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import headcount as hc
-from headcount.reporting.maps import LEVELS, find_maps, pack, unpack
+from headcount.reporting.maps import LEVELS, deflate_layer, find_maps
 from headcount.reporting.view import View, find_layout
 from tests.measures import tiny as measured
 from tests.reporting import studies
+from tests.reporting.pages import inflate_layer
 
 LAYERS = arrays(np.uint8, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.integers(0, 255))
 
@@ -31,14 +32,14 @@ def unpacked(told: dict[str, Any], blobs: dict[str, str], stack: str = "encoder"
     shape = tuple(one["shape"])
     assert len(one["layers"]) == shape[0]
     assert (len(one["queries"]), len(one["keys"])) == shape[2:]
-    return np.stack([unpack(blobs[mark], shape[1:]) for mark in one["layers"]])
+    return np.stack([inflate_layer(blobs[mark], shape[1:]) for mark in one["layers"]])
 
 
 @settings(deadline=None)
 @given(LAYERS)
 def test_packed_and_unpacked_again(layer: np.ndarray) -> None:
-    text = pack(layer)
-    np.testing.assert_array_equal(unpack(text, layer.shape), layer)
+    text = deflate_layer(layer)
+    np.testing.assert_array_equal(inflate_layer(text, layer.shape), layer)
     assert re.fullmatch(r"[A-Za-z0-9+/]*=*", text), "nothing that could end a block"
 
 
@@ -47,7 +48,7 @@ def test_packed_and_unpacked_again(layer: np.ndarray) -> None:
 def test_fewer_levels_are_near(layer: np.ndarray, levels: int) -> None:
     """At most half of a step away, in order, no more shades than asked for, and the darkest stays the darkest."""
     before = layer.copy()
-    found = unpack(pack(layer, levels), layer.shape)
+    found = inflate_layer(deflate_layer(layer, levels), layer.shape)
     np.testing.assert_array_equal(layer, before, err_msg="what is packed is not changed")
     step = 256 // levels
     error = np.abs(found.astype(int) - layer.astype(int))
@@ -87,7 +88,7 @@ def test_levels_are_fewer_only_where_the_room_is_short() -> None:
     """Each step is taken when the one before does not fit, and what is shown is then the nearest of its shades."""
     one = random_maps()
     view = view_of({"maps/a": one})
-    sizes = {levels: 3 * len(pack(one["maps_encoder"].values[1], levels)) for levels in LEVELS}
+    sizes = {levels: 3 * len(deflate_layer(one["maps_encoder"].values[1], levels)) for levels in LEVELS}
     assert sorted(sizes.values(), reverse=True) == list(sizes.values())
     for levels in LEVELS:
         told, blobs = find_maps(view, room=int(1.02 * sizes[levels]))

@@ -18,10 +18,10 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.patterns.naming import PATTERNS
 from headcount.reporting.document import describe, make_page
-from headcount.reporting.maps import unpack
-from headcount.reporting.patterns import find_patterns, find_typical, measured
+from headcount.reporting.patterns import find_typical, measured, read_patterns
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests.reporting import studies
+from tests.reporting.pages import inflate_layer
 
 STUDIES = ("patterns", "translation", "grouped", "pruned")
 RULE = {
@@ -93,7 +93,7 @@ def stored(study: Path, group: str) -> xr.Dataset:
 
 
 def told_of(view: View) -> dict[str, Any]:
-    told = find_patterns(view)
+    told = read_patterns(view)
     assert told is not None
     return told
 
@@ -168,7 +168,7 @@ def test_results_of_before_the_names_were_scored_by_family() -> None:
     """They have neither F1 of each pattern nor reliability, and are told without."""
     old = patterns()
     del old.attrs["f1"], old.attrs["reliability"]
-    told = find_patterns(view_of({"measures/patterns": old}))
+    told = read_patterns(view_of({"measures/patterns": old}))
     assert told is not None
     assert told["f1"] is told["reliability"] is None
     assert told["stacks"]
@@ -183,7 +183,7 @@ def test_the_papers_shares_are_those_of_the_task(task: str | None, first: float 
 
 def test_without_the_measure_there_is_none(tmp_path: Path) -> None:
     view = read_view(studies.partial_study(tmp_path / "study", "maps"))
-    assert find_patterns(view) is None
+    assert read_patterns(view) is None
     assert find_typical(view) == (None, {})
     assert measured(view) == ("", None)
     told, blobs = describe(view, "study")
@@ -227,7 +227,7 @@ def test_cross_attention_has_no_pattern(place: Path) -> None:
     if "cross" in by_stack:
         cross = by_stack["cross"]
         assert (np.array(cross["text"]) == -1).all()
-        assert not any(unpack(blobs[mark], tuple(cross["shape"][1:])).any() for mark in cross["layers"])
+        assert not any(inflate_layer(blobs[mark], tuple(cross["shape"][1:])).any() for mark in cross["layers"])
 
 
 def test_heads_that_are_gone_have_neither_shares_nor_maps(place: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_model_that_looks_back_alone(place: Path) -> None:
     assert [one["stack"] for one in told["stacks"]] == ["decoder"]
     assert typical is not None
     (stack,) = typical["stacks"]
-    bytes_of = np.stack([unpack(blobs[mark], tuple(stack["shape"][1:])) for mark in stack["layers"]])
+    bytes_of = np.stack([inflate_layer(blobs[mark], tuple(stack["shape"][1:])) for mark in stack["layers"]])
     assert bytes_of.any()
     assert not np.triu(bytes_of, 32 // 8 + 1).any()
 
@@ -270,7 +270,7 @@ def test_typical_maps_lose_nothing_but_shades(study: Path) -> None:
         layers, heads, kinds, side, _ = maps.shape
         assert one["shape"] == [layers, heads * kinds, side, side]
         for layer, mark in enumerate(one["layers"]):
-            found = unpack(blobs[mark], (heads * kinds, side, side)).reshape(heads, kinds, side, side)
+            found = inflate_layer(blobs[mark], (heads * kinds, side, side)).reshape(heads, kinds, side, side)
             assert np.abs(found.astype(int) - maps[layer]).max() <= 2, "64 shades"
             assert len(np.unique(found)) <= 65
         np.testing.assert_array_equal(one["text"], own["text"].values[place])
@@ -288,7 +288,7 @@ def test_every_typical_map_has_a_text_a_name_and_light(study: Path) -> None:
         np.testing.assert_array_equal(named >= 0, there)
         assert texts.max(initial=-1) < len(typical["texts"])
         assert named.max(initial=-1) < len(PATTERNS)
-        maps = np.stack([unpack(blobs[mark], tuple(one["shape"][1:])) for mark in one["layers"]])
+        maps = np.stack([inflate_layer(blobs[mark], tuple(one["shape"][1:])) for mark in one["layers"]])
         np.testing.assert_array_equal(maps.reshape(*texts.shape, -1).any(-1), there)
 
 

@@ -14,7 +14,7 @@ import headcount as hc
 from headcount.data.tasks import find_task
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem, TrainingDiverged
 from headcount.training import finetune as tuning
-from headcount.training.finetune import summarise
+from headcount.training.finetune import summarise_runs
 from tests.training import toy
 
 
@@ -205,7 +205,7 @@ def test_summarise() -> None:
             "failed": [True, True, False, False, False],
         }
     )
-    found = summarise(table)
+    found = summarise_runs(table)
     assert list(found["task"]) == ["rte", "mrpc"], "in the order of the runs"
     first = found.iloc[0]
     assert (first["init"], first["metric"], first["count"], first["failed"]) == ("random", "accuracy", 3, 2)

@@ -60,7 +60,7 @@ class Choices:
         )
 
 
-def choose(
+def choose_head_sets(
     layout: Layout,
     by: str | None = None,
     stack: str | None = None,
@@ -151,13 +151,6 @@ class SweepPlan:
     units: tuple[tuple[int, int], ...]
     unchanged: tuple[int, ...]
     """Choices that leave out nothing: they score as the baseline does."""
-
-    def describe(self) -> str:
-        most = max((len(choices) for _, choices in self.passes), default=0)
-        return (
-            f"{len(self.batches)} batches in {len(self.units)} units; for each batch a plain pass and "
-            f"{len(self.passes)} replays of up to {most} variants"
-        )
 
 
 def first_layer(heads: HeadSet) -> int:

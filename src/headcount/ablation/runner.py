@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,6 @@ class Runner:
     ids: np.ndarray | None = None
     """The names of the examples, by their rows: what an error calls them."""
     tick: Callable[[float], None] = lambda share: None
-    halved: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.variants: list[Variant] = [
@@ -112,7 +111,6 @@ class Runner:
         found = try_in_memory(lambda: run(rows, width))
         if found is not None:
             return found
-        self.halved += 1
         if len(rows) > 1:
             middle = len(rows) // 2
             first, second = self._batch(rows[:middle], width), self._batch(rows[middle:], width)

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.budget import parse_memory, plan_budget
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare, reference_means
-from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
+from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.runner import Runner
 from headcount.ablation.sinks import FolderSink, MemorySink, Sink
@@ -100,7 +100,7 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
-    choices = choose(job.anatomy.layout, by, stack, sets, draws, size, seed)
+    choices = choose_head_sets(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
     if generated:
         without_effect("compiled", compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers")

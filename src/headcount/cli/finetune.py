@@ -68,7 +68,7 @@ def finetune(
     from headcount.models.device import find_device
     from headcount.models.find_folder import folder_notes
     from headcount.training.finetune import finetune as run
-    from headcount.training.finetune import summarise
+    from headcount.training.finetune import summarise_runs
     from headcount.training.trainer import Settings
 
     belongs_to("spacing", spacing, "checkpoints", checkpoints or None)
@@ -107,7 +107,7 @@ def finetune(
     shown = Table("task", "init", "metric", "median", "mean", "spread", "runs", "failed")
     for column in shown.columns[3:]:
         column.justify = "right"
-    for row in summarise(table).to_dict("records"):
+    for row in summarise_runs(table).to_dict("records"):
         spread = f"{row['min']:.3f}-{row['max']:.3f}"
         shown.add_row(
             row["task"],

@@ -159,10 +159,6 @@ class HeadSet:
     def all(cls, layout: Layout) -> HeadSet:
         return cls(frozenset(layout), layout)
 
-    @classmethod
-    def none(cls, layout: Layout) -> HeadSet:
-        return cls(frozenset(), layout)
-
     def by_layer(self) -> dict[tuple[str, int], tuple[int, ...]]:
         """The head numbers of the set by (stack, layer), layers without a head left out."""
         layers: dict[tuple[str, int], tuple[int, ...]] = {}

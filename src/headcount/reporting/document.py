@@ -25,7 +25,7 @@ from headcount.reporting.findings import find_sentences, short_name
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.metrics import effect_of, find_metrics
-from headcount.reporting.patterns import find_patterns, find_typical
+from headcount.reporting.patterns import find_typical, read_patterns
 from headcount.reporting.series import (
     find_costs,
     find_curves,
@@ -95,7 +95,7 @@ def make_page(studies: Sequence[tuple[View, str]]) -> str:
         one, packed = describe(view, path, room)
         told.append(_renamed(one, index))
         blobs |= {f"s{index}-{mark}": text for mark, text in packed.items()}
-    data = {"version": headcount.__version__, "studies": told, "agreement": agreement(told)}
+    data = {"version": headcount.__version__, "studies": told, "agreement": rank_agreement(told)}
     return _html(data, blobs)
 
 
@@ -131,7 +131,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "offsets": find_offsets(view),
         "relations": find_relations(view),
         "maps": maps,
-        "patterns": find_patterns(view),
+        "patterns": read_patterns(view),
         "typical": typical,
         "gaps": find_gaps(view, path),
         "unfinished": list(view.unfinished),
@@ -164,7 +164,7 @@ def _renamed(one: dict[str, Any], index: int) -> dict[str, Any]:
     return one
 
 
-def agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def rank_agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """How far two studies agree on which heads matter: Spearman's correlation of the effects, with its interval."""
     effects = [effect_of(study["metrics"]) for study in studies]
     found = []

@@ -15,7 +15,7 @@ from headcount.core.claims import LEVEL
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
-from headcount.reporting.patterns import find_patterns
+from headcount.reporting.patterns import read_patterns
 from headcount.reporting.series import find_curves, find_layers
 from headcount.reporting.view import View, read_view
 
@@ -42,14 +42,14 @@ def write_figure(study: str | Path, what: str, out: str | Path) -> Path:
     except ImportError as error:
         raise InvalidOption("figures need matplotlib: pip install 'headcount[plot]'") from error
     view = read_view(study)
-    drawn = choose(view, what)(Figure(layout="constrained"))
+    drawn = choose_drawing(view, what)(Figure(layout="constrained"))
     content = io.BytesIO()
     drawn.savefig(content, format=place.suffix[1:].lower(), dpi=200)
     replace_file(place, content.getvalue())
     return place
 
 
-def choose(view: View, what: str) -> Callable[[Figure], Figure]:
+def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
     """What draws the figure of this name; what there is, where there is no such one."""
     metrics = find_metrics(view)
     effect, layers, curves = effect_of(metrics), find_layers(view), find_curves(view)
@@ -62,7 +62,7 @@ def choose(view: View, what: str) -> Callable[[Figure], Figure]:
     if curves:
         told = next((one for one in curves if one["name"].endswith("-confirming")), curves[0])
         known["curve"] = partial(draw_curve, one=told)
-    patterns = find_patterns(view)
+    patterns = read_patterns(view)
     if patterns is not None and patterns["stacks"]:
         known["patterns"] = partial(draw_patterns, told=patterns)
     importance = next((one for one in metrics if one["id"].startswith("pruning/")), None)

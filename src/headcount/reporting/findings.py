@@ -9,7 +9,7 @@ from headcount.core.claims import choose_cut, significant
 from headcount.core.cut_story import tell_cut, tell_selection, tell_verdict
 from headcount.core.results import HEAD_DIMS
 from headcount.core.story import tell_sweep
-from headcount.reporting.patterns import find_patterns
+from headcount.reporting.patterns import read_patterns
 from headcount.reporting.view import View
 
 TOLERANCE = 1.0
@@ -132,7 +132,7 @@ def _changes(view: View) -> list[str]:
 
 
 def _patterns(view: View) -> list[str]:
-    told = find_patterns(view)
+    told = read_patterns(view)
     if told is None:
         return []
     said = []

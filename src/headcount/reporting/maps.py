@@ -34,7 +34,7 @@ def find_maps(view: View, room: int = ROOM) -> tuple[list[dict[str, Any]], dict[
 def _guess(found: dict[str, xr.Dataset], levels: int) -> int:
     """About how long all maps are when they are packed: one layer in the middle stands for its stack."""
     arrays = [array for dataset in found.values() for name, array in dataset.items() if str(name).startswith("maps_")]
-    return sum(len(pack(array.values[len(array) // 2], levels)) * len(array) for array in arrays if len(array))
+    return sum(len(deflate_layer(array.values[len(array) // 2], levels)) * len(array) for array in arrays if len(array))
 
 
 def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[str, str]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[st
         layers = []
         for layer in range(array.shape[0]):
             mark = f"map-{place}-{stack}-{layer}"
-            blobs[mark] = pack(array.isel({array.dims[0]: layer}).values, levels)
+            blobs[mark] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
             layers.append(mark)
         queries, keys = (_tokens(dataset, str(dim)) for dim in array.dims[-2:])
         stacks.append({"stack": stack, "shape": list(array.shape), "queries": queries, "keys": keys, "layers": layers})
@@ -70,7 +70,7 @@ def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
     raise KeyError(dim)
 
 
-def pack(layer: np.ndarray, levels: int = 256) -> str:
+def deflate_layer(layer: np.ndarray, levels: int = 256) -> str:
     """The maps of a layer [head, query, key] as text: deflated, base64; with fewer levels, rounded to them.
 
     Weights are noise to a dictionary of repeats: runs and letter frequencies alone pack them as tightly, and eight
@@ -80,8 +80,3 @@ def pack(layer: np.ndarray, levels: int = 256) -> str:
     coarse = layer if step == 1 else np.minimum((layer.astype(np.uint16) + step // 2) // step * step, 255)
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return base64.b64encode(packer.compress(coarse.astype(np.uint8).tobytes()) + packer.flush()).decode("ascii")
-
-
-def unpack(text: str, shape: tuple[int, int, int]) -> np.ndarray:
-    """What the page does: the bytes [head, query, key] of a packed layer."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(shape)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headcount.reporting.maps import pack
+from headcount.reporting.maps import deflate_layer
 from headcount.reporting.published import find_published_patterns
 from headcount.reporting.view import View, number
 
@@ -15,7 +15,7 @@ LEVELS = 64
 """Shades of a typical map, which is looked at as a whole."""
 
 
-def find_patterns(view: View) -> dict[str, Any] | None:
+def read_patterns(view: View) -> dict[str, Any] | None:
     """The shares of patterns, of all maps and of each head's, and how good the names are; None without the measure."""
     _, dataset = measured(view)
     if dataset is None:
@@ -89,7 +89,7 @@ def find_typical(view: View) -> tuple[dict[str, Any] | None, dict[str, str]]:
         marks = []
         for layer in range(maps.sizes["layer"]):
             marks.append(f"typical-{stack}-{layer}")
-            blobs[marks[-1]] = pack(maps.values[place, layer].reshape(-1, side, side), LEVELS)
+            blobs[marks[-1]] = deflate_layer(maps.values[place, layer].reshape(-1, side, side), LEVELS)
         shape = [maps.sizes["layer"], maps.sizes["head"] * maps.sizes["kind"], side, side]
         named = np.nan_to_num(dataset["named"].values[place], nan=-1).astype(int).tolist()
         stacks.append(

@@ -174,7 +174,7 @@ def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def summarise(table: pd.DataFrame) -> pd.DataFrame:
+def summarise_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, median and spread of the seeds of each task and initialisation, and how many failed."""
     groups = table.groupby(["task", "init", "metric"], sort=False)["score"]
     summary = groups.agg(["mean", "median", "min", "max", "std", "count"]).reset_index()

@@ -1,8 +1,7 @@
-"""Where the bundled checkpoints and texts are, and whether they are what was shipped."""
+"""Where the bundled checkpoints and texts are."""
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ MODELS = {
     "pretrained": "BERT, 12 layers x 12 heads x 192, trained on English text, with its language-model head",
     "qnli": "the same, fine-tuned: does this sentence answer the question?",
 }
-CHECKSUMS = DATA / "SHA256SUMS"
 PREFIX = "bundled:"
 
 
@@ -57,14 +55,3 @@ def bundled_pairs() -> Path:
 def bundled_sentences() -> Path:
     """Sentences annotated in CoNLL-U, written for this project: see `TEXTS.md` beside them."""
     return DATA / "sentences.conllu"
-
-
-def check_bundled() -> list[str]:
-    """The names of bundled files that are missing or not what was shipped."""
-    wrong = []
-    for line in CHECKSUMS.read_text(encoding="utf-8").splitlines():
-        expected, name = line.split("  ")
-        path = DATA / name
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            wrong.append(name)
-    return wrong
