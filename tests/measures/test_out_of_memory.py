@@ -5,14 +5,20 @@ The memory of a process is really limited here; the numbers are compared with th
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
+import transformers as tf
 
+import headcount as hc
 from tests import planted
+from tests.limited import LimitedMemory
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
@@ -93,3 +99,42 @@ def test_where_one_text_does_not_fit_the_error_says_so(folder: Path) -> None:
     assert said.startswith("ERROR the measure ")
     assert "for one text of 4096 tokens: its maps take 1.0 GB" in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("share", [2, 3, 4])
+def test_one_text_in_a_share_of_its_memory(tmp_path: Path, share: int) -> None:
+    """Of 8 heads 2 or 1 at a time: what was built for some of them is gone when the next ones are looked at."""
+    torch.manual_seed(3)
+    config = tf.BertConfig(
+        vocab_size=len(planted.WORDS),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=8,
+        intermediate_size=64,
+        max_position_embeddings=1024,
+        initializer_range=0.2,
+    )
+    model, tokenizer = tf.BertModel(config).eval(), planted.tokenizer(tmp_path)
+    tokenizer.model_max_length = 1024
+    generator = np.random.default_rng(5)
+    data = pd.DataFrame({"text": [" ".join(generator.choice(planted.WORDS[5:], 1022))]})
+
+    def measured(limit: int | None) -> tuple[dict[str, np.ndarray], LimitedMemory]:
+        gc.collect()
+        with LimitedMemory([*model.parameters(), *model.buffers()], limit) as memory:
+            found = hc.measure(model, tokenizer, data, only=["entropy", "contribution", "position", "special"])
+        values = {
+            f"{name}/{variable}": array.values
+            for name in found.children
+            for variable, array in found[name].data_vars.items()
+            if str(variable).startswith("values_")
+        }
+        return values, memory
+
+    expected, free = measured(None)
+    assert free.peak > 8 * 1024**2 * 4, "the maps of a layer were not counted"
+    found, limited = measured(free.peak // share)
+    assert limited.refusals > 0
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6, err_msg=name)

@@ -126,11 +126,19 @@ def see_in_memory(measures: list[Measure], seen: Seen) -> dict[str, Values]:
     if found is not None:
         return found
     middle = len(places) // 2
-    views = [seen.view.of_heads(part) for part in (places[:middle], places[middle:])]
-    halves = [see_in_memory(measures, replace(seen, view=view)) for view in views if view is not None]
-    if len(halves) < len(views):
+    halves = [_see_some(measures, seen, part) for part in (places[:middle], places[middle:])]
+    if any(half is None for half in halves):
         return see()
     return {
-        name: {key: torch.cat([half[name][key] for half in halves], 1) for key in values}
-        for name, values in halves[0].items()
+        name: {key: torch.cat([half[name][key] for half in halves if half is not None], 1) for key in values}
+        for name, values in (halves[0] or {}).items()
     }
+
+
+def _see_some(measures: list[Measure], seen: Seen, places: list[int]) -> dict[str, Values] | None:
+    """What the measures see of some heads; None where these cannot be looked at alone.
+
+    A function of its own, so that what was built for these heads is let go before the other half is looked at.
+    """
+    view = seen.view.of_heads(places)
+    return None if view is None else see_in_memory(measures, replace(seen, view=view))

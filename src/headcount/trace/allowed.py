@@ -47,21 +47,21 @@ def allowed_keys(call: AttentionCall) -> Tensor | None:
 def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device: torch.device) -> Tensor | None:
     """Flash kernels take only the padding [B, K] and the window; sdpa takes nothing where causal is all."""
     flash = "flash" in call.implementation
+    window = call.options.get("sliding_window") if flash else None
+    causal = is_causal(call) or (flash and bool(getattr(call.block.module, "is_causal", True)))
+    if not causal and window is None and padding is None:
+        return None
     key = torch.arange(keys, device=device)
     query = torch.arange(call.queries, device=device)[:, None]
     if flash:
         query = query + keys - call.queries
     allowed = torch.ones(1, 1, call.queries, keys, dtype=torch.bool, device=device)
-    window = call.options.get("sliding_window") if flash else None
-    causal = is_causal(call) or (flash and bool(getattr(call.block.module, "is_causal", True)))
     if causal:
         allowed = allowed & (key <= query)
     if window is not None:
         # Flash counts the window inclusive of the query: a distance of window - 1 is still seen.
         allowed = allowed & (query - key < window) & (key - query < window)
-    if padding is not None:
-        allowed = allowed & padding.bool()[:, None, None, -keys:]
-    return allowed if causal or window is not None or padding is not None else None
+    return allowed if padding is None else allowed & padding.bool()[:, None, None, -keys:]
 
 
 def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Tensor:
