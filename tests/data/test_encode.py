@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from headcount.data.encode import IGNORED, encode, longest_input
+from headcount.data.encode import IGNORED, encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import find_task
 from headcount.errors import DataProblem
@@ -47,11 +45,3 @@ def test_masks_depend_on_seed_and_row_alone(tokenizer: Any) -> None:
 def test_a_text_of_special_tokens_alone(tokenizer: Any) -> None:
     with pytest.raises(DataProblem, match="row 0: nothing to look at or to predict in"):
         encode(read_examples(pd.DataFrame({"text": [""]}), find_task("masked-lm"), None), tokenizer, 64)
-
-
-def test_the_shortest_limit_counts(tokenizer: Any, tmp_path: Path) -> None:
-    bert = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=512, model_type="bert"))
-    roberta = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=50, model_type="roberta"))
-    assert longest_input(bert, tokenizer) == 64
-    assert longest_input(roberta, tokenizer) == 48
-    assert longest_input(bert, tokenizer, 20) == 20

@@ -16,7 +16,7 @@ from headcount.ablation.replacements import check_how
 from headcount.ablation.runner import forward_inputs
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import IGNORED, Encodings, encode, longest_input
+from headcount.data.encode import IGNORED, Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import Metric, find_metric
 from headcount.data.tables import read_table
@@ -24,7 +24,10 @@ from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.finite_weights import check_weights
+from headcount.models.load import TASK_CLASSES
+from headcount.models.longest import longest_input
 from headcount.models.matching_weights import check_head
+from headcount.models.task_heads import ENDINGS, has_head
 from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame
@@ -112,17 +115,6 @@ def read_data(data: Data, task: Task) -> pd.DataFrame:
     return read_table(data)
 
 
-HEADS: dict[str, str | tuple[str, ...]] = {
-    "classification": "ForSequenceClassification",
-    "regression": "ForSequenceClassification",
-    "token-classification": "ForTokenClassification",
-    "multiple-choice": "ForMultipleChoice",
-    "masked-lm": ("ForMaskedLM", "ForPreTraining"),
-    "causal-lm": ("ForCausalLM", "LMHeadModel"),
-    "translation": ("ForConditionalGeneration", "MTModel"),
-}
-
-
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:
     """The model must have the head that the task needs, and that head must have been trained.
 
@@ -132,9 +124,8 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
     whose = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
     remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
     remedy += "" if untrained is not False else ", or allow a random one with --untrained (untrained=True)"
-    if not name.endswith(HEADS[kind]):
-        ending = HEADS[kind]
-        wanted = ending if isinstance(ending, str) else " or ".join(ending)
+    if not has_head(model, TASK_CLASSES[kind]):
+        wanted = " or ".join(ENDINGS[TASK_CLASSES[kind]])
         raise ModelUnavailable(f"{name} cannot do {kind}: it has no such head (expected ...{wanted}); {remedy}")
     if kind == "regression" and model.config.num_labels != 1:
         raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")

@@ -22,7 +22,6 @@ from headcount.core.provenance import fingerprint, versions
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import longest_positions
 from headcount.data.metrics import GENERATED, Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.outputs import LANGUAGE
@@ -31,6 +30,7 @@ from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.longest import longest_positions
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
 

@@ -12,7 +12,6 @@ from transformers import PreTrainedModel
 
 from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint, versions
-from headcount.data.encode import longest_input
 from headcount.data.number_options import check_numbers
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
 from headcount.models.anatomy import Anatomy, read_anatomy
@@ -20,6 +19,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.models.finite_weights import check_weights
+from headcount.models.longest import longest_input
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6

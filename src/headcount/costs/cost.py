@@ -25,11 +25,12 @@ from headcount.core.options import no_repeats, without_effect
 from headcount.core.provenance import versions
 from headcount.core.writers import writes_study
 from headcount.costs.memory import peak_bytes
-from headcount.data.encode import longest_positions
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.longest import longest_positions
+from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.pruning.verify import random_images
 from headcount.trace.modes import evaluating
 
@@ -142,18 +143,18 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
     found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if getattr(config, "is_encoder_decoder", False):
-        if type(model).__name__.endswith("ForSequenceClassification"):
+        if is_classifier(model):
             ids[:, -1] = config.eos_token_id  # where it reads
         else:
             found["decoder_input_ids"] = ids
-    if type(model).__name__.endswith("ForMultipleChoice"):
+    if is_multiple_choice(model):
         found = {key: tensor[:, None] for key, tensor in found.items()}
     return found
 
 
 def _needs_padding(model: PreTrainedModel) -> bool:
     """A decoder that classifies looks for the end of each text."""
-    return type(model).__name__.endswith("ForSequenceClassification") and "decoder" in read_anatomy(model).stacks
+    return is_classifier(model) and "decoder" in read_anatomy(model).stacks
 
 
 @torch.no_grad()

@@ -25,27 +25,6 @@ class Encodings:
     limit: int
 
 
-def longest_positions(model: Any) -> int | None:
-    """How many tokens the model's positions allow, if there is a limit."""
-    positions = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
-    if not positions or positions <= 0:
-        return None
-    # RoBERTa's positions begin behind its padding index.
-    behind = 2 if model.config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
-    return int(positions) - behind
-
-
-def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:
-    """How many tokens the model takes: the least of what its config, its tokenizer and the user say."""
-    limits = [asked] if asked else []
-    positions = longest_positions(model)
-    if positions is not None:
-        limits.append(positions)
-    if tokenizer.model_max_length and tokenizer.model_max_length < 10**9:
-        limits.append(tokenizer.model_max_length)
-    return int(min(limits)) if limits else 512
-
-
 def encode(examples: Examples, tokenizer: Any, limit: int, seed: int = 0) -> Encodings:
     """The encodings of all examples; texts beyond `limit` tokens are cut and counted."""
     kind = examples.task.kind

@@ -14,7 +14,6 @@ from transformers import PreTrainedModel
 from headcount.core.schema import Schema
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import longest_input
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
@@ -26,6 +25,7 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import model_fingerprint, model_name
 from headcount.models.finite_weights import check_weights
+from headcount.models.longest import longest_input
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import Place, check_untouched
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
@@ -56,7 +54,9 @@ class Contribution(Measure):
         assert outputs is not None
         outputs = outputs.float()
         heads, size = outputs.shape[2:]
-        gram = _gram(seen.view.block.output).to(outputs.dtype)
+        # Columns times each other: lengths after the projection are then known before it.
+        matrix = seen.view.block.output_matrix.float()
+        gram = (matrix @ matrix.T).to(outputs.dtype)
         own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
         written = torch.einsum("bqhd,hde,bqhe->bhq", outputs, own, outputs).clamp(min=0).sqrt()
         parts = (outputs * (outputs.flatten(2) @ gram).unflatten(-1, (heads, size))).sum(-1).transpose(1, 2)
@@ -76,11 +76,3 @@ class Contribution(Measure):
             mean = (lengths * real).sum(-1) / real.sum(-1)
             values["sep_value"] = (lengths * separators).sum(-1) / separators.sum(-1) / mean
         return values
-
-
-def _gram(output: nn.Module) -> Tensor:
-    """The output projection's columns times each other: lengths after it can then be had before it."""
-    weight: Tensor = output.weight  # type: ignore[assignment]
-    matrix = weight.detach().float()
-    matrix = matrix if isinstance(output, Conv1D) else matrix.T
-    return matrix @ matrix.T

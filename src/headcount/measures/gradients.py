@@ -108,14 +108,3 @@ def run_gradients(
     each_map_gradient(model, inputs, objective, look)
     refuse_rows(model, bad, "the gradients of the attention are")
     return found
-
-
-def language_of(model: PreTrainedModel) -> str | None:
-    """Which language-model loss the model has: masked, causal, translation, or none."""
-    name = type(model).__name__
-    # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
-    if name.endswith(("ForMaskedLM", "ForPreTraining")):
-        return "masked" if model.get_output_embeddings() is not None else None
-    if getattr(model.config, "is_encoder_decoder", False):
-        return "translation" if name.endswith(("ForConditionalGeneration", "MTModel")) else None
-    return "causal" if name.endswith(("ForCausalLM", "LMHeadModel")) else None

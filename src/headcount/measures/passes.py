@@ -23,7 +23,6 @@ from headcount.data.parse import parse_texts
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
 from headcount.measures.contract import Measure, Setting, Values
-from headcount.measures.gradients import language_of
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.results import Arrays, FolderResult, MemoryResult
 from headcount.measures.tagging import tag_texts
@@ -31,6 +30,7 @@ from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
+from headcount.models.task_heads import language_of
 from headcount.trace.memory import spell_bytes, try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.precision import wide

@@ -16,9 +16,9 @@ import torch
 
 from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import longest_input
 from headcount.errors import InvalidOption
 from headcount.models.load import load_model, load_tokenizer
+from headcount.models.longest import longest_input
 from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.trace.modes import evaluating
 

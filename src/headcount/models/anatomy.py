@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from headcount.core.heads import Head, Layout
 from headcount.errors import UnknownFamily
 from headcount.models.compiled import takes_compiled
-from headcount.models.families import albert
-from headcount.models.families.plan import Family, StackPlan
+from headcount.models.families.plan import Family, SharedLayers, StackPlan
 from headcount.models.families.registry import family_of
 
 
@@ -66,6 +66,13 @@ class Attention:
     def kv_heads(self) -> int:
         return len(set(self.groups))
 
+    @property
+    def output_matrix(self) -> Tensor:
+        """The output projection's weights [columns of the heads, width]."""
+        weight: Any = self.output.weight
+        matrix: Tensor = weight.detach()
+        return matrix if _is_transposed(self.output) else matrix.T
+
     def place(self, head: int) -> int:
         """The head's place among the columns, after pruning too."""
         return self.heads.index(head)
@@ -79,7 +86,7 @@ class Attention:
         rows = {"query": place, "key": self.groups[place], "value": self.groups[place]}
         for part, (role, row) in enumerate(rows.items()):
             module, name = self.projection(role)
-            dim = 1 if isinstance(module, Conv1D) else 0
+            dim = int(_is_transposed(module))
             if self.plan.fused == "by-part":
                 row += part * len(self.heads)
             elif self.plan.fused == "by-head":
@@ -93,7 +100,7 @@ class Attention:
                 yield self._slice("query", f"{self.name}.{name}.weight", further.weight, 0, place)
                 if further.bias is not None:
                     yield self._slice("query", f"{self.name}.{name}.bias", further.bias, 0, place)
-        dim = 0 if isinstance(self.output, Conv1D) else 1
+        dim = int(not _is_transposed(self.output))
         yield self._slice("output", f"{self.output_name}.weight", self.output.weight, dim, place)
 
     def _slice(self, role: str, name: str, parameter: Any, dim: int, row: int) -> WeightSlice:
@@ -170,19 +177,19 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
             + " or ".join(f"{plan.layer}.{plan.attention}" for plan in family.stacks)
         )
     if family.shared:
-        stacks = {stack: _uses(layers, model, modules) for stack, layers in stacks.items()}
+        stacks = {stack: _uses(family.shared, layers, model.config, modules) for stack, layers in stacks.items()}
     return Anatomy(family, stacks)
 
 
 def _layers(plan: StackPlan, modules: dict[str, nn.Module]) -> list[str]:
     """The names of the stack's layers that have the attention, in order."""
     pattern = re.compile(r"(?:.*\.)??" + re.escape(plan.layer).replace(r"\*", r"(\d+)"))
-    found = {}
+    by_number = {}
     for name in modules:
         match = pattern.fullmatch(name)
         if match and f"{name}.{plan.attention}" in modules:
-            found[tuple(map(int, match.groups()))] = name
-    return [found[number] for number in sorted(found)]
+            by_number[tuple(map(int, match.groups()))] = name
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def _stack_name(plan: StackPlan, config: Any) -> str:
@@ -194,58 +201,28 @@ def _stack_name(plan: StackPlan, config: Any) -> str:
 def _attention(
     family: Family, plan: StackPlan, stack: str, number: int, layer: str, modules: dict[str, nn.Module], config: Any
 ) -> Attention:
-    where = f"{config.model_type} {stack} layer {number}"
+    label = f"{config.model_type} {stack} layer {number}"
     name, output_name = f"{layer}.{plan.attention}", f"{layer}.{plan.output}"
-    module = modules[name]
+    module: Any = modules[name]
     for role in (plan.query, plan.key, plan.value):
         if f"{name}.{role}" not in modules:
-            raise UnknownFamily(f"{where}: no projection {role!r} in {name}")
+            raise UnknownFamily(f"{label}: no projection {role!r} in {name}")
     if output_name not in modules:
-        raise UnknownFamily(f"{where}: no output projection {output_name!r}")
-    head_size = getattr(module, plan.size, None)
-    if not isinstance(head_size, int):
-        raise UnknownFamily(f"{where}: {name} does not say the size of a head ({plan.size!r})")
-    heads, rest = divmod(_inputs(modules[output_name]), head_size)
-    parts = 3 if plan.fused else 1
-    pruned: Any = module
-    kept = _recorded(config, stack, number)
-    if not hasattr(pruned, "kept_heads") and kept is not None and len(kept) == heads:
-        # transformers has loaded a folder whose config says the number of heads, and the record which they are.
-        kv = _outputs(modules[f"{name}.{plan.key}"]) // parts // head_size
-        return Attention(
-            family,
-            plan,
-            stack,
-            number,
-            name,
-            module,
-            layer,
-            modules[layer],
-            output_name,
-            modules[output_name],
-            heads=tuple(kept),
-            head_size=head_size,
-            groups=tuple(place * kv // heads for place in range(heads)),
-        )
-    if hasattr(pruned, "kept_heads"):
-        return Attention(
-            family,
-            plan,
-            stack,
-            number,
-            name,
-            module,
-            layer,
-            modules[layer],
-            output_name,
-            modules[output_name],
-            heads=tuple(pruned.kept_heads),
-            head_size=head_size,
-            groups=tuple(pruned.kept_groups),
-        )
-    kv_heads, kv_rest = divmod(_outputs(modules[f"{name}.{plan.key}"]) // parts, head_size)
-    if rest or kv_rest or (kv_heads and heads % kv_heads):
-        raise UnknownFamily(f"{where}: the widths of its projections are no multiples of the head size {head_size}")
+        raise UnknownFamily(f"{label}: no output projection {output_name!r}")
+    size = getattr(module, plan.size, None)
+    if not isinstance(size, int):
+        raise UnknownFamily(f"{label}: {name} does not say the size of a head ({plan.size!r})")
+    count, rest = divmod(_width(modules[output_name], "in"), size)
+    kv, kv_rest = divmod(_width(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1), size)
+    recorded = _recorded(config, stack, number)
+    if hasattr(module, "kept_heads"):
+        heads, groups = tuple(module.kept_heads), tuple(module.kept_groups)
+    elif rest or kv_rest or (kv and count % kv):
+        raise UnknownFamily(f"{label}: the widths of its projections are no multiples of the head size {size}")
+    else:
+        # transformers may have loaded a folder whose config says the number of heads, and the record which they are.
+        heads = tuple(recorded) if recorded is not None and len(recorded) == count else tuple(range(count))
+        groups = tuple(column * kv // count for column in range(count))
     return Attention(
         family,
         plan,
@@ -257,40 +234,40 @@ def _attention(
         modules[layer],
         output_name,
         modules[output_name],
-        heads=tuple(range(heads)),
-        head_size=head_size,
-        groups=tuple(head // (heads // kv_heads) for head in range(heads)),
+        heads,
+        size,
+        groups,
     )
 
 
 def _recorded(config: Any, stack: str, layer: int) -> list[int] | None:
     """The heads that the config's record keeps in a layer."""
-    for one in (getattr(config, "headcount", None) or {}).get("stacks", ()):
-        if one["stack"] == stack and layer < len(one["kept"]):
-            return list(one["kept"][layer])
+    for recorded in (getattr(config, "headcount", None) or {}).get("stacks", ()):
+        if recorded["stack"] == stack and layer < len(recorded["kept"]):
+            return list(recorded["kept"][layer])
     return None
 
 
 def _uses(
-    layers: tuple[Attention, ...], model: PreTrainedModel, modules: dict[str, nn.Module]
+    shared: SharedLayers, layers: tuple[Attention, ...], config: Any, modules: dict[str, nn.Module]
 ) -> tuple[Attention, ...]:
-    """ALBERT: the layers in the order of the pass, each one a use of one of the modules."""
-    place = re.compile(r".*\.(\d+)\.albert_layers\.(\d+)")
-    by_place = {tuple(map(int, place.fullmatch(one.layer_name).groups())): one for one in layers}  # type: ignore[union-attr]
-    door = next(modules[name] for name in modules if re.fullmatch(rf"(?:.*\.)?{albert.DOOR}", name))
-    used: dict[tuple[int, ...], int] = {}
-    found = []
-    for number, where in enumerate(albert.layer_order(model.config)):
-        found.append(replace(by_place[where], layer=number, use=used.get(where, 0), door=door))
-        used[where] = used.get(where, 0) + 1
-    return tuple(found)
+    """The layers in the order of the pass, each one a use of one of the modules."""
+    stars = layers[0].plan.layer.count("*")
+    by_numbers = {tuple(map(int, re.findall(r"\.(\d+)", block.layer_name)[-stars:])): block for block in layers}
+    door = next(module for name, module in modules.items() if name == shared.door or name.endswith(f".{shared.door}"))
+    used: Counter[tuple[int, ...]] = Counter()
+    uses = []
+    for number, module_numbers in enumerate(shared.order(config)):
+        uses.append(replace(by_numbers[module_numbers], layer=number, use=used[module_numbers], door=door))
+        used[module_numbers] += 1
+    return tuple(uses)
 
 
-def _inputs(module: nn.Module) -> int:
+def _is_transposed(module: nn.Module) -> bool:
+    """A Conv1D's weight is [in, out], a Linear's [out, in]."""
+    return isinstance(module, Conv1D)
+
+
+def _width(module: nn.Module, side: Literal["in", "out"]) -> int:
     weight: Any = module.weight
-    return int(weight.shape[0 if isinstance(module, Conv1D) else 1])
-
-
-def _outputs(module: nn.Module) -> int:
-    weight: Any = module.weight
-    return int(weight.shape[1 if isinstance(module, Conv1D) else 0])
+    return int(weight.shape[int((side == "in") != _is_transposed(module))])

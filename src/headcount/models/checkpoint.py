@@ -20,6 +20,7 @@ from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.families.plan import StackPlan
+from headcount.models.families.registry import recorded_family
 from headcount.models.finite_weights import check_weights
 from headcount.models.output_folder import check_output_folder, whole_folder
 from headcount.models.progress_bars import no_progress_bar
@@ -130,7 +131,8 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     Llama and its like and ViT can: they name the size of a head beside the number of heads. BERT and most others
     cannot: there the size of a head is the width divided by the number of heads.
     """
-    if config.model_type not in ("llama", "mistral", "qwen2", "qwen3", "vit") or len(record["stacks"]) != 1:
+    family = recorded_family(config)
+    if not family.head_counts or len(record["stacks"]) != 1:
         return None
     kept, heads = record["stacks"][0]["kept"], record["stacks"][0]["heads"]
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
@@ -141,11 +143,10 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     if len(shapes) != 1 or len(set(next(iter(shapes)))) != 1:
         return None
     (shape,) = shapes
-    if config.model_type == "llama" and config.hidden_size % sum(shape):
-        return None  # its config refuses such a number, whatever the size of a head
+    if family.width_multiple and config.hidden_size % sum(shape):
+        return None
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    numbers = {"num_attention_heads": sum(shape), "head_dim": size}
-    return numbers if config.model_type == "vit" else numbers | {"num_key_value_heads": len(shape)}
+    return dict(zip(family.head_counts, (sum(shape), len(shape)), strict=False)) | {"head_dim": size}
 
 
 def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:

@@ -6,11 +6,12 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.errors import ModelUnavailable
+from headcount.models.families.registry import recorded_family
 
 
 def decoder_inputs(model: PreTrainedModel, target: list[int]) -> list[int]:
     """The target moved on by the start token, as the model itself moves its labels."""
-    if model.config.model_type == "mbart":  # it starts with the last token of the target, which names the language
+    if recorded_family(model.config).starts_with_last:
         length = sum(token != model.config.pad_token_id for token in target)
         return [target[length - 1], *target[:-1]]
     start = getattr(model.config, "decoder_start_token_id", None)

@@ -11,10 +11,11 @@ import pandas as pd
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import check_classifier
-from headcount.data.encode import encode, longest_input
+from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption
+from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.run import known_rows
 from headcount.training.trainer import Settings, ToldSteps, check_trained, make_trainer

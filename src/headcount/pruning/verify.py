@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.data.encode import longest_positions
 from headcount.errors import NotFinite, PruneMismatch
+from headcount.models.longest import longest_positions
+from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.trace.modes import evaluating
 
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -77,7 +78,7 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
     longest = min(LENGTH, longest_positions(model) or LENGTH)
     padding = getattr(config, "pad_token_id", None)
     # Without a padding token a classifier cannot find the end of a padded text.
-    rows = 1 if padding is None and type(model).__name__.endswith("ForSequenceClassification") else ROWS
+    rows = 1 if padding is None and is_classifier(model) else ROWS
 
     def ids(length: int) -> Tensor:
         return torch.randint(3, max(4, config.vocab_size), (rows, length), generator=generator)
@@ -87,11 +88,11 @@ def example_batch(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
     words = ids(longest).masked_fill(mask == 0, padding or 0)
     batch = {"input_ids": words, "attention_mask": mask}
     if getattr(config, "is_encoder_decoder", False):
-        if type(model).__name__.endswith("ForSequenceClassification"):
+        if is_classifier(model):
             words[:, longest // 2 - 1] = config.eos_token_id
         else:
             batch["decoder_input_ids"] = ids(longest // 2)
-    if type(model).__name__.endswith("ForMultipleChoice"):
+    if is_multiple_choice(model):
         batch = {key: tensor[:, None].repeat(1, 2, 1) for key, tensor in batch.items()}
     return {key: tensor.to(model.device) for key, tensor in batch.items()}
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.models.anatomy import Anatomy
-from headcount.models.families.first_position import first_position_forward
+from headcount.models.first_position import first_position_forward
 from headcount.trace.standins import StandIn, own_forward, standing_before
 from headcount.trace.variants import Variant, merge, tile, untile
 from headcount.trace.wiring import Place, edited
@@ -105,7 +105,7 @@ class Replay:
             forward = self._forward(number, forward, plain=number not in changed)
             if number != start or shared is None:
                 return forward(*args, **kwargs)
-            args, kwargs = _untile_arguments(args, kwargs, self.rows, times)
+            args, kwargs = _untile_arguments(args, kwargs, self.rows, times, self.anatomy.family.unbatched)
             return _flatten(forward(*args, **kwargs))
 
         with edited(self.model, edits, "replay") as wiring, self._answering(answer):
@@ -149,9 +149,11 @@ def _layer_modules(anatomy: Anatomy) -> dict[nn.Module, list[int]]:
     return found
 
 
-def _untile_arguments(args: Any, kwargs: dict[str, Any], size: int, times: int) -> tuple[Any, dict[str, Any]]:
-    """A layer's arguments for one variant. DeBERTa's table of relative positions has no batch to cut."""
-    kept = {name: kwargs[name] for name in ("rel_embeddings",) if name in kwargs}
+def _untile_arguments(
+    args: Any, kwargs: dict[str, Any], size: int, times: int, unbatched: tuple[str, ...]
+) -> tuple[Any, dict[str, Any]]:
+    """A layer's arguments for one variant; those that have no batch to cut stay."""
+    kept = {name: kwargs[name] for name in unbatched if name in kwargs}
     return untile(args, size, times), untile(kwargs, size, times) | kept
 
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from headcount.core.provenance import differences, versions
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import Encodings, encode, longest_input
+from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
+from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.scores import score

@@ -12,13 +12,14 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import IGNORED, Encodings, encode, longest_input
+from headcount.data.encode import IGNORED, Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.metrics import GENERATED, find_metric
 from headcount.data.outputs import first_not_finite, reduce_result, trim_tags
 from headcount.data.tasks import Task
 from headcount.errors import NotFinite
 from headcount.models.anatomy import read_anatomy
+from headcount.models.longest import longest_input
 from headcount.trace.origin import not_finite
 
 FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}

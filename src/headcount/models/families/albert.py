@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from headcount.models.families.plan import Family, StackPlan
+from headcount.models.families.plan import Family, SharedLayers, StackPlan
+
+
+def _order(config: Any) -> list[tuple[int, ...]]:
+    """For each layer in the order of the pass: its group and its number inside the group."""
+    groups, layers = config.num_hidden_groups, config.num_hidden_layers
+    return [
+        (int(number / (layers / groups)), inner) for number in range(layers) for inner in range(config.inner_group_num)
+    ]
+
 
 ALBERT = Family(
     ("albert",),
@@ -20,16 +29,5 @@ ALBERT = Family(
             size="attention_head_size",
         ),
     ),
-    shared=True,
+    shared=SharedLayers(door="encoder", order=_order),
 )
-
-DOOR = "encoder"
-"""The module whose call begins a pass through all layers: there the count of uses starts anew."""
-
-
-def layer_order(config: Any) -> list[tuple[int, int]]:
-    """For each layer in the order of the pass: its group and its place inside the group."""
-    groups, layers = config.num_hidden_groups, config.num_hidden_layers
-    return [
-        (int(number / (layers / groups)), inner) for number in range(layers) for inner in range(config.inner_group_num)
-    ]

@@ -7,25 +7,9 @@ layer's arithmetic about a sixth is left.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from torch import Tensor, nn
-from transformers import PreTrainedModel
-
-from headcount.models.anatomy import Anatomy
-
-READS_FIRST = ("ForSequenceClassification", "ForMultipleChoice")
-
-
-def first_position_forward(model: PreTrainedModel, anatomy: Anatomy) -> Callable[..., Tensor] | None:
-    """A stand-in for the last layer's `forward` that gives [B, 1, width], or None where it would not be the same."""
-    forward = _FORWARDS.get(model.config.model_type)
-    kernel = model.config._attn_implementation
-    if forward is None or not type(model).__name__.endswith(READS_FIRST) or kernel not in ("sdpa", "eager"):
-        return None
-    return partial(forward, anatomy.stacks["encoder"][-1].layer_module) if "encoder" in anatomy.stacks else None
+from torch import Tensor
 
 
 def _attend(module: Any, names: tuple[str, str, str], hidden: Tensor, mask: Tensor | None) -> Tensor:
@@ -44,25 +28,19 @@ def _attend(module: Any, names: tuple[str, str, str], hidden: Tensor, mask: Tens
     return outputs.flatten(2)
 
 
-def _bert(layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
+def bert_first_position(
+    layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any
+) -> Tensor:
     outputs = _attend(layer.attention.self, ("query", "key", "value"), hidden_states, attention_mask)
     attended = layer.attention.output(outputs, hidden_states[:, :1])
     result: Tensor = layer.feed_forward_chunk(attended)
     return result
 
 
-def _distilbert(layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> Tensor:
+def distilbert_first_position(
+    layer: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any
+) -> Tensor:
     outputs = _attend(layer.attention, ("q_lin", "k_lin", "v_lin"), hidden_states, attention_mask)
     attended = layer.sa_layer_norm(layer.attention.out_lin(outputs) + hidden_states[:, :1])
     result: Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
     return result
-
-
-_FORWARDS: dict[str, Callable[[nn.Module, Tensor], Tensor]] = {
-    "bert": _bert,
-    "roberta": _bert,
-    "xlm-roberta": _bert,
-    "camembert": _bert,
-    "electra": _bert,
-    "distilbert": _distilbert,
-}

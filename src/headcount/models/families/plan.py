@@ -1,11 +1,16 @@
-"""What has to be said of a family so that its heads can be found: the paths and names of its parts."""
+"""What has to be said of a family: where its heads are, and everything else that its code does in a way of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from torch import Tensor
 
 Fused = Literal["by-part", "by-head"]
+FirstPosition = Callable[..., Tensor]
+"""A layer and its arguments in, the layer's output at the first position [B, 1, width] out."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,38 @@ class StackPlan:
 
 
 @dataclass(frozen=True)
-class Family:
-    """One architecture: the model types that share it and the plans of its stacks.
+class SharedLayers:
+    """One layer's weights serve several layers: a layer is a use of a module, counted from the door on.
 
-    `interface`: its attention runs through transformers' attention interface. Where it does not, the
-    attention module's own `forward` must take `attention_mask` and `output_attentions`.
-    `shared`: one layer's weights serve several layers, so a head cannot be cut out of one of them.
+    `door` is the path of the module whose call begins a pass. `order` gives, for a config, the numbers in the path of
+    the module that each layer of a pass uses.
     """
+
+    door: str
+    order: Callable[[Any], list[tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One architecture: the model types that share it, the plans of its stacks, and what is its own."""
 
     model_types: tuple[str, ...]
     stacks: tuple[StackPlan, ...]
     interface: bool = True
-    shared: bool = False
+    """Its attention runs through transformers' attention interface. Where it does not, the attention module's own
+    `forward` must take `attention_mask` and `output_attentions`."""
+    shared: SharedLayers | None = None
+    """Layers that share their weights: a head cannot be cut out of one of them."""
+    position_offset: int = 0
+    """How many of `max_position_embeddings` are not for tokens."""
+    first_position: FirstPosition | None = None
+    """The last layer at the first position alone, for models that read no other."""
+    head_counts: tuple[str, ...] = ()
+    """The numbers of heads and of key/value heads in a config that also says the size of a head: such a config can
+    express a model whose layers all keep the same number of heads."""
+    width_multiple: bool = False
+    """Its config refuses a number of heads that does not divide the width."""
+    starts_with_last: bool = False
+    """Its decoder starts with the target's last token, which names the language."""
+    unbatched: tuple[str, ...] = ()
+    """Arguments of a layer that hold no batch."""

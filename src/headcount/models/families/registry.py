@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headcount.errors import UnknownFamily
 from headcount.models.families.albert import ALBERT
 from headcount.models.families.plan import Family
@@ -21,3 +23,8 @@ def family_of(model_type: str) -> Family:
             f"known are {', '.join(sorted(FAMILIES))}; docs/architecture.md shows how to add one"
         )
     return FAMILIES[model_type]
+
+
+def recorded_family(config: Any) -> Family:
+    """What is known of the config's family; nothing but its type where it has no record."""
+    return FAMILIES.get(config.model_type) or Family((config.model_type,), ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headcount.models.families.first_position import bert_first_position, distilbert_first_position
 from headcount.models.families.plan import Family, StackPlan
 
 _BERT = StackPlan(
@@ -18,6 +19,10 @@ _BERT = StackPlan(
     counts=("num_attention_heads",),
     widths=("all_head_size",),
 )
+_BERT_STACKS = (
+    _BERT,
+    replace(_BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense"),
+)
 _LLAMA = StackPlan(
     stack="decoder",
     layer="layers.*",
@@ -29,7 +34,13 @@ _LLAMA = StackPlan(
     size="head_dim",
     groups="num_key_value_groups",
 )
+_LLAMA_COUNTS = ("num_attention_heads", "num_key_value_heads")
 _BART = replace(_LLAMA, output="self_attn.out_proj", groups=None, counts=("num_heads",))
+_BART_STACKS = (
+    replace(_BART, stack="encoder", layer="encoder.layers.*"),
+    replace(_BART, layer="decoder.layers.*"),
+    replace(_BART, stack="cross", layer="decoder.layers.*", attention="encoder_attn", output="encoder_attn.out_proj"),
+)
 _T5 = StackPlan(
     stack="encoder",
     layer="encoder.block.*",
@@ -45,9 +56,12 @@ _T5 = StackPlan(
 """Its `n_heads` stays: it is the width of the position bias."""
 
 REGULAR = (
+    Family(("bert", "electra"), _BERT_STACKS, first_position=bert_first_position),
     Family(
-        ("bert", "roberta", "xlm-roberta", "camembert", "electra"),
-        (_BERT, replace(_BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense")),
+        ("roberta", "xlm-roberta", "camembert"),
+        _BERT_STACKS,
+        position_offset=2,  # positions begin behind the padding index
+        first_position=bert_first_position,
     ),
     Family(
         ("distilbert",),
@@ -64,6 +78,7 @@ REGULAR = (
                 counts=("n_heads",),
             ),
         ),
+        first_position=distilbert_first_position,
     ),
     Family(
         ("modernbert",),
@@ -116,7 +131,8 @@ REGULAR = (
         ),
     ),
     Family(("opt",), (replace(_BART, layer="decoder.layers.*"),)),
-    Family(("llama", "mistral", "qwen2", "qwen3"), (_LLAMA,)),
+    Family(("llama",), (_LLAMA,), head_counts=_LLAMA_COUNTS, width_multiple=True),
+    Family(("mistral", "qwen2", "qwen3"), (_LLAMA,), head_counts=_LLAMA_COUNTS),
     Family(
         ("t5",),
         (
@@ -131,16 +147,8 @@ REGULAR = (
             ),
         ),
     ),
-    Family(
-        ("bart", "mbart", "marian"),
-        (
-            replace(_BART, stack="encoder", layer="encoder.layers.*"),
-            replace(_BART, layer="decoder.layers.*"),
-            replace(
-                _BART, stack="cross", layer="decoder.layers.*", attention="encoder_attn", output="encoder_attn.out_proj"
-            ),
-        ),
-    ),
+    Family(("bart", "marian"), _BART_STACKS),
+    Family(("mbart",), _BART_STACKS, starts_with_last=True),
     Family(
         ("vit",),
         (
@@ -153,5 +161,6 @@ REGULAR = (
                 counts=("num_attention_heads",),
             ),
         ),
+        head_counts=("num_attention_heads",),
     ),
 )

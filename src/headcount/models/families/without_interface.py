@@ -22,6 +22,7 @@ MPNET = Family(
         ),
     ),
     interface=False,
+    position_offset=2,
 )
 
 DEBERTA = Family(
@@ -42,4 +43,5 @@ DEBERTA = Family(
         ),
     ),
     interface=False,
+    unbatched=("rel_embeddings",),
 )

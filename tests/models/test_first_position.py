@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headcount.models.anatomy import read_anatomy
-from headcount.models.families.first_position import first_position_forward
+from headcount.models.first_position import first_position_forward
 from tests.closeness import assert_same
 from tests.contracts.zoo import BY_NAME, exact, inputs, tiny
 

@@ -1,0 +1,27 @@
+"""How many tokens a model takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headcount.models.families.registry import recorded_family
+
+
+def longest_positions(model: Any) -> int | None:
+    """How many tokens the model's positions allow, if there is a limit."""
+    config = model.config
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if not positions or positions <= 0:
+        return None
+    return int(positions) - recorded_family(config).position_offset
+
+
+def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:
+    """How many tokens the model takes: the least of what its config, its tokenizer and the user say."""
+    limits = [asked] if asked else []
+    positions = longest_positions(model)
+    if positions is not None:
+        limits.append(positions)
+    if tokenizer.model_max_length and tokenizer.model_max_length < 10**9:
+        limits.append(tokenizer.model_max_length)
+    return int(min(limits)) if limits else 512

@@ -1,0 +1,38 @@
+"""Which task a model's head is for, by the ending of its class name."""
+
+from __future__ import annotations
+
+from transformers import PreTrainedModel
+
+ENDINGS = {
+    "AutoModelForSequenceClassification": ("ForSequenceClassification",),
+    "AutoModelForTokenClassification": ("ForTokenClassification",),
+    "AutoModelForMultipleChoice": ("ForMultipleChoice",),
+    "AutoModelForMaskedLM": ("ForMaskedLM", "ForPreTraining"),
+    "AutoModelForCausalLM": ("ForCausalLM", "LMHeadModel"),
+    "AutoModelForSeq2SeqLM": ("ForConditionalGeneration", "MTModel"),
+}
+"""By transformers' Auto class, the endings of the classes that it gives."""
+
+
+def has_head(model: PreTrainedModel, auto_class: str) -> bool:
+    """Whether the model has the head of the models that an Auto class gives."""
+    return type(model).__name__.endswith(ENDINGS[auto_class])
+
+
+def is_classifier(model: PreTrainedModel) -> bool:
+    return has_head(model, "AutoModelForSequenceClassification")
+
+
+def is_multiple_choice(model: PreTrainedModel) -> bool:
+    return has_head(model, "AutoModelForMultipleChoice")
+
+
+def language_of(model: PreTrainedModel) -> str | None:
+    """Which language-model loss the model has: masked, causal, translation, or none."""
+    if has_head(model, "AutoModelForMaskedLM"):
+        # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
+        return "masked" if model.get_output_embeddings() is not None else None
+    if getattr(model.config, "is_encoder_decoder", False):
+        return "translation" if has_head(model, "AutoModelForSeq2SeqLM") else None
+    return "causal" if has_head(model, "AutoModelForCausalLM") else None
