@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-kernels soak check install install-dev chromium page clean
+.PHONY: demo test test-kernels soak check check-page install install-dev chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
@@ -34,6 +34,16 @@ check: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(MAKE) --no-print-directory check-page
+
+# The page's script: formatter, linter and unit tests. Without node, or without its packages and a network, it is skipped.
+PAGE := src/headcount/reporting/page
+check-page:
+	@command -v npm >/dev/null || { echo "no node here: the script of the page is not checked"; exit 0; }; \
+	cd $(PAGE); test -x node_modules/.bin/biome || \
+	  npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000 >/dev/null 2>&1 || \
+	  { echo "no packages for node here: the script of the page is not checked"; exit 0; }; \
+	npm run --silent check && npm run --silent test
 
 install: .venv/installed
 install-dev: .venv/installed-dev
@@ -56,7 +66,7 @@ chromium:
 
 # The script of the page, after a change of its sources (needs node): built/page.js is part of the repository.
 page:
-	cd src/headcount/reporting/page && npm ci --ignore-scripts && npm run build
+	cd $(PAGE) && npm ci --ignore-scripts && npm run build
 
 clean:
 	rm -rf .venv demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache

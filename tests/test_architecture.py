@@ -1,4 +1,8 @@
-"""The table of rooms in docs/architecture.md is true: who may import whom, a docstring and a test for each module."""
+"""The table of rooms in docs/architecture.md is true: who may import whom, a docstring and a test for each module.
+
+No module and no folder imports itself by a detour; only `models/` knows architectures; only `trace/` touches a forward
+pass.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,18 @@ from pathlib import Path
 import pytest
 
 import headcount
+from tests.source_code import (
+    MODULES,
+    ROOT,
+    SOURCE,
+    dotted,
+    find_cycle,
+    imported,
+    known_architectures,
+    relative,
+    touches_forward,
+)
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "headcount"
-MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 UNTESTED = {
     "models/families/plan.py",
     "models/families/regular.py",
@@ -25,6 +37,22 @@ UNTESTED = {
     "models/families/first_position.py",
 }
 """Pure tables, held to their promises by tests/contracts."""
+LOOPS = {"headcount.models.families.first_position": {"headcount.models.anatomy"}}
+"""By module, imports that close a loop between folders. None may be added."""
+KNOWING = {
+    "ablation/job.py",
+    "costs/cost.py",
+    "data/encode.py",
+    "measures/contribution.py",
+    "measures/gradients.py",
+    "pruning/verify.py",
+}
+"""Modules outside `models/` that mention an architecture. None may be added."""
+TOUCHING = {
+    "costs/cost.py",
+    "models/shrink.py",  # hooks of a pruned model, saved with it: they run where Headcount is not installed
+}
+"""Modules outside `trace/` that register hooks. None may be added."""
 COMPUTE = (
     "core",
     "data",
@@ -54,28 +82,7 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
-def imports(path: Path) -> set[str]:
-    """The rooms that a module imports, inside functions too; imports for type checkers alone do not count."""
-    found = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    checked = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
-    skipped = {id(inner) for node in checked for inner in ast.walk(node)}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names = [node.module or ""]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        found |= {name.split(".")[1] for name in names if name.startswith("headcount.")}
-    return found
-
-
-def relative(path: Path) -> str:
-    return path.relative_to(SOURCE).as_posix()
+IMPORTS = {dotted(path): imported(path.read_text("utf-8")) for path in MODULES if path != SOURCE / "__init__.py"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
@@ -85,7 +92,7 @@ def test_a_room_imports_only_what_the_table_allows(path: Path) -> None:
     room = room_of(path)
     table = rooms()
     assert room in table, f"{room} is not in the table of docs/architecture.md"
-    assert imports(path) <= table[room] | {room}
+    assert {name.split(".")[1] for name in IMPORTS[dotted(path)]} <= table[room] | {room}
 
 
 def test_the_table_has_no_room_that_does_not_exist() -> None:
@@ -98,6 +105,67 @@ def test_the_table_has_no_loops() -> None:
     order = list(table)
     for room, allowed in table.items():
         assert allowed <= set(order[: order.index(room)]), f"{room} may import a room below it"
+
+
+def test_no_module_imports_itself_by_a_detour() -> None:
+    assert find_cycle(IMPORTS) == []
+
+
+def test_no_folder_imports_itself_by_a_detour() -> None:
+    """Sub-folders too: what a folder's files import may not lead back to that folder."""
+    folders: dict[str, set[str]] = {}
+    for module, names in IMPORTS.items():
+        for name in names - LOOPS.get(module, set()):
+            if folder_of(name) != folder_of(module):
+                folders.setdefault(folder_of(module), set()).add(folder_of(name))
+    assert find_cycle(folders) == []
+
+
+def folder_of(module: str) -> str:
+    """Of `headcount.core.heads` `headcount.core`; a module beside the rooms stands for itself."""
+    folder = module if SOURCE.joinpath(*module.split(".")[1:]).is_dir() else module.rpartition(".")[0]
+    return module if folder == "headcount" else folder
+
+
+def test_only_models_knows_architectures() -> None:
+    """No other room mentions a model type, a suffix of a class name or Conv1D."""
+    others = [path for path in MODULES if room_of(path) != "models" and relative(path) not in KNOWING]
+    assert {relative(path): said for path in others if (said := known_architectures(path.read_text("utf-8")))} == {}
+
+
+def test_only_trace_touches_a_forward_pass() -> None:
+    """No other room registers hooks or replaces a forward."""
+    others = [path for path in MODULES if room_of(path) != "trace" and relative(path) not in TOUCHING]
+    assert {relative(path): done for path in others if (done := touches_forward(path.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "modules"),
+    [
+        ("import headcount as hc\n\ndef f():\n    return hc.sweep", {"headcount.ablation.sweep"}),
+        ("import headcount\nprint(headcount.__version__)", set()),
+        ("from headcount import load", {"headcount.models.load"}),
+        ("def f():\n    from headcount.core import heads", {"headcount.core.heads"}),
+        ("import importlib\nimportlib.import_module('headcount.trace.gates')", {"headcount.trace.gates"}),
+        ("import headcount.core.heads as known", {"headcount.core.heads"}),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import headcount.core.heads", set()),
+    ],
+)
+def test_every_way_to_import_is_seen(source: str, modules: set[str]) -> None:
+    assert imported(source) == modules
+
+
+def test_every_breach_is_seen() -> None:
+    assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+    assert known_architectures('if kind == "bert" or name.endswith("ForCausalLM"): pass') == {"bert", "ForCausalLM"}
+    assert known_architectures("from transformers.pytorch_utils import Conv1D\nx = config.model_type") == {
+        "Conv1D",
+        "model_type",
+    }
+    assert known_architectures('"""bert"""\nkind = "AutoModelForCausalLM"') == set()
+    assert touches_forward("layer.register_forward_pre_hook(f)") == {"register_forward_pre_hook"}
+    assert touches_forward("layer.forward = f\nlayer.forward(x)") == {"forward ="}
+    assert touches_forward("setattr(layer, 'forward', f)") == {"setattr forward"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)

@@ -11,8 +11,9 @@ import torch
 from transformers import AutoTokenizer
 
 import headcount as hc
-from headcount.data.annotations import Annotated, read_annotated
+from headcount.data.annotations import Annotated
 from headcount.data.marks import Facts, Kinds, Links, find_facts, mark
+from headcount.data.read_annotated import read_annotated
 from headcount.zoo.bundled import bundled_sentences
 from tests.measures.tiny import bare_tokenizer
 

@@ -12,7 +12,8 @@ import pytest
 import tokenizers as tk
 import transformers as tf
 
-from headcount.data.annotations import Annotated, read_annotated, word_links
+from headcount.data.annotations import Annotated, word_links
+from headcount.data.read_annotated import read_annotated
 from headcount.errors import BlankRows, DataProblem, HeadcountError, InvalidOption
 from headcount.measures.inputs import Inputs, read_inputs
 from headcount.zoo.bundled import bundled_sentences

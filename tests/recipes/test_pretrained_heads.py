@@ -9,7 +9,7 @@ import pytest
 from recipes.pretrained_heads import segments, study
 from recipes.pretrained_heads.pronouns import antecedents, as_conllu
 
-from headcount.data.annotations import read_annotated
+from headcount.data.read_annotated import read_annotated
 from tests.recipes import test_seven_tasks as seven
 
 WHO = {

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._inductor.exc import InductorError
 from transformers import CompileConfig
 
 import headcount as hc
@@ -127,16 +128,31 @@ def test_other_backends(backend: str) -> None:
     if backend == "inductor" and shutil.which("g++") is None:
         pytest.skip("inductor needs a C++ compiler")
     model = tiny("bert")
+    plain = run(model, BATCH)
     with hc.ablated(model, "L1H2"):
         expected = run(model, BATCH)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the compiler
         compiled = torch.compile(model, backend=backend)
-        before = run(compiled, BATCH)
-        assert torch.isfinite(before).all(), "the compiler's own doing, before any context"
+        before = run(compiled, BATCH) if backend == "aot_eager" else _before_any_context(compiled, plain)
         with hc.ablated(compiled, "L1H2"):
             assert torch.equal(run(compiled, BATCH), expected)
         assert torch.equal(run(compiled, BATCH), before)
+
+
+def _before_any_context(compiled: Any, plain: Tensor) -> Tensor:
+    """The control: what the compiled model computes by itself; where inductor is wrong, there is nothing to compare.
+
+    Seen with torch 2.13: under ATEN_CPU_CAPABILITY=default inductor's C++ does not compile, and under avx2 with two
+    threads on a busy machine its results were rarely garbage, another one in every pass.
+    """
+    try:
+        outputs = run(compiled, BATCH)
+    except InductorError as error:
+        pytest.skip(f"inductor cannot compile here: {str(error).splitlines()[0]}")
+    if not torch.allclose(outputs, plain, atol=1e-4) or not torch.equal(run(compiled, BATCH), outputs):
+        pytest.skip("the compiled model computes something else than the model, without any context")
+    return outputs
 
 
 def test_generation_with_a_static_cache() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from headcount.data.conllu import CONLLU, read_conllu
 from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem
 
 ABSENT = [""]
 """What is absent in a file of texts: an empty cell, not "None" or "NA", which may be a text."""
-CONLLU = ".conllu"
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
 
@@ -65,10 +65,9 @@ def read_list(cell: object) -> object:
 
 
 def _sentences(path: Path) -> pd.DataFrame:
-    from headcount.data.annotations import read_annotated
-
-    found = read_annotated(path)
-    return pd.DataFrame({"tokens": [list(one.words) for one in found], "upos": [list(one.upos) for one in found]})
+    sentences = list(read_conllu(path))
+    columns = {"tokens": [sentence.words for sentence in sentences], "upos": [sentence.upos for sentence in sentences]}
+    return pd.DataFrame({name: [list(words) for words in column] for name, column in columns.items()})
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -13,12 +13,13 @@ from transformers import PreTrainedModel
 
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
-from headcount.data.annotations import Annotated, join, read_annotated
+from headcount.data.annotations import Annotated, join
 from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
 from headcount.data.encode import Encoding
 from headcount.data.examples import draw_rows
 from headcount.data.marks import Facts, Kinds, find_facts
 from headcount.data.rarity import mark_rarest
+from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption, listed, short

@@ -20,10 +20,29 @@ export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5
   select(up).call(axisLeft(y).ticks(yTicks, yFormat).tickSizeOuter(0));
   const inside = s("g", {});
   const [long, high] = [width - EDGE.left - EDGE.right, height - EDGE.bottom - EDGE.top];
-  const node = drawing(width, height, label, across, up,
-    s("text", { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, fitting(names[0], long)),
-    s("text", { x: 12, y: (height - EDGE.bottom + EDGE.top) / 2, "text-anchor": "middle", class: "name", transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})` }, fitting(names[1], high)),
-    inside);
+  const node = drawing(
+    width,
+    height,
+    label,
+    across,
+    up,
+    s(
+      "text",
+      { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" },
+      fitting(names[0], long),
+    ),
+    s(
+      "text",
+      {
+        x: 12,
+        y: (height - EDGE.bottom + EDGE.top) / 2,
+        "text-anchor": "middle",
+        class: "name",
+        transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})`,
+      },
+      fitting(names[1], high),
+    ),
+    inside,
+  );
   return { node, inside };
 }
-

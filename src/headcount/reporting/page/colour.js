@@ -1,9 +1,23 @@
-// Colours that colour-blind readers can tell apart: purple-orange around 0, viridis for amounts, Okabe and Ito's for kinds.
+// Colours that colour-blind readers can tell apart: purple-orange around 0, viridis for amounts,
+// Okabe and Ito's for kinds.
 import { extent, max } from "d3-array";
 import { scaleDiverging, scaleSequential } from "d3-scale";
 import { interpolatePuOr, interpolateViridis } from "d3-scale-chromatic";
 
-const KINDS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#7f7f7f", "#4b0092", "#994f00", "#1aff1a", "#40b0a6"];
+const KINDS = [
+  "#0072b2",
+  "#e69f00",
+  "#009e73",
+  "#d55e00",
+  "#cc79a7",
+  "#56b4e9",
+  "#f0e442",
+  "#7f7f7f",
+  "#4b0092",
+  "#994f00",
+  "#1aff1a",
+  "#40b0a6",
+];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export function colours(metric) {
@@ -12,7 +26,9 @@ export function colours(metric) {
   if (metric.kind === "diverging") {
     const most = max(known, Math.abs) || 1;
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
-    const scale = scaleDiverging([-most, 0, most], (share) => interpolatePuOr(metric.higher === false ? share : 1 - share));
+    const scale = scaleDiverging([-most, 0, most], (share) =>
+      interpolatePuOr(metric.higher === false ? share : 1 - share),
+    );
     return { of: scale, domain: [-most, 0, most] };
   }
   let [low, high] = extent(known);

@@ -20,7 +20,11 @@ export const s = (tag, attributes, ...children) => fill(document.createElementNS
 
 // A drawing that shrinks with its page but never grows beyond its size.
 export function drawing(width, height, label, ...children) {
-  const node = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, children);
+  const node = s(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label },
+    children,
+  );
   node.classList.add("drawing");
   return node;
 }

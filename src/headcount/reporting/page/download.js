@@ -1,4 +1,5 @@
-// Any figure as SVG or PNG, any table as CSV: made in the page, nothing is asked of anyone.
+// Any figure as SVG or PNG, any table as CSV: made in the page, without a network.
+import { csv } from "./csv.js";
 import { h } from "./dom.js";
 
 export function save(name, blob) {
@@ -9,17 +10,19 @@ export function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-const cell = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
-  // A cell that begins like a formula would be run by a spreadsheet.
-  const safe = /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
-  return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-};
+const COPIED = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "opacity",
+  "font-size",
+  "font-weight",
+  "font-family",
+  "text-anchor",
+  "image-rendering",
+];
 
-const csv = (rows) =>
-  rows.length ? [Object.keys(rows[0]), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\n") + "\n" : "";
-
-const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "image-rendering"];
 const SVG = "http://www.w3.org/2000/svg";
 
 function shape(tag, attributes, text) {
@@ -54,7 +57,10 @@ function sheet(title, content) {
     const beside = drawn.length > 1 || around?.classList.contains("with-legend") ? around : content;
     let top = 34;
     const name = around?.querySelector("figcaption")?.textContent;
-    if (name) outer.append(shape("text", { ...words, x: left, y: (top += 14) - 6 }, name));
+    if (name) {
+      top += 14;
+      outer.append(shape("text", { ...words, x: left, y: top - 6 }, name));
+    }
     const copy = inlined(svg);
     for (const [key, value] of Object.entries({ x: left, y: top, width, height })) copy.setAttribute(key, value);
     outer.append(copy);
@@ -64,7 +70,8 @@ function sheet(title, content) {
       const [low, high, unit] = [...bar.parentElement.querySelectorAll("span")].map((span) => span.textContent);
       outer.append(shape("text", { ...words, x: left, y: top + 11 }, low));
       const scale = inlined(bar);
-      for (const [key, value] of Object.entries({ x: left + 60, y: top, width: 160, height: 12 })) scale.setAttribute(key, value);
+      for (const [key, value] of Object.entries({ x: left + 60, y: top, width: 160, height: 12 }))
+        scale.setAttribute(key, value);
       scale.setAttribute("preserveAspectRatio", "none");
       outer.append(scale, shape("text", { ...words, x: left + 228, y: top + 11 }, `${high} ${unit}`));
       top += 26;
@@ -73,20 +80,29 @@ function sheet(title, content) {
       const swatch = item.querySelector("svg");
       if (swatch) {
         const box = inlined(swatch);
-        for (const [key, value] of Object.entries({ x: left, y: top, width: 11, height: 11 })) box.setAttribute(key, value);
+        for (const [key, value] of Object.entries({ x: left, y: top, width: 11, height: 11 }))
+          box.setAttribute(key, value);
         outer.append(box);
       }
       outer.append(shape("text", { ...words, x: left + 17, y: top + 10 }, item.textContent));
       top += 17;
     }
     const note = beside.querySelector?.(".says")?.textContent;
-    for (const line of note ? note.split(" · ") : []) outer.append(shape("text", { ...words, x: left, y: (top += 15) - 3 }, line));
-    left += Math.max(width, bar ? 330 : 0, ...(note ? note.split(" · ").map((line) => 6.4 * line.length) : [0])) + 24;
+    const notes = note ? note.split(" · ") : [];
+    for (const line of notes) {
+      top += 15;
+      outer.append(shape("text", { ...words, x: left, y: top - 3 }, line));
+    }
+    left += Math.max(width, bar ? 330 : 0, ...notes.map((line) => 6.4 * line.length)) + 24;
     deepest = Math.max(deepest, top + 10);
   }
   const [width, height] = [Math.ceil(Math.max(left - 14, 9 * title.length)), Math.ceil(deepest)];
-  for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) outer.setAttribute(key, value);
-  outer.prepend(shape("rect", { width, height, fill: backgroundColor }), shape("text", { ...words, x: 10, y: 22, "font-size": 15, "font-weight": 600 }, title));
+  for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height }))
+    outer.setAttribute(key, value);
+  outer.prepend(
+    shape("rect", { width, height, fill: backgroundColor }),
+    shape("text", { ...words, x: 10, y: 22, "font-size": 15, "font-weight": 600 }, title),
+  );
   return { markup: new XMLSerializer().serializeToString(outer), width, height };
 }
 
@@ -100,7 +116,12 @@ async function asPng({ markup, width, height }) {
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
-const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "figure";
+const slug = (title) =>
+  title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 60) || "figure";
 
 // A figure with its heading, what it means, and its downloads; what is drawn is looked up when it is asked for.
 export function figure(title, caption, content, { rows, id, level = "h2" } = {}) {
@@ -111,10 +132,21 @@ export function figure(title, caption, content, { rows, id, level = "h2" } = {})
   const tools = h("div", { class: "tools" });
   if (drawn) {
     tools.append(
-      button("SVG", "Picture (SVG)", () => save(`${name}.svg`, new Blob([sheet(title, content).markup], { type: "image/svg+xml" }))),
+      button("SVG", "Picture (SVG)", () =>
+        save(`${name}.svg`, new Blob([sheet(title, content).markup], { type: "image/svg+xml" })),
+      ),
       button("PNG", "Picture (PNG)", async () => save(`${name}.png`, await asPng(sheet(title, content)))),
     );
   }
-  if (rows) tools.append(button("CSV", "Table (CSV)", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
-  return h("section", { class: "figure", id }, h("div", { class: "title" }, h(level, {}, title), tools), caption ? h("p", { class: "caption" }, caption) : null, content);
+  if (rows)
+    tools.append(
+      button("CSV", "Table (CSV)", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))),
+    );
+  return h(
+    "section",
+    { class: "figure", id },
+    h("div", { class: "title" }, h(level, {}, title), tools),
+    caption ? h("p", { class: "caption" }, caption) : null,
+    content,
+  );
 }

@@ -27,14 +27,21 @@ export function rank(metric, index) {
 }
 
 export const big = (value) =>
-  value >= 1e9 ? `${(value / 1e9).toFixed(2)} billion` : value >= 1e6 ? `${(value / 1e6).toFixed(2)} million` : plain(value);
+  value >= 1e9
+    ? `${(value / 1e9).toFixed(2)} billion`
+    : value >= 1e6
+      ? `${(value / 1e6).toFixed(2)} million`
+      : plain(value);
 
 // A name that fits into so many letters: those of some scripts are twice as wide as others.
 const wide = (letter) => (letter.codePointAt(0) > 0x2e80 ? 2 : /[A-Zmw@%#]/.test(letter) ? 1.5 : 1);
 export function shorten(name, room) {
   let left = room;
   const letters = [...name];
-  const kept = letters.findIndex((letter) => (left -= wide(letter)) < 0);
+  const kept = letters.findIndex((letter) => {
+    left -= wide(letter);
+    return left < 0;
+  });
   return kept < 0 ? name : `${letters.slice(0, kept).join("")}…`;
 }
 

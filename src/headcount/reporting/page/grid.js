@@ -1,11 +1,18 @@
 // The heads of a model as a grid, a row for each layer: coloured by a metric, walked by the arrow keys.
-import { s } from "./dom.js";
+
 import { colours, inkOn } from "./colour.js";
+import { s } from "./dom.js";
 import { shown, sure } from "./format.js";
+import { nextHead } from "./next_head.js";
 
-const LEFT = 34, TOP = 18;
+const LEFT = 34,
+  TOP = 18;
 
-export function grid(study, metric, { size = 27, label, matches = () => true, chosen = null, open, hover, tabs = true }) {
+export function grid(
+  study,
+  metric,
+  { size = 27, label, matches = () => true, chosen = null, open, hover, tabs = true },
+) {
   const scale = colours(metric);
   const index = new Map(study.heads.map((head, place) => [head.slice(0, 3).join("/"), place]));
   const widest = Math.max(1, ...study.stacks.map((stack) => stack.width));
@@ -21,36 +28,80 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
     const heads = [];
     for (let head = 0; head < stack.width; head++)
       if (size >= 22 || head % (size >= 9 ? 4 : 8) === 0)
-        heads.push(s("text", { x: LEFT + (head + 0.5) * size, y: y + TOP - 6, "text-anchor": "middle", class: "tick", "aria-hidden": "true" }, `H${head}`));
+        heads.push(
+          s(
+            "text",
+            {
+              x: LEFT + (head + 0.5) * size,
+              y: y + TOP - 6,
+              "text-anchor": "middle",
+              class: "tick",
+              "aria-hidden": "true",
+            },
+            `H${head}`,
+          ),
+        );
     parts.push(...heads);
-    stack.layers.forEach((present, layer) => {
+    stack.layers.forEach((_, layer) => {
       const row = s("g", { role: "row" });
       const top = y + TOP + layer * size;
       if (size >= 9 || layer % 4 === 0)
-        row.append(s("text", { x: LEFT - 6, y: top + size / 2 + 4, "text-anchor": "end", class: "tick", role: "rowheader" }, `L${layer}`));
+        row.append(
+          s(
+            "text",
+            { x: LEFT - 6, y: top + size / 2 + 4, "text-anchor": "end", class: "tick", role: "rowheader" },
+            `L${layer}`,
+          ),
+        );
       for (let head = 0; head < stack.width; head++) {
         const place = index.get([stack.stack, layer, head].join("/"));
         const left = LEFT + head * size;
         if (place === undefined) {
-          row.append(s("rect", { x: left + 1.5, y: top + 1.5, width: size - 3, height: size - 3, class: "absent", role: "gridcell", "aria-label": `${stack.stack} L${layer}H${head}: no such head` }));
+          row.append(
+            s("rect", {
+              x: left + 1.5,
+              y: top + 1.5,
+              width: size - 3,
+              height: size - 3,
+              class: "absent",
+              role: "gridcell",
+              "aria-label": `${stack.stack} L${layer}H${head}: no such head`,
+            }),
+          );
           continue;
         }
         const value = metric.values[place];
         const known = value !== null;
         const colour = known ? scale.of(value) : null;
         const name = study.heads[place][3];
-        const cell = s("g", {
-          role: "gridcell", class: `cell${matches(place) ? "" : " dimmed"}${place === chosen ? " chosen" : ""}`,
-          tabindex: tabs ? (place === (chosen ?? 0) ? 0 : -1) : undefined, "data-head": place,
-          "aria-label": `${name}: ${metric.title} ${shown(metric, place)}${sure(metric, place) ? ", significant" : ""}`,
-          onclick: () => open?.(place),
-          ...(hover ? { onmouseenter: (event) => hover(place, event), onmouseleave: () => hover(null) } : {}),
-          // A listener for the focus alone would make a cell a stop of the tabulator.
-          ...(hover && tabs ? { onfocus: (event) => hover(place, event), onblur: () => hover(null) } : {}),
-        },
-          s("rect", { x: left + 0.5, y: top + 0.5, width: size - 1, height: size - 1, fill: colour ?? "none", class: known ? "" : "unknown" }),
-          sure(metric, place) ? s("circle", { cx: left + size / 2, cy: top + size / 2, r: Math.max(1.5, size / 8), fill: inkOn(colour) }) : null,
-          s("rect", { x: left + 1, y: top + 1, width: size - 2, height: size - 2, class: "ring" }));
+        const cell = s(
+          "g",
+          {
+            role: "gridcell",
+            class: `cell${matches(place) ? "" : " dimmed"}${place === chosen ? " chosen" : ""}`,
+            tabindex: tabs ? (place === (chosen ?? 0) ? 0 : -1) : undefined,
+            "data-head": place,
+            "aria-label": [`${name}: ${metric.title} ${shown(metric, place)}`, sure(metric, place) && "significant"]
+              .filter(Boolean)
+              .join(", "),
+            onclick: () => open?.(place),
+            ...(hover ? { onmouseenter: (event) => hover(place, event), onmouseleave: () => hover(null) } : {}),
+            // A listener for the focus alone would make a cell a stop of the tabulator.
+            ...(hover && tabs ? { onfocus: (event) => hover(place, event), onblur: () => hover(null) } : {}),
+          },
+          s("rect", {
+            x: left + 0.5,
+            y: top + 0.5,
+            width: size - 1,
+            height: size - 1,
+            fill: colour ?? "none",
+            class: known ? "" : "unknown",
+          }),
+          sure(metric, place)
+            ? s("circle", { cx: left + size / 2, cy: top + size / 2, r: Math.max(1.5, size / 8), fill: inkOn(colour) })
+            : null,
+          s("rect", { x: left + 1, y: top + 1, width: size - 2, height: size - 2, class: "ring" }),
+        );
         cells.set(place, { cell, stack: stack.stack, layer, head });
         row.append(cell);
       }
@@ -59,13 +110,21 @@ export function grid(study, metric, { size = 27, label, matches = () => true, ch
     y += TOP + stack.layers.length * size + 10;
   }
   const width = LEFT + widest * size + 6;
-  const node = s("svg", { viewBox: `0 0 ${width} ${y}`, width, height: y, role: "grid", "aria-label": label ?? `Heads coloured by: ${metric.title}` }, parts);
+  const node = s(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${y}`,
+      width,
+      height: y,
+      role: "grid",
+      "aria-label": label ?? `Heads coloured by: ${metric.title}`,
+    },
+    parts,
+  );
   node.classList.add("drawing", "heads");
   if (tabs) node.addEventListener("keydown", (event) => walk(event, cells, open));
   return node;
 }
-
-const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 // Arrows go to the next head that is there; Enter and the space bar open it.
 function walk(event, cells, open) {
@@ -77,24 +136,10 @@ function walk(event, cells, open) {
     open?.(place);
     return;
   }
-  const step = STEPS[event.key];
-  if (!step && event.key !== "Home" && event.key !== "End") return;
+  const best = nextHead(cells, place, event.key);
+  if (best === null) return;
   event.preventDefault();
-  const order = [...cells.keys()];
-  const from = cells.get(place);
-  let best = null;
-  if (event.key === "Home") best = order[0];
-  else if (event.key === "End") best = order[order.length - 1];
-  else if (step[1]) best = order[order.indexOf(place) + step[1]];
-  else {
-    // Up and down: the nearest head of the next layer that has one, over the border of a stack too.
-    const layers = [...new Set(order.map((one) => `${cells.get(one).stack}/${cells.get(one).layer}`))];
-    const layer = layers[layers.indexOf(`${from.stack}/${from.layer}`) + step[0]];
-    const members = order.filter((one) => `${cells.get(one).stack}/${cells.get(one).layer}` === layer);
-    members.sort((a, b) => Math.abs(cells.get(a).head - from.head) - Math.abs(cells.get(b).head - from.head));
-    best = members[0];
-  }
-  if (best === undefined || best === null) return;
+  if (best === undefined) return;
   here.setAttribute("tabindex", -1);
   cells.get(best).cell.setAttribute("tabindex", 0);
   cells.get(best).cell.focus();

@@ -1,6 +1,7 @@
 // What the colours mean: the scale with its unit and direction, the kinds by name, and what a dot says.
-import { h, s } from "./dom.js";
+
 import { colours } from "./colour.js";
+import { h, s } from "./dom.js";
 import { LEVEL, plain, signed } from "./format.js";
 
 export function legend(metric, { brief = false } = {}) {
@@ -8,16 +9,40 @@ export function legend(metric, { brief = false } = {}) {
   const parts = [];
   if (metric.kind === "category") {
     const counts = metric.names.map((_, kind) => metric.values.filter((value) => value === kind).length);
-    parts.push(h("ul", { class: "kinds" }, metric.names.map((name, kind) =>
-      h("li", {}, swatch(scale.of(kind)), `${name} (${counts[kind]})`))));
+    parts.push(
+      h(
+        "ul",
+        { class: "kinds" },
+        metric.names.map((name, kind) => h("li", {}, swatch(scale.of(kind)), `${name} (${counts[kind]})`)),
+      ),
+    );
   } else {
     const [low, high] = [scale.domain[0], scale.domain.at(-1)];
     const write = metric.kind === "diverging" ? signed : plain;
     const steps = 40;
-    const bar = s("svg", { viewBox: "0 0 240 12", width: 240, height: 12, "aria-hidden": "true", class: "bar" },
+    const bar = s(
+      "svg",
+      { viewBox: "0 0 240 12", width: 240, height: 12, "aria-hidden": "true", class: "bar" },
       Array.from({ length: steps }, (_, place) =>
-        s("rect", { x: (place * 240) / steps, y: 0, width: 240 / steps + 0.5, height: 12, fill: scale.of(low + ((place + 0.5) / steps) * (high - low)) })));
-    parts.push(h("div", { class: "scale" }, h("span", {}, write(low)), bar, h("span", {}, write(high)), h("span", { class: "unit" }, metric.unit)));
+        s("rect", {
+          x: (place * 240) / steps,
+          y: 0,
+          width: 240 / steps + 0.5,
+          height: 12,
+          fill: scale.of(low + ((place + 0.5) / steps) * (high - low)),
+        }),
+      ),
+    );
+    parts.push(
+      h(
+        "div",
+        { class: "scale" },
+        h("span", {}, write(low)),
+        bar,
+        h("span", {}, write(high)),
+        h("span", { class: "unit" }, metric.unit),
+      ),
+    );
   }
   const notes = brief ? [] : [metric.says];
   if (metric.baseline !== undefined) notes.push(`baseline ${plain(metric.baseline, 4)}`);
@@ -27,4 +52,8 @@ export function legend(metric, { brief = false } = {}) {
 }
 
 export const swatch = (colour) =>
-  s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true", class: "swatch" }, s("rect", { width: 12, height: 12, fill: colour }));
+  s(
+    "svg",
+    { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true", class: "swatch" },
+    s("rect", { width: 12, height: 12, fill: colour }),
+  );

@@ -1,24 +1,40 @@
 // The page: reads its data, draws its parts, and follows what people choose, click, type and link to.
-import { costs, curves, dynamics, embedding, histogram, kinds, layers, scatter } from "./charts.js";
+import { findings, gaps, made } from "./about.js";
+import { costs } from "./costs.js";
+import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
-import { figure, save } from "./download.js";
+import { figure } from "./download.js";
+import { dynamics } from "./dynamics.js";
+import { embedding } from "./embedding.js";
 import { plain, shown, sure } from "./format.js";
 import { grid } from "./grid.js";
-import { headPage, mapTitle } from "./head.js";
+import { headPage } from "./head.js";
+import { histogram } from "./histogram.js";
+import { kinds } from "./kinds.js";
+import { layers } from "./layers.js";
 import { legend } from "./legend.js";
-import { wall } from "./maps.js";
+import { keeps } from "./order.js";
 import { patterns } from "./patterns.js";
+import { scatter } from "./scatter.js";
 import { several } from "./several.js";
 import { headTable } from "./table.js";
 import { theme } from "./theme.js";
+import { walls } from "./walls.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
+
 const page = document.getElementById("page");
+
 const state = { study: 0, metric: null, beside: "", head: null, find: "", only: false, least: "", sort: null, map: 0 };
+
 const study = () => data.studies[state.study];
+
 const metricOf = (id) => study().metrics.find((metric) => metric.id === id);
+
 const tip = h("div", { class: "tip", role: "status", hidden: true });
+
 const panel = h("aside", { id: "head", hidden: true, "aria-labelledby": "head-title" });
+
 const body = h("div", { id: "body" });
 
 function start() {
@@ -26,7 +42,9 @@ function start() {
   draw();
   follow();
   addEventListener("hashchange", follow);
-  addEventListener("keydown", (event) => { if (event.key === "Escape" && state.head !== null) close(); });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && state.head !== null) close();
+  });
 }
 
 // Maps are pictures: they have their colours inside.
@@ -36,11 +54,19 @@ function recolour() {
 }
 
 const title = () => {
-  const names = [...new Set(data.studies.map((one) => (one.model || one.name) + (one.task ? ` (task ${one.task})` : "")))];
+  const names = [
+    ...new Set(data.studies.map((one) => (one.model || one.name) + (one.task ? ` (task ${one.task})` : ""))),
+  ];
   return `Every head of ${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 };
 
-const spelled = (hash) => { try { return decodeURIComponent(hash); } catch { return ""; } };
+const spelled = (hash) => {
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    return "";
+  }
+};
 
 // #L3H7 opens a head; with several studies #study-2/L3H7 opens it in the second.
 function follow() {
@@ -49,12 +75,20 @@ function follow() {
   const number = found[1] ? Number(found[1]) - 1 : state.study;
   const place = data.studies[number]?.heads.findIndex((head) => head[3] === found[2]) ?? -1;
   if (place < 0) return shut();
-  if (number !== state.study) { state.study = number; state.metric = null; draw(); }
+  if (number !== state.study) {
+    state.study = number;
+    state.metric = null;
+    draw();
+  }
   show(place);
 }
 
 const link = (place) => `#${data.studies.length > 1 ? `study-${state.study + 1}/` : ""}${study().heads[place][3]}`;
-const open = (place) => { if (location.hash === link(place)) show(place); else location.hash = link(place); };
+
+const open = (place) => {
+  if (location.hash === link(place)) show(place);
+  else location.hash = link(place);
+};
 
 function close() {
   const was = state.head;
@@ -82,7 +116,12 @@ function show(place) {
 }
 
 // Where the heads of the chosen study are drawn: in the grids, the scatter and the map of heads.
-const drawn = (place) => body.querySelectorAll(["#centre", "#alike"].flatMap((part) => [`${part} [data-head="${place}"]`, `${part} [data-point="${place}"]`]).join(","));
+const drawn = (place) =>
+  body.querySelectorAll(
+    ["#centre", "#alike"]
+      .flatMap((part) => [`${part} [data-head="${place}"]`, `${part} [data-point="${place}"]`])
+      .join(","),
+  );
 
 // The chosen head is marked without drawing all again.
 function mark() {
@@ -96,74 +135,165 @@ function hover(place, event) {
   if (place === null) return;
   for (const node of drawn(place)) node.classList.add("hovered");
   const metrics = [metricOf(state.metric), metricOf(state.beside)].filter(Boolean);
-  tip.replaceChildren(h("b", {}, study().heads[place][3]), ...metrics.map((metric) => h("div", {}, `${metric.title}: ${shown(metric, place)}${sure(metric, place) ? " ●" : ""}`)));
+  tip.replaceChildren(
+    h("b", {}, study().heads[place][3]),
+    ...metrics.map((metric) =>
+      h("div", {}, `${metric.title}: ${shown(metric, place)}${sure(metric, place) ? " ●" : ""}`),
+    ),
+  );
   const box = event.target.getBoundingClientRect();
-  tip.style.left = `${Math.min(innerWidth - tip.offsetWidth - 8, Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2))}px`;
-  tip.style.top = `${box.bottom + 8 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 8 : box.bottom + 8}px`;
+  const middle = box.left + box.width / 2 - tip.offsetWidth / 2;
+  tip.style.left = `${Math.min(innerWidth - tip.offsetWidth - 8, Math.max(8, middle))}px`;
+  const below = box.bottom + 8 + tip.offsetHeight <= innerHeight;
+  tip.style.top = `${below ? box.bottom + 8 : box.top - tip.offsetHeight - 8}px`;
 }
 
-// Which heads the filter keeps: a name or its beginning, sure ones, a least value of the metric.
-function matches(place) {
-  const metric = metricOf(state.metric);
-  if (state.find && !study().heads[place][3].toLowerCase().includes(state.find.toLowerCase())) return false;
-  if (state.only && metric?.q && !sure(metric, place)) return false; // what was not tested has no box to untick
-  if (state.least !== "" && metric && !(metric.values[place] !== null && metric.values[place] >= Number(state.least))) return false;
-  return true;
-}
+const matches = (place) => keeps(study().heads[place][3], place, metricOf(state.metric), state);
 
 function draw() {
   const one = study();
   if (!metricOf(state.metric)) {
     // At first what happens without a head, and beside it what is most likely asked next.
     state.metric = one.metrics[0]?.id ?? null;
-    state.beside = one.metrics.find((each, place) => place && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
+    state.beside =
+      one.metrics.find((each, place) => place && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
   }
   if (!metricOf(state.beside)) state.beside = "";
   const metric = metricOf(state.metric);
-  body.replaceChildren(...[
-    data.studies.length > 1 ? [...several(data, choose), select("Study", data.studies.map((each, number) => ({ value: String(number), title: each.name })), String(state.study), (value) => choose(Number(value)))] : null,
-    findings(one),
-    metric ? h("div", { id: "centre" }) : null,
-    h("div", { class: "pair" }, one.layers.map(layers), metric ? histogram(one, metric.effect ? metric : one.metrics.find((each) => each.effect)) : null),
-    h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
-    one.dynamics ? dynamics(one.dynamics) : null,
-    h("div", { class: "pair" }, one.metrics.filter((each) => each.id === "roles").map(kinds), one.embedding && metric ? h("div", { id: "alike" }) : null),
-    patterns(one),
-    one.maps.length ? walls(one) : null,
-    one.costs.map(costs),
-    gaps(one), made(one),
-  ].flat(Infinity).filter(Boolean));
+  body.replaceChildren(
+    ...[
+      data.studies.length > 1
+        ? [
+            ...several(data, choose),
+            select(
+              "Study",
+              data.studies.map((each, number) => ({ value: String(number), title: each.name })),
+              String(state.study),
+              (value) => choose(Number(value)),
+            ),
+          ]
+        : null,
+      findings(one),
+      metric ? h("div", { id: "centre" }) : null,
+      h(
+        "div",
+        { class: "pair" },
+        one.layers.map(layers),
+        metric ? histogram(one, metric.effect ? metric : one.metrics.find((each) => each.effect)) : null,
+      ),
+      h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
+      one.dynamics ? dynamics(one.dynamics) : null,
+      h(
+        "div",
+        { class: "pair" },
+        one.metrics.filter((each) => each.id === "roles").map(kinds),
+        one.embedding && metric ? h("div", { id: "alike" }) : null,
+      ),
+      patterns(one),
+      one.maps.length ? walls(one, open) : null,
+      one.costs.map(costs),
+      gaps(one),
+      made(one, data.version),
+    ]
+      .flat(Infinity)
+      .filter(Boolean),
+  );
   if (metric) centre();
   mark();
 }
 
 function choose(number) {
   Object.assign(state, { study: number, metric: null, beside: "", sort: null, map: 0 });
-  if (state.head !== null) { history.pushState(null, "", location.pathname + location.search); shut(); }
+  if (state.head !== null) {
+    history.pushState(null, "", location.pathname + location.search);
+    shut();
+  }
   draw();
 }
 
 // The grid and what hangs on the choice of metrics; drawn again without the rest of the page.
 function centre() {
-  const one = study(), metric = metricOf(state.metric), beside = metricOf(state.beside);
+  const one = study(),
+    metric = metricOf(state.metric),
+    beside = metricOf(state.beside);
   const options = one.metrics.map((each) => ({ value: each.id, title: each.title, group: each.group }));
   const shared = { open, hover, matches, chosen: state.head };
-  const redraw = (change) => { Object.assign(state, change); centre(); };
-  const box = (title, each, size) => figure(title, null, h("div", { class: "with-legend" }, grid(one, each, { ...shared, size }), legend(each)), {
-    level: "h3", rows: () => one.heads.map((head, place) => ({ head: head[3], value: each.kind === "category" && each.values[place] !== null ? each.names[each.values[place]] : each.values[place], low: each.low?.[place] ?? null, high: each.high?.[place] ?? null, q: each.q?.[place] ?? null })) });
-  const widest = Math.max(...one.stacks.map((stack) => stack.width)), deepest = Math.max(...one.stacks.map((stack) => stack.layers.length));
+  const redraw = (change) => {
+    Object.assign(state, change);
+    centre();
+  };
+  const box = (title, each, size) =>
+    figure(title, null, h("div", { class: "with-legend" }, grid(one, each, { ...shared, size }), legend(each)), {
+      level: "h3",
+      rows: () =>
+        one.heads.map((head, place) => ({
+          head: head[3],
+          value:
+            each.kind === "category" && each.values[place] !== null
+              ? each.names[each.values[place]]
+              : each.values[place],
+          low: each.low?.[place] ?? null,
+          high: each.high?.[place] ?? null,
+          q: each.q?.[place] ?? null,
+        })),
+    });
+  const widest = Math.max(...one.stacks.map((stack) => stack.width)),
+    deepest = Math.max(...one.stacks.map((stack) => stack.layers.length));
   const size = Math.max(7, Math.min(30, Math.floor(640 / widest), Math.floor(760 / Math.max(deepest, 12))));
-  const input = (label, attributes, key) => h("label", { class: "choice" }, h("span", {}, label), h("input", { ...attributes, value: state[key], oninput: (event) => { state[key] = event.target.value; refresh(); } }));
+  const input = (label, attributes, key) =>
+    h(
+      "label",
+      { class: "choice" },
+      h("span", {}, label),
+      h("input", {
+        ...attributes,
+        value: state[key],
+        oninput: (event) => {
+          state[key] = event.target.value;
+          refresh();
+        },
+      }),
+    );
   const content = [
     h("h2", { id: "grid" }, "Every head"),
-    h("p", { class: "caption" }, "A row is a layer, a square is a head. Click one (or press Enter) to see what it does; arrow keys walk."),
-    h("div", { class: "controls" },
+    h(
+      "p",
+      { class: "caption" },
+      "A row is a layer, a square is a head. Click one (or press Enter) to see what it does; arrow keys walk.",
+    ),
+    h(
+      "div",
+      { class: "controls" },
       select("Colour by", options, metric.id, (value) => redraw({ metric: value, sort: null })),
-      select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) => redraw({ beside: value, sort: null })),
+      select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) =>
+        redraw({ beside: value, sort: null }),
+      ),
       input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
       input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
-      metric.q ? h("label", { class: "choice check" }, h("input", { type: "checkbox", checked: state.only, onchange: (event) => { state.only = event.target.checked; refresh(); } }), h("span", {}, "only significant ones")) : null),
-    h("div", { class: "pair" }, box(metric.title, metric, size), beside ? box(beside.title, beside, size) : null, beside ? scatter(one, metric, beside, shared) : null, h("div", { id: "list" })),
+      metric.q
+        ? h(
+            "label",
+            { class: "choice check" },
+            h("input", {
+              type: "checkbox",
+              checked: state.only,
+              onchange: (event) => {
+                state.only = event.target.checked;
+                refresh();
+              },
+            }),
+            h("span", {}, "only significant ones"),
+          )
+        : null,
+    ),
+    h(
+      "div",
+      { class: "pair" },
+      box(metric.title, metric, size),
+      beside ? box(beside.title, beside, size) : null,
+      beside ? scatter(one, metric, beside, shared) : null,
+      h("div", { id: "list" }),
+    ),
   ];
   document.getElementById("centre").replaceChildren(...content.filter(Boolean));
   list();
@@ -173,8 +303,15 @@ function centre() {
 }
 
 function list() {
-  const sort = (column) => { state.sort = { column, up: state.sort?.column === column ? !state.sort.up : column < 0 }; list(); };
-  document.getElementById("list").replaceChildren(headTable(study(), [metricOf(state.metric), metricOf(state.beside)], state, { open, matches, sort }));
+  const sort = (column) => {
+    state.sort = { column, up: state.sort?.column === column ? !state.sort.up : column < 0 };
+    list();
+  };
+  document
+    .getElementById("list")
+    .replaceChildren(
+      headTable(study(), [metricOf(state.metric), metricOf(state.beside)], state, { open, matches, sort }),
+    );
 }
 
 function refresh() {
@@ -182,40 +319,5 @@ function refresh() {
     node.classList.toggle("dimmed", !matches(Number(node.dataset.head ?? node.dataset.point)));
   list();
 }
-
-const findings = (one) => h("section", { class: "findings" }, h("h2", {}, "What was found"),
-  one.sentences.length ? h("ul", {}, one.sentences.map((sentence) => h("li", {}, sentence))) : h("p", {}, "This study has no complete result yet. The commands below fill it."));
-
-function walls(one) {
-  const place = h("div", { class: "pair waiting" });
-  const twin = one.maps.findIndex((maps, number) => number && maps.text === one.maps[0].text && maps.pair === one.maps[0].pair && maps.model !== one.maps[0].model);
-  const chosen = { first: "0", second: twin > 0 ? String(twin) : "" };
-  const options = one.maps.map((maps, number) => ({ value: String(number), title: mapTitle(one, maps) }));
-  const paint = async () => {
-    const parts = [];
-    for (const number of [chosen.first, chosen.second].filter((value) => value !== ""))
-      parts.push(h("div", {}, chosen.second === "" ? null : h("p", { class: "caption" }, mapTitle(one, one.maps[number])), await wall(one, one.maps[number], open, chosen.second === "" ? 900 : 540)));
-    place.replaceChildren(...parts);
-  };
-  // Drawn when it comes into sight: it unpacks every layer.
-  const seen = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) { seen.disconnect(); paint(); } }, { rootMargin: "300px" });
-  seen.observe(place);
-  const rest = one.maps.length > 1 ? [select("Text", options, chosen.first, (value) => { chosen.first = value; paint(); }), select("Beside it", [{ value: "", title: "nothing" }, ...options], chosen.second, (value) => { chosen.second = value; paint(); })] : h("p", { class: "caption" }, mapTitle(one, one.maps[0]));
-  const node = figure("All maps of one text", "Where every head looks: a row of a map is where a token looks. A click opens the head.", h("div", {}, h("div", { class: "controls" }, rest), place));
-  node.querySelector(".tools").append(h("button", { type: "button", class: "small", "aria-label": "Picture (PNG) of all maps", onclick: () => node.querySelector("canvas")?.toBlob((blob) => save("all-maps.png", blob)) }, "PNG"));
-  return node;
-}
-
-function gaps(one) {
-  const unfinished = one.unfinished.length ? h("p", {}, `Not finished, and so not shown: ${one.unfinished.join(", ")}. The command that began them goes on where it stopped.`) : null;
-  if (!one.gaps.length && !unfinished) return null;
-  return h("section", { class: "gaps" }, h("h2", {}, "What this study could still tell"), unfinished,
-    h("dl", {}, one.gaps.flatMap((gap) => [h("dt", {}, gap.what), h("dd", {}, h("code", {}, gap.command))])));
-}
-
-const made = (one) => h("details", { class: "made" }, h("summary", {}, "Where the numbers come from"),
-  h("p", { class: "caption" }, `headcount ${data.version}, study ${one.name}. Intervals hold 95 %; q is the false discovery rate over all heads of a sweep (Benjamini and Hochberg).`),
-  h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ["result", "model", "task", "device", "versions"].map((name) => h("th", {}, name)))),
-    h("tbody", {}, one.made.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))))));
 
 start();

@@ -11,15 +11,84 @@ export function several(data, choose) {
   const boxes = data.studies.map((study, number) => {
     const metric = effects[number];
     if (!metric) return null;
-    return h("figure", { class: "small-multiple" }, h("figcaption", {}, h("button", { type: "button", class: "plain", onclick: () => choose(number) }, `${study.name}${study.task ? ` · ${study.task}` : ""}`)),
-      grid(study, metric, { size: study.stacks[0]?.width > 16 ? 8 : 15, tabs: false, label: `${study.name}: ${metric.title}` }), legend(metric, { brief: true }));
+    return h(
+      "figure",
+      { class: "small-multiple" },
+      h(
+        "figcaption",
+        {},
+        h(
+          "button",
+          { type: "button", class: "plain", onclick: () => choose(number) },
+          `${study.name}${study.task ? ` · ${study.task}` : ""}`,
+        ),
+      ),
+      grid(study, metric, {
+        size: study.stacks[0]?.width > 16 ? 8 : 15,
+        tabs: false,
+        label: `${study.name}: ${metric.title}`,
+      }),
+      legend(metric, { brief: true }),
+    );
   });
-  const rows = () => data.studies.flatMap((study, number) => study.heads.map((head, place) => ({ study: study.name, head: head[3], value: effects[number]?.values[place] ?? null })));
-  const parts = [figure("Studies beside each other", `One grid for each study, each with its own scale${effects.some((metric) => metric?.effect) ? ": orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8)" : ""}. A click on a name opens it.`, h("div", { class: "multiples" }, boxes), { rows })];
+  const rows = () =>
+    data.studies.flatMap((study, number) =>
+      study.heads.map((head, place) => ({
+        study: study.name,
+        head: head[3],
+        value: effects[number]?.values[place] ?? null,
+      })),
+    );
+  const meaning = effects.some((metric) => metric?.effect)
+    ? ": orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8)"
+    : "";
+  const parts = [
+    figure(
+      "Studies beside each other",
+      `One grid for each study, each with its own scale${meaning}. A click on a name opens it.`,
+      h("div", { class: "multiples" }, boxes),
+      { rows },
+    ),
+  ];
   if (data.agreement.length) {
-    const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "studies"), h("th", { class: "right" }, "rank correlation of the effects [95 %]"))),
-      h("tbody", {}, data.agreement.map((one) => h("tr", {}, h("td", {}, `${data.studies[one.first].name} and ${data.studies[one.second].name}`), h("td", { class: "right" }, `${plain(one.value, 2)} [${plain(one.low, 2)}, ${plain(one.high, 2)}]`)))));
-    parts.push(figure("Do they agree?", "1: the same heads matter in both; 0: nothing in common.", h("div", { class: "scroll" }, table), { rows: () => data.agreement.map((one) => ({ first: data.studies[one.first].name, second: data.studies[one.second].name, correlation: one.value, low: one.low, high: one.high })) }));
+    const table = h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h("tr", {}, h("th", {}, "studies"), h("th", { class: "right" }, "rank correlation of the effects [95 %]")),
+      ),
+      h(
+        "tbody",
+        {},
+        data.agreement.map((one) =>
+          h(
+            "tr",
+            {},
+            h("td", {}, `${data.studies[one.first].name} and ${data.studies[one.second].name}`),
+            h("td", { class: "right" }, `${plain(one.value, 2)} [${plain(one.low, 2)}, ${plain(one.high, 2)}]`),
+          ),
+        ),
+      ),
+    );
+    parts.push(
+      figure(
+        "Do they agree?",
+        "1: the same heads matter in both; 0: nothing in common.",
+        h("div", { class: "scroll" }, table),
+        {
+          rows: () =>
+            data.agreement.map((one) => ({
+              first: data.studies[one.first].name,
+              second: data.studies[one.second].name,
+              correlation: one.value,
+              low: one.low,
+              high: one.high,
+            })),
+        },
+      ),
+    );
   }
   const shares = patternsBeside(data.studies);
   return shares ? [...parts, shares] : parts;

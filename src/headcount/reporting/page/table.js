@@ -2,34 +2,76 @@
 import { h } from "./dom.js";
 import { figure } from "./download.js";
 import { shown, sure } from "./format.js";
+import { sorted } from "./order.js";
 
 export function headTable(study, metrics, state, { open, matches, sort }) {
   const columns = metrics.filter(Boolean);
-  const order = study.heads.map((_, place) => place).filter(matches);
   const by = state.sort;
-  if (by) {
-    const metric = columns[by.column];
-    order.sort((a, b) => {
-      if (!metric) return by.up ? a - b : b - a;
-      const [x, y] = [metric.values[a], metric.values[b]];
-      if (x === null || y === null) return (x === null) - (y === null);
-      return by.up ? x - y : y - x;
-    });
-  }
+  const order = sorted(study.heads.map((_, place) => place).filter(matches), columns[by?.column], by);
   const heading = (title, column) => {
     const now = by?.column === column ? (by.up ? "ascending" : "descending") : "none";
-    return h("th", { class: column >= 0 ? "right" : "", "aria-sort": now }, h("button", { type: "button", class: "plain", onclick: () => sort(column) }, title, now === "none" ? "" : now === "ascending" ? " ▲" : " ▼"));
+    return h(
+      "th",
+      { class: column >= 0 ? "right" : "", "aria-sort": now },
+      h(
+        "button",
+        { type: "button", class: "plain", onclick: () => sort(column) },
+        title,
+        now === "none" ? "" : now === "ascending" ? " ▲" : " ▼",
+      ),
+    );
   };
-  const table = h("table", { class: "heads-table" }, h("thead", {}, h("tr", {}, heading("head", -1), columns.map((metric, column) => heading(metric.title, column)))),
-    h("tbody", {}, order.slice(0, 400).map((place) => h("tr", {},
-      h("th", {}, h("button", { type: "button", class: "plain", onclick: () => open(place) }, study.heads[place][3])),
-      columns.map((metric) => h("td", { class: "right" }, shown(metric, place), sure(metric, place) ? " ●" : ""))))));
-  const rows = () => order.map((place) => Object.fromEntries([["head", study.heads[place][3]], ...study.metrics.flatMap((metric) => {
-    const value = metric.values[place];
-    const cells = [[metric.title, metric.kind === "category" && value !== null ? metric.names[value] : value]];
-    for (const side of ["low", "high", "p", "q"]) if (metric[side]) cells.push([`${metric.title}: ${side}`, metric[side][place]]);
-    return cells;
-  })]));
-  const count = order.length === study.heads.length ? `All ${order.length} heads` : `${order.length} of ${study.heads.length} heads`;
-  return figure("Heads as a table", `${count}. A click on a column sorts; the CSV has every number of every head shown.`, h("div", { class: "scroll tall" }, table), { rows });
+  const table = h(
+    "table",
+    { class: "heads-table" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        heading("head", -1),
+        columns.map((metric, column) => heading(metric.title, column)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      order.slice(0, 400).map((place) =>
+        h(
+          "tr",
+          {},
+          h(
+            "th",
+            {},
+            h("button", { type: "button", class: "plain", onclick: () => open(place) }, study.heads[place][3]),
+          ),
+          columns.map((metric) => h("td", { class: "right" }, shown(metric, place), sure(metric, place) ? " ●" : "")),
+        ),
+      ),
+    ),
+  );
+  const rows = () =>
+    order.map((place) =>
+      Object.fromEntries([
+        ["head", study.heads[place][3]],
+        ...study.metrics.flatMap((metric) => {
+          const value = metric.values[place];
+          const cells = [[metric.title, metric.kind === "category" && value !== null ? metric.names[value] : value]];
+          for (const side of ["low", "high", "p", "q"])
+            if (metric[side]) cells.push([`${metric.title}: ${side}`, metric[side][place]]);
+          return cells;
+        }),
+      ]),
+    );
+  const count =
+    order.length === study.heads.length
+      ? `All ${order.length} heads`
+      : `${order.length} of ${study.heads.length} heads`;
+  return figure(
+    "Heads as a table",
+    `${count}. A click on a column sorts; the CSV has every number of every head shown.`,
+    h("div", { class: "scroll tall" }, table),
+    { rows },
+  );
 }

@@ -11,17 +11,24 @@ function apply() {
 }
 
 export function theme(changed) {
-  const button = h("button", { type: "button", class: "small", onclick: () => {
-    chosen = apply() ? "light" : "dark";
-    show();
-    changed();
-  } });
+  const button = h("button", {
+    type: "button",
+    class: "small",
+    onclick: () => {
+      chosen = apply() ? "light" : "dark";
+      show();
+      changed();
+    },
+  });
   const show = () => {
     const dark = apply();
     button.textContent = dark ? "Light" : "Dark";
     button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
   };
-  system.addEventListener("change", () => { show(); changed(); });
+  system.addEventListener("change", () => {
+    show();
+    changed();
+  });
   show();
   return button;
 }

@@ -1,0 +1,85 @@
+"""Sentences of a CoNLL-U file, with an error that names the line where it is malformed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from headcount.data.annotations import Annotated, check_sentence
+from headcount.errors import DataProblem, short
+
+CONLLU = ".conllu"
+_NOT_A_WORD_LINE = re.compile(r"\d+[-.]\d+")
+"""The number of a multiword token (1-2) or an empty node (1.1): neither is a word of the tree."""
+
+
+def read_conllu(path: Path) -> Iterator[Annotated]:
+    """The sentences of a file, in order; `Antecedent=N` in a pronoun's MISC column names the noun it stands for."""
+    for place, block in enumerate(_blocks(_lines(path))):
+        comments = _comments(line for _, line in block)
+        name = comments.get("sent_id") or str(place + 1)
+        where = f"{path}, sentence {short(name) if 'sent_id' in comments else name} (line {block[0][0]})"
+        rows = _rows(block, path)
+        columns = {
+            column: [row[field] for row in rows]
+            for column, field in (("words", 1), ("upos", 3), ("heads", 6), ("deprels", 7))
+        }
+        found = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
+        antecedents = {word: noun for word, noun in found if noun is not None}
+        yield check_sentence(where, name, columns, antecedents, comments.get("text"))
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.is_file():
+        raise DataProblem(f"there is no file {path}; expected sentences in CoNLL-U; check the path")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; expected UTF-8; save it so") from error
+    if not text.strip():
+        raise DataProblem(f"{path} is empty; expected at least one sentence in CoNLL-U; check the file")
+    # Not splitlines: it would also split at characters that may stand inside a word, such as U+2028.
+    return text.split("\n")
+
+
+def _blocks(lines: Sequence[str]) -> list[list[tuple[int, str]]]:
+    """The lines between blank lines, each with its number, from 1."""
+    blocks: list[list[tuple[int, str]]] = [[]]
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            blocks[-1].append((number, line))
+        else:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _comments(lines: Iterator[str]) -> dict[str, str]:
+    pairs = (line[1:].partition("=") for line in lines if line.startswith("#"))
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _rows(block: Sequence[tuple[int, str]], path: Path) -> list[list[str]]:
+    """The ten columns of each word of a sentence."""
+    rows: list[list[str]] = []
+    for number, line in block:
+        if line.startswith("#"):
+            continue
+        row = line.split("\t")
+        if len(row) != 10:
+            raise DataProblem(f"{path}, line {number}: got {len(row)} columns; expected 10 with tabs between; fix it")
+        if _NOT_A_WORD_LINE.fullmatch(row[0]):
+            continue
+        # A blank line that is missing would make one sentence of two, whose heads then point at the wrong words.
+        if row[0] != str(len(rows) + 1):
+            raise DataProblem(
+                f"{path}, line {number}: got the word number {short(row[0])}; expected {len(rows) + 1};"
+                " number the words from 1 and put a blank line between sentences"
+            )
+        rows.append(row)
+    return rows
+
+
+def _misc(field: str, key: str) -> str | None:
+    entries = (entry.partition("=") for entry in field.split("|"))
+    return next((value for name, equals, value in entries if equals and name.strip() == key), None)

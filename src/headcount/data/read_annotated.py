@@ -1,0 +1,69 @@
+"""Annotated sentences from a CoNLL-U file or from a table with lists of words and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headcount.data.annotations import Annotated, check_sentence
+from headcount.data.blank_rows import is_absent
+from headcount.data.conllu import CONLLU, read_conllu
+from headcount.data.row_numbers import name_row
+from headcount.data.tables import SUFFIXES, read_list, read_table
+from headcount.errors import DataProblem, listed, short
+
+
+def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
+    """The sentences of a `.conllu` file, or of a table (parquet, csv, tsv, jsonl, folder, data frame), in their order.
+
+    A `.conllu` file may say `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
+    A table has lists in the columns `tokens` (or `words`), `upos`, `heads` and `deprels`, and perhaps `sent_id` and
+    `text`; in a csv file a list is written as JSON or Python writes it. A text that is given must be made of the words,
+    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`. A sentence
+    without words is given as such.
+
+    >>> from headcount.data.annotations import word_classes, word_links
+    >>> columns = {"tokens": [["She", "sleeps"]], "upos": [["PRON", "VERB"]], "heads": [[2, 0]]}
+    >>> [sentence] = read_annotated(pd.DataFrame({**columns, "deprels": [["nsubj", "root"]]}))
+    >>> word_classes(sentence)["subject"], word_links(sentence)["verb-subject"]
+    ((0,), ((1, 0),))
+    """
+    if isinstance(data, pd.DataFrame):
+        return list(_from_table(read_table(data), "the data frame"))
+    path = Path(data)
+    if path.suffix == CONLLU:
+        return list(read_conllu(path))
+    if path.is_file() and path.suffix not in SUFFIXES:
+        raise DataProblem(f"got {path}; expected a file that ends in {', '.join(SUFFIXES)}")
+    return list(_from_table(read_table(path), str(path)))
+
+
+def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
+    words = "tokens" if "tokens" in table.columns else "words"
+    lists = (words, "upos", "heads", "deprels")
+    missing = [column for column in lists if column not in table.columns]
+    if missing:
+        named = ", ".join("tokens (or words)" if column == words else column for column in missing)
+        has = listed(table.columns)
+        raise DataProblem(f"{source} has no column {named}; it has {has}; add or rename columns")
+    nothing = [None] * len(table)
+    names, texts = (table[column] if column in table.columns else nothing for column in ("sent_id", "text"))
+    for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[one] for one in lists), strict=True)):
+        name = str(row + 1) if is_absent(sent_id) else str(sent_id)
+        where = name_row(table.attrs, table.index[row]) if is_absent(sent_id) else f"{source}, sentence {short(name)}"
+        if all(map(is_absent, cells)):
+            cells = [[] for _ in cells]
+        columns = {column: _list(cell, column, where) for column, cell in zip(lists, cells, strict=True)}
+        yield check_sentence(where, name, columns, {}, None if is_absent(text) else text)
+
+
+def _list(cell: object, column: str, where: str) -> list[Any]:
+    found = read_list(cell)
+    if not isinstance(found, list | tuple | np.ndarray):
+        raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list, one entry for each word")
+    # Of an array, plain numbers: errors then show 9, not np.int64(9).
+    return found.tolist() if isinstance(found, np.ndarray) else list(found)

@@ -1,0 +1,142 @@
+// The score as heads are removed, for several orders.
+
+import { extent, max, mean, min } from "d3-array";
+import { area, line } from "d3-shape";
+import { EDGE, plot } from "./axes.js";
+import { OF_ORDER } from "./colour.js";
+import { h, s } from "./dom.js";
+import { figure } from "./download.js";
+import { plain, signed } from "./format.js";
+import { swatch } from "./legend.js";
+import { linear, wide } from "./scales.js";
+
+export function curves(one) {
+  if (one.baseline === null) return null;
+  const randoms = one.lines.filter((each) => each.order.startsWith("random"));
+  const named = one.lines.filter((each) => !each.order.startsWith("random"));
+  const gone = [0, ...one.removed];
+  const whole = (values) => [one.baseline, ...values];
+  const x = linear([0, one.heads]);
+  const every = [
+    ...one.lines.flatMap((each) => [...each.score, ...(named.includes(each) ? [...each.low, ...each.high] : [])]),
+    one.baseline,
+    ...(one.published?.score ?? []),
+  ];
+  const y = linear(wide(extent(every.filter((value) => value !== null)))).nice();
+  const { node, inside } = plot(540, 330, `${one.metric} against heads gone`, x, y, [
+    `heads gone (of ${one.heads})`,
+    one.metric,
+  ]);
+  const known = (points) => points.filter((point) => point[1] !== null && point[1] !== undefined);
+  const path = line(
+    (point) => x(point[0]),
+    (point) => y(point[1]),
+  );
+  const entries = [];
+  if (one.published) {
+    inside.append(
+      s("path", {
+        d: path(one.published.gone.map((share, place) => [share * one.heads, one.published.score[place]])),
+        class: "published",
+      }),
+    );
+    entries.push(h("li", {}, h("span", { class: "dashes" }, "┅┅"), one.published.source));
+  }
+  if (randoms.length) {
+    const at = gone.map((count, place) => {
+      const scores = randoms.map((each) => whole(each.score)[place]).filter((value) => value !== null);
+      return [count, min(scores), max(scores), mean(scores)];
+    });
+    inside.append(
+      s("path", {
+        d: area(
+          (point) => x(point[0]),
+          (point) => y(point[1]),
+          (point) => y(point[2]),
+        )(at),
+        class: "random-band",
+      }),
+      s("path", { d: path(at.map((point) => [point[0], point[3]])), class: "random-line" }),
+    );
+    entries.push(h("li", {}, swatch("#9a9a9a"), `random: mean and range of ${randoms.length}`));
+  }
+  named.forEach((each, place) => {
+    const colour = OF_ORDER[place % OF_ORDER.length];
+    const band = gone
+      .map((count, at) => [count, whole(each.low)[at], whole(each.high)[at]])
+      .filter((point) => point[1] !== null);
+    if (place === 0)
+      inside.append(
+        s("path", {
+          d: area(
+            (point) => x(point[0]),
+            (point) => y(point[1]),
+            (point) => y(point[2]),
+          )(band),
+          fill: colour,
+          opacity: 0.18,
+        }),
+      );
+    inside.append(
+      s("path", {
+        d: path(known(gone.map((count, at) => [count, whole(each.score)[at]]))),
+        stroke: colour,
+        class: "curve",
+      }),
+    );
+    gone.forEach((count, at) => {
+      if (whole(each.score)[at] === null) return;
+      const from = (end) => signed(end - one.baseline);
+      const spread = at
+        ? `, a change of ${from(each.score[at - 1])} [${from(each.low[at - 1])}, ${from(each.high[at - 1])}]`
+        : "";
+      inside.append(
+        s(
+          "circle",
+          { cx: x(count), cy: y(whole(each.score)[at]), r: 3.2, fill: colour },
+          s("title", {}, `${each.order}, ${count} of ${one.heads} gone: ${plain(whole(each.score)[at])}${spread}`),
+        ),
+      );
+    });
+    entries.push(
+      h(
+        "li",
+        {},
+        swatch(colour),
+        `${each.order}${place === 0 ? ", with the 95 % interval of its change from the whole model" : ""}`,
+      ),
+    );
+  });
+  inside.append(
+    s("line", {
+      x1: EDGE.left,
+      x2: 540 - EDGE.right,
+      y1: y(one.baseline),
+      y2: y(one.baseline),
+      class: "baseline thin",
+    }),
+  );
+  const part = one.name.endsWith("-choosing")
+    ? ": selection half"
+    : one.name.endsWith("-confirming")
+      ? ": held-out half"
+      : "";
+  const rows = () =>
+    one.lines.flatMap((each) =>
+      one.removed.map((count, at) => ({
+        order: each.order,
+        gone: count,
+        score: each.score[at],
+        low: each.low[at],
+        high: each.high[at],
+        p: each.p[at],
+      })),
+    );
+  return figure(
+    `How many heads can go${part}`,
+    `${one.metric} on ${one.examples} examples as heads are removed, the least important of each order first ` +
+      "(Michel et al. 2019, Figure 3).",
+    h("div", {}, node, h("ul", { class: "kinds" }, entries)),
+    { rows },
+  );
+}

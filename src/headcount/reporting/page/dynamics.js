@@ -1,0 +1,101 @@
+// When the order of heads settles along a training.
+
+import { extent, min } from "d3-array";
+import { area, line } from "d3-shape";
+import { EDGE, plot } from "./axes.js";
+import { colours, OF_ORDER } from "./colour.js";
+import { drawing, h, s } from "./dom.js";
+import { figure } from "./download.js";
+import { plain } from "./format.js";
+import { linear } from "./scales.js";
+
+export function dynamics(one) {
+  const x = linear(extent(one.checkpoints));
+  const y = linear([Math.min(0, min([...one.agreement, ...one.low].filter((value) => value !== null))), 1]);
+  const { node, inside } = plot(480, 260, "Agreement of the order of heads with the last", x, y, [
+    "training step",
+    "rank correlation",
+  ]);
+  const band = one.checkpoints.map((step, at) => [
+    step,
+    one.low[at] ?? one.agreement[at],
+    one.high[at] ?? one.agreement[at],
+  ]);
+  inside.append(
+    s("path", {
+      d: area(
+        (point) => x(point[0]),
+        (point) => y(point[1]),
+        (point) => y(point[2]),
+      )(band),
+      fill: OF_ORDER[0],
+      opacity: 0.18,
+    }),
+    s("path", {
+      d: line(
+        (point) => x(point[0]),
+        (point) => y(point[1]),
+      )(one.checkpoints.map((step, at) => [step, one.agreement[at]])),
+      stroke: OF_ORDER[0],
+      class: "curve",
+    }),
+    s("line", { x1: EDGE.left, x2: 480 - EDGE.right, y1: y(0.9), y2: y(0.9), class: "baseline thin" }),
+  );
+  const size = 26,
+    left = 70,
+    top = 30;
+  const scores = one.score.flat().filter((value) => value !== null);
+  const scale = colours({ kind: "sequential", values: [...scores, ...one.baseline], unit: "" });
+  const map = drawing(
+    Math.max(left + 160, left + (one.removed.length + 1) * size + 24),
+    top + one.checkpoints.length * size + 6,
+    `${one.metric} by step and heads gone`,
+    s("text", { x: left, y: 12, class: "name" }, "share of the heads gone"),
+    [0, ...one.removed].map((count, at) =>
+      at % 2
+        ? null
+        : s(
+            "text",
+            { x: left + (at + 0.5) * size, y: 26, "text-anchor": "middle", class: "tick" },
+            `${Math.round((100 * count) / one.heads)}%`,
+          ),
+    ),
+    one.checkpoints.map((step, row) => [
+      s("text", { x: left - 6, y: top + (row + 0.65) * size, "text-anchor": "end", class: "tick" }, step),
+      [one.baseline[row], ...one.score[row]].map((value, at) =>
+        s(
+          "rect",
+          {
+            x: left + at * size,
+            y: top + row * size,
+            width: size - 1,
+            height: size - 1,
+            fill: value === null ? "none" : scale.of(value),
+          },
+          s("title", {}, `step ${step}, ${at ? one.removed[at - 1] : 0} heads gone: ${plain(value)}`),
+        ),
+      ),
+    ]),
+  );
+  const rows = () =>
+    one.checkpoints.flatMap((step, row) =>
+      one.removed.map((count, at) => ({ step, gone: count, score: one.score[row][at], agreement: one.agreement[row] })),
+    );
+  return h(
+    "div",
+    { class: "pair" },
+    figure(
+      "When the order of heads settles",
+      "Rank correlation of each checkpoint's importance with the last one's; the line is 0.9 " +
+        "(Michel et al. 2019, Figure 5).",
+      node,
+      { rows, level: "h3" },
+    ),
+    figure(
+      `${one.metric} along the training`,
+      "A row for each checkpoint, its heads going from left to right; bright is high.",
+      map,
+      { rows, level: "h3" },
+    ),
+  );
+}

@@ -1,0 +1,56 @@
+// Heads as points: near ones have similar maps.
+
+import { extent } from "d3-array";
+import { plot } from "./axes.js";
+import { colours } from "./colour.js";
+import { s } from "./dom.js";
+import { figure } from "./download.js";
+import { plain } from "./format.js";
+import { linear, wide } from "./scales.js";
+
+export function embedding(study, metric, { open, hover, chosen }) {
+  const { x: left, y: up, facts } = study.embedding;
+  const points = study.heads
+    .map((head, place) => ({ place, name: head[3], layer: head[1], x: left[place], y: up[place] }))
+    .filter((point) => point.x !== null);
+  if (!points.length) return null;
+  const x = linear(wide(extent(points, (point) => point.x)));
+  const y = linear(wide(extent(points, (point) => point.y)));
+  const scale = colours(metric);
+  const { node, inside } = plot(540, 420, "Heads as points", x, y, ["near points: heads with like maps", ""], {
+    xTicks: 0,
+    yTicks: 0,
+  });
+  for (const point of points) {
+    const value = metric.values[point.place];
+    inside.append(
+      s("circle", {
+        cx: x(point.x),
+        cy: y(point.y),
+        r: 5,
+        fill: value === null ? "none" : scale.of(value),
+        class: `dot${point.place === chosen ? " chosen" : ""}`,
+        "data-point": point.place,
+        onclick: () => open(point.place),
+        onmouseenter: (event) => hover(point.place, event),
+        onmouseleave: () => hover(null),
+      }),
+    );
+  }
+  const said = facts
+    .filter((fact) => fact.p !== null)
+    .map(
+      (fact) =>
+        `Heads of one layer are ${plain(fact.within)} nats apart, ` +
+        `of different layers ${plain(fact.between)} (${fact.stack}, p = ${plain(fact.p)}).`,
+    );
+  return figure(
+    "Which heads are alike",
+    ["Distances between heads' maps laid out in the plane, coloured as the grid is.", ...said].join(" "),
+    node,
+    {
+      rows: () =>
+        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.place] })),
+    },
+  );
+}

@@ -1,0 +1,88 @@
+// The patterns of one head's maps, with typical maps.
+import { drawing, h, s } from "./dom.js";
+import { figure } from "./download.js";
+import { swatch } from "./legend.js";
+import { picture } from "./maps.js";
+import { colour, spread } from "./pattern_names.js";
+import { layer } from "./unpack.js";
+
+export function headPatterns(study, place) {
+  const told = study.patterns;
+  if (!told || told.share[place].every((share) => share === null)) return null;
+  const one = { share: told.share[place], low: told.low[place], high: told.high[place] };
+  const rows = told.names
+    .map((name, kind) => ({ name, kind }))
+    .filter(({ kind }) => one.share[kind] > 0)
+    .sort((a, b) => one.share[b.kind] - one.share[a.kind]);
+  const list = h(
+    "ul",
+    { class: "kinds" },
+    rows.map(({ name, kind }) => h("li", {}, swatch(colour(kind)), `${name} in ${spread(one, kind)} of the texts`)),
+  );
+  const node = figure("What its maps look like", null, h("div", {}, list), {
+    level: "h3",
+    rows: () =>
+      told.names.map((name, kind) => ({
+        pattern: name,
+        share: one.share[kind],
+        low: one.low[kind],
+        high: one.high[kind],
+      })),
+  });
+  if (study.typical)
+    typicalMaps(study, place).then((found) => {
+      if (found) node.append(found);
+    });
+  return h("section", {}, node);
+}
+
+// The clearest map, one in the middle and an exception, each between 32 stretches of its text.
+async function typicalMaps(study, place) {
+  const [stack, number, head] = study.heads[place];
+  const found = study.typical.stacks.find((one) => one.stack === stack);
+  if (!found?.text[number]?.[head]) return null;
+  const kinds = study.typical.kinds
+    .map((kind, at) => ({ kind, at, text: found.text[number][head][at], named: found.named[number][head][at] }))
+    .filter((one) => one.text >= 0);
+  if (!kinds.length) return null;
+  const bytes = await layer(found, number);
+  const [, , rows, columns] = found.shape;
+  const side = 140,
+    gap = 12;
+  const node = drawing(
+    3 * (side + gap),
+    side + 34,
+    "Typical maps of the head",
+    kinds.map((one, column) => {
+      const x = column * (side + gap);
+      const image = picture(
+        bytes,
+        (head * study.typical.kinds.length + one.at) * rows * columns,
+        rows,
+        columns,
+      ).toDataURL();
+      return [
+        s("text", { x, y: 12, class: "name" }, one.kind),
+        s(
+          "image",
+          { x, y: 18, width: side, height: side, preserveAspectRatio: "none", class: "pixels", href: image },
+          s("title", {}, study.typical.texts[one.text]),
+        ),
+        s("text", { x, y: side + 31, class: "tick" }, study.patterns.names[one.named]),
+      ];
+    }),
+  );
+  const texts = h(
+    "ol",
+    { class: "flips" },
+    kinds.map((one) =>
+      h("li", {}, h("p", { class: "text" }, h("b", {}, `${one.kind}: `), study.typical.texts[one.text])),
+    ),
+  );
+  return figure(
+    "Typical maps",
+    "Between 32 stretches of a text: from those on the left side to those above.",
+    h("div", {}, node, h("details", {}, h("summary", {}, "Their texts"), texts)),
+    { level: "h4" },
+  );
+}

@@ -1,0 +1,63 @@
+// How often each score occurs when one head is left out.
+
+import { bin, extent, max } from "d3-array";
+import { EDGE, plot } from "./axes.js";
+import { s } from "./dom.js";
+import { figure } from "./download.js";
+import { plain } from "./format.js";
+import { linear, wide } from "./scales.js";
+
+export function histogram(study, metric) {
+  if (!metric?.effect || metric.baseline === null) return null;
+  const scores = metric.values.filter((value) => value !== null).map((value) => value + metric.baseline);
+  if (!scores.length) return null;
+  const x = linear(wide(extent([...scores, metric.baseline]), 0.08)).nice();
+  const bins = bin().domain(x.domain()).thresholds(x.ticks(24))(scores);
+  const y = linear([0, max(bins, (one) => one.length)]).nice();
+  const { node, inside } = plot(540, 260, `Histogram of ${metric.unit} without one head`, x, y, [
+    `${metric.unit} without the head`,
+    "heads",
+  ]);
+  for (const one of bins)
+    if (one.length)
+      inside.append(
+        s("rect", {
+          x: x(one.x0) + 0.5,
+          width: Math.max(1, x(one.x1) - x(one.x0) - 1),
+          y: y(one.length),
+          height: y(0) - y(one.length),
+          class: "bar-fill",
+        }),
+      );
+  inside.append(
+    s("line", {
+      x1: x(metric.baseline),
+      x2: x(metric.baseline),
+      y1: EDGE.top,
+      y2: 260 - EDGE.bottom,
+      class: "baseline",
+    }),
+    s(
+      "text",
+      {
+        x: x(metric.baseline) + (x(metric.baseline) > 360 ? -6 : 6),
+        y: EDGE.top + 12,
+        "text-anchor": x(metric.baseline) > 360 ? "end" : "start",
+        class: "name",
+      },
+      `baseline ${plain(metric.baseline, 4)}`,
+    ),
+  );
+  return figure(
+    "Scores without one head",
+    `How often each score occurs when one of ${scores.length} heads is left out (Michel et al. 2019, Figure 1).`,
+    node,
+    {
+      rows: () =>
+        study.heads.map((head, place) => ({
+          head: head[3],
+          score: metric.values[place] === null ? null : metric.values[place] + metric.baseline,
+        })),
+    },
+  );
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { colours, inkOn, rgb } from "../../../src/headcount/reporting/page/colour.js";
+
+const isOrange = (colour) => {
+  const [red, , blue] = rgb(colour);
+  return red > blue;
+};
+
+test("changes are coloured around 0, as far as the largest one either way", () => {
+  const scale = colours({ kind: "diverging", values: [-0.1, 0.4, null], higher: true });
+  assert.deepEqual(scale.domain, [-0.4, 0, 0.4]);
+  assert.ok(isOrange(scale.of(-0.4)) && !isOrange(scale.of(0.4)), "orange: the score falls without the head");
+});
+
+test("orange is what is needed also where less is better", () => {
+  const scale = colours({ kind: "diverging", values: [-0.4, 0.4], higher: false });
+  assert.ok(isOrange(scale.of(0.4)) && !isOrange(scale.of(-0.4)));
+});
+
+test("shares begin at 0, other amounts at their smallest value", () => {
+  assert.deepEqual(colours({ kind: "sequential", values: [0.2, 0.6], unit: "share of attention" }).domain, [0, 0.6]);
+  assert.deepEqual(colours({ kind: "sequential", values: [0.2, 0.6], unit: "nats" }).domain, [0.2, 0.6]);
+});
+
+test("equal values and no values have a scale too", () => {
+  assert.deepEqual(colours({ kind: "sequential", values: [3, 3], unit: "" }).domain, [3, 4]);
+  assert.deepEqual(colours({ kind: "sequential", values: [null], unit: "" }).domain, [0, 1]);
+  assert.deepEqual(colours({ kind: "diverging", values: [0, 0] }).domain, [-1, 0, 1]);
+});
+
+test("twelve kinds have colours of their own", () => {
+  const scale = colours({ kind: "category", values: [] });
+  assert.equal(new Set(Array.from({ length: 12 }, (_, kind) => scale.of(kind))).size, 12);
+});
+
+test("colours are read in both spellings, and ink is legible on them", () => {
+  assert.deepEqual(rgb("rgb(1, 20, 255)"), [1, 20, 255]);
+  assert.deepEqual(rgb("#0114ff"), [1, 20, 255]);
+  assert.equal(inkOn("#ffffff"), "#111");
+  assert.equal(inkOn("#000000"), "#fff");
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  big,
+  LEVEL,
+  plain,
+  rank,
+  shorten,
+  shortenMiddle,
+  shown,
+  signed,
+  sure,
+} from "../../../src/headcount/reporting/page/format.js";
+
+test("numbers have three digits, few where they are large, and a true minus", () => {
+  assert.deepEqual(
+    [0, 0.12345, -0.5, 12.345, 123.45].map((value) => plain(value)),
+    ["0.000", "0.123", "−0.500", "12.3", "123"],
+  );
+  assert.equal(plain(0.00012), "1.2e−4");
+  assert.equal(plain(2_500_000), "2.5e+6");
+  assert.equal(plain(0.5, 1), "0.5");
+});
+
+test("what is not known is a dash", () => {
+  assert.deepEqual(
+    [null, undefined, Number.NaN].map((value) => plain(value)),
+    ["–", "–", "–"],
+  );
+});
+
+test("changes say their sign", () => {
+  assert.deepEqual(
+    [0.25, -0.25, 0].map((value) => signed(value)),
+    ["+0.250", "−0.250", "0.000"],
+  );
+});
+
+test("a value is shown with its interval, a kind by its name", () => {
+  const metric = { kind: "diverging", values: [0.1, null], low: [-0.1, null], high: [0.3, null] };
+  assert.equal(shown(metric, 0), "+0.100 [−0.100, +0.300]");
+  assert.equal(shown(metric, 1), "no value");
+  assert.equal(shown({ kind: "category", values: [1], names: ["broad", "next token"] }, 0), "next token");
+  assert.equal(shown({ kind: "sequential", values: [0.5] }, 0), "0.500");
+});
+
+test("significant is q below the level, and nothing else", () => {
+  const metric = { q: [LEVEL, LEVEL / 2, null] };
+  assert.deepEqual(
+    [0, 1, 2].map((place) => sure(metric, place)),
+    [false, true, false],
+  );
+  assert.equal(sure({}, 0), false);
+});
+
+test("rank 1 is the largest; equal values share a rank; kinds have none", () => {
+  const metric = { kind: "sequential", values: [0.2, 0.9, null, 0.2] };
+  assert.deepEqual(
+    [0, 1, 2, 3].map((place) => rank(metric, place)),
+    [2, 1, null, 2],
+  );
+  assert.equal(rank({ kind: "category", values: [3] }, 0), null);
+});
+
+test("large counts are words", () => {
+  assert.deepEqual([950, 1_500_000, 2_340_000_000].map(big), ["950", "1.50 million", "2.34 billion"]);
+});
+
+test("names are cut by the width of their letters", () => {
+  assert.equal(shorten("token", 5), "token");
+  assert.equal(shorten("tokens", 5), "token…");
+  assert.equal(shorten("注意力机制", 6), "注意力…", "letters of double width");
+  assert.equal(shorten("👩‍👩‍👧‍👦", 1).endsWith("…"), true, "no half of a surrogate pair");
+});
+
+test("names of runs keep both ends", () => {
+  assert.equal(shortenMiddle("short", 10), "short");
+  const cut = shortenMiddle("runs/sst2-seed-1/checkpoint-500", 15);
+  assert.match(cut, /^runs.*….*500$/);
+  assert.ok([...cut].length <= 15);
+});

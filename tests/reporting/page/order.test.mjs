@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keeps, sorted } from "../../../src/headcount/reporting/page/order.js";
+
+const metric = { values: [0.1, null, 0.5, -0.2], q: [0.01, null, 0.2, 0.04] };
+const all = { find: "", only: false, least: "" };
+const kept = (filter) => [0, 1, 2, 3].filter((place) => keeps(`L0H${place}`, place, metric, { ...all, ...filter }));
+
+test("without a filter every head is kept", () => {
+  assert.deepEqual(kept({}), [0, 1, 2, 3]);
+});
+
+test("the filter asks for a part of the name, for significant heads, for a least value", () => {
+  assert.deepEqual(kept({ find: "h3" }), [3]);
+  assert.deepEqual(kept({ only: true }), [0, 3]);
+  assert.deepEqual(kept({ least: "0" }), [0, 2], "a head without a value has no least one");
+  assert.deepEqual(kept({ only: true, least: "0" }), [0]);
+});
+
+test("significance is not asked of what was not tested", () => {
+  assert.equal(keeps("L0H0", 0, { values: [1] }, { ...all, only: true }), true);
+});
+
+test("heads are sorted either way, those without a value last", () => {
+  const places = [0, 1, 2, 3];
+  assert.deepEqual(sorted([...places], metric, { column: 0, up: true }), [3, 0, 2, 1]);
+  assert.deepEqual(sorted([...places], metric, { column: 0, up: false }), [2, 0, 3, 1]);
+  assert.deepEqual(sorted([...places], undefined, { column: -1, up: false }), [3, 2, 1, 0], "by name");
+  assert.deepEqual(sorted([...places], metric, null), places);
+});
