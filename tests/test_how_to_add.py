@@ -16,6 +16,7 @@ from headcount.ablation.replacements import REPLACEMENTS
 from headcount.errors import InvalidOption
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import FAMILIES
+from headcount.models.load import load_model
 from headcount.trace.attention import AttentionCall
 from headcount.trace.variants import Replacement
 from tests import planted
@@ -43,8 +44,8 @@ def test_every_recipe_is_followed() -> None:
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, address
 
 
-def test_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record and a row in the zoo: the promises then hold for it, and its heads can be cut."""
+def test_a_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record and a row in the zoo: the promises then hold for it, its heads can be cut, saved and loaded."""
     plan = StackPlan(
         stack="decoder",
         layer="layers.*",
@@ -71,6 +72,8 @@ def test_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
         expected = zoo.run(model, batch)
     hc.prune(model, ["L0H1", "L1H2-3"])
     assert_same(zoo.run(model, batch), expected, case.within)
+    hc.save(model, None, tmp_path / "small")
+    assert_same(zoo.run(load_model(tmp_path / "small", dtype=torch.float64), batch), expected, case.within)
 
 
 class Negated(Replacement):
