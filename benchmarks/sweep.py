@@ -32,6 +32,7 @@ from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
 from headcount.ablation.runner import Runner
 from headcount.data.batches import by_length, collate
 from headcount.data.encode import Encodings
+from headcount.data.kinds.catalogue import KINDS
 from headcount.models.anatomy import read_anatomy
 
 PADDED = 128
@@ -148,7 +149,7 @@ def sweep_all(model: Any, rows: list[dict[str, Any]], tokens: int, compiled: boo
         anatomy,
         choices,
         plan,
-        "classification",
+        KINDS["classification"],
         Encodings(rows, lengths, 0, PADDED),
         order,
         "uniform",

@@ -24,7 +24,6 @@ from headcount.core.results import as_table
 from headcount.core.statistics import Sums, bootstrap
 from headcount.data.encode import encode
 from headcount.data.examples import read_examples
-from headcount.data.metrics import find_metric
 from headcount.data.tasks import find_task
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model, load_tokenizer
@@ -48,7 +47,7 @@ def seeds_agree(options: argparse.Namespace, task: str, splits: Splits, chosen: 
     """Every estimator's value of every head, for each seed of the fine-tuning."""
     rows = []
     for folder in sorted((options.trained / "runs" / task / "pretrained").glob("seed-*")):
-        model = load_model(folder / "model", head=splits.task.kind, dtype=torch.float32).to(options.device)
+        model = load_model(folder / "model", head=splits.task.kind.name, dtype=torch.float32).to(options.device)
         found = importance(model, load_tokenizer(folder / "model"), chosen, task=splits.task, max_length=LENGTH)
         rows.append(as_table(found)[["stack", "layer", "head", *CHOICES]].assign(task=task, seed=folder.name))
     return pd.concat(rows)
@@ -73,7 +72,7 @@ def recovery(
     """Half of the heads gone, and all but one in every layer: the score at once, and after some steps of training."""
     tokenizer = load_tokenizer(model.config._name_or_path)
     train, validation = some(splits.train, options.train_rows, 1), splits.validation[: options.limit]
-    metric = find_metric(splits.task.metric, splits.task.kind)
+    metric = splits.task.kind.find_metric(splits.task.metric)
     examples = read_examples(validation, splits.task, model.config.id2label, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, LENGTH, 0)
 
@@ -149,7 +148,7 @@ def study(options: argparse.Namespace, name: str) -> None:
     chosen = some(splits.train, options.choosing, 0)
     write("seeds", seeds_agree(options, name, splits, chosen))
     folder = median_run(options.trained / "runs", name)
-    model = load_model(folder, head=splits.task.kind, dtype=torch.float32).to(options.device)
+    model = load_model(folder, head=splits.task.kind.name, dtype=torch.float32).to(options.device)
     tokenizer, layout = load_tokenizer(folder), read_anatomy(model).layout
     shared = {"task": splits.task, "seed": 0, "max_length": LENGTH, "out": None}
     source = Source(model, tokenizer, chosen, layout, None, shared, None, lambda *_: None)

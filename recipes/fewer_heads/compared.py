@@ -10,7 +10,6 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Head
 from headcount.core.statistics import Sums, bootstrap
-from headcount.data.metrics import find_metric
 from headcount.data.tasks import Task
 from recipes.evidence import ends
 
@@ -92,7 +91,7 @@ def curves_compared(
 
 def scores_of(found: xr.Dataset, task: Task) -> Sums:
     """The score of the baseline and of every variant of a sweep, for any weights of the examples."""
-    metric = find_metric(found.attrs["metric"], task.kind)
+    metric = task.kind.find_metric(found.attrs["metric"])
     stored = "texts" if "texts" in found else "logits"
     key = "predictions" if stored == "texts" else stored
     labels = found["label"].values

@@ -65,7 +65,7 @@ class Study:
         task = find_task(name)
         self.folder = median_run(options.trained / "runs", name)
         self.splits: Splits = read_splits(task, options.data, tokenizer=tokenizer)
-        self.tuned = load_model(self.folder, head=task.kind, dtype=torch.float32).to(options.device)
+        self.tuned = load_model(self.folder, head=task.kind.name, dtype=torch.float32).to(options.device)
         self.texts = self.splits.validation[list(task.columns(self.splits.validation))]
         self.limits = {"limit": options.texts, "max_length": LENGTH}
         tagger = options.trained / "tagger" / "token-classification" / "pretrained" / "seed-0" / "model"

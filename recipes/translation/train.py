@@ -17,7 +17,7 @@ from headcount.data.examples import read_examples
 from headcount.data.tasks import find_task
 from headcount.models.load import load_model, load_tokenizer
 from headcount.training.finetune import finetune
-from headcount.training.scores import translate
+from headcount.training.scores import generate_texts
 from headcount.training.trainer import Settings
 
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
         for test in tests if folder.name == "model" else tests[:1]:
             table = pd.read_parquet(test)[["de", "en"]][: options.limit]
             examples = read_examples(table, task, None, tokenizer=tokenizer)
-            found = translate(model, tokenizer, encode(examples, tokenizer, 126, 0))
+            found = generate_texts(model, tokenizer, task.kind, encode(examples, tokenizer, 126, 0))
             said.setdefault(folder.name, {})[test.stem] = found
     (options.out / "translations.json").write_text(json.dumps(said, ensure_ascii=False))
 

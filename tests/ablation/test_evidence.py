@@ -11,18 +11,20 @@ import headcount as hc
 from headcount.ablation.evidence import TESTS, which_test
 from headcount.core.mean_changes import mean_changes
 from headcount.core.proportions import tango_interval
-from headcount.data.metrics import ALLOWED, METRICS
+from headcount.data.kinds.catalogue import KINDS
+from headcount.data.kinds.kind import Kind
+from headcount.data.kinds.metrics import Metric
 from tests import planted
 
 
-@pytest.mark.parametrize(("kind", "metric"), [(kind, metric) for kind, names in ALLOWED.items() for metric in names])
-def test_every_metric_has_a_test(kind: str, metric: str) -> None:
-    expected = {"loss": "bootstrap-t", "perplexity": "bootstrap-t"}.get(metric, "permutation")
-    if metric == "accuracy" and kind != "token-classification":
+@pytest.mark.parametrize(("kind", "metric"), [(kind, metric) for kind in KINDS.values() for metric in kind.metrics])
+def test_every_metric_has_a_test(kind: Kind, metric: Metric) -> None:
+    expected = {"loss": "bootstrap-t", "perplexity": "bootstrap-t"}.get(metric.name, "permutation")
+    if metric.name == "accuracy" and kind.name != "token-classification":
         expected = "mcnemar"
-    assert which_test(METRICS[metric], kind) == expected
+    assert which_test(metric) == expected
     assert expected in TESTS
-    assert which_test(lambda found, true: 0.0, kind) == "permutation"
+    assert which_test(lambda found, true: 0.0) == "permutation"
 
 
 @pytest.fixture(scope="module")

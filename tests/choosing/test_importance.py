@@ -152,8 +152,8 @@ def test_after_a_failure_the_weights_may_learn_again(tokenizer: Any, monkeypatch
     def broken(*_: Any) -> Any:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(module, "example_losses", broken)
     model, data, task = jobs.make("classification")
+    monkeypatch.setattr(type(task.kind), "losses", broken)
     with pytest.raises(RuntimeError, match="broken"):
         importance(model, tokenizer, data, task=task)
     assert all(parameter.requires_grad for parameter in model.parameters())
@@ -304,7 +304,7 @@ def test_what_is_there_is_not_computed_again(tokenizer: Any, tmp_path: Path, mon
     monkeypatch.setattr(module, "UNIT", 3)
     model, data, task = jobs.make("classification")
     options: dict[str, Any] = {"task": task, "out": tmp_path / "study"}
-    losses, calls = module.example_losses, []
+    losses, calls = type(task.kind).losses, []
 
     def stopping(*given: Any) -> Any:
         calls.append(len(given[2]))
@@ -312,7 +312,7 @@ def test_what_is_there_is_not_computed_again(tokenizer: Any, tmp_path: Path, mon
             raise KeyboardInterrupt
         return losses(*given)
 
-    monkeypatch.setattr(module, "example_losses", stopping)
+    monkeypatch.setattr(type(task.kind), "losses", stopping)
     with pytest.raises(KeyboardInterrupt):
         importance(model, tokenizer, data, **options)
     assert "michel" not in hc.open_study(tmp_path / "study")["pruning/importance"]

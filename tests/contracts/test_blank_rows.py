@@ -74,7 +74,7 @@ def test_a_sweep_and_importance(tokenizer: Any, kind: str, data: Any) -> None:
     model, table, task = jobs.make(kind)
     whole, part = data.draw(sprinkled(table, task.columns(table), kind == "tags"))
     options: dict[str, Any] = {"task": task, "limit": data.draw(st.sampled_from([None, 4, 10]))}
-    metric = "loss" if task.kind == "translation" else None
+    metric = "loss" if task.kind.name == "translation" else None
     found = quietly(hc.sweep, model, tokenizer, whole, by="layer", metric=metric, **options)
     expected = hc.sweep(model, tokenizer, part, by="layer", metric=metric, **options)
     assert_equal(found, expected)

@@ -10,12 +10,12 @@ from scipy import stats
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from headcount.core import statistics as hs
-from headcount.data.metrics import METRICS
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS
 
 
 def table(right: np.ndarray) -> hs.Sums:
     """Accuracies from right/wrong [1 + V, n]."""
-    return hs.Sums(np.stack([right, np.ones_like(right)], -1).astype(float), METRICS["accuracy"].combine, draws=4000)
+    return hs.Sums(np.stack([right, np.ones_like(right)], -1).astype(float), ACCURACY.combine, draws=4000)
 
 
 def test_permutation_test_agrees_with_scipy() -> None:
@@ -23,7 +23,7 @@ def test_permutation_test_agrees_with_scipy() -> None:
     x = generator.normal(0.15, 1, 60)
     sums = hs.Sums(
         np.stack([np.stack([np.zeros(60), np.ones(60)], -1), np.stack([x, np.ones(60)], -1)]),
-        METRICS["loss"].combine,
+        CLASS_LOSS.combine,
         draws=20_000,
     )
     ours = hs.permutation_test(sums)[0][0]
@@ -104,9 +104,8 @@ def test_scores_of_any_part_are_those_of_the_part(classes: int, seed: int) -> No
     part = generator.random(30) < 0.6
     part[:2] = True
     average = {"average": "binary"} if classes == 2 else {"average": "macro", "labels": range(classes)}
-    functions = {"f1": lambda t, p: f1_score(t, p, zero_division=0, **average), "matthews": matthews_corrcoef}
-    for name, function in functions.items():
-        metric = METRICS[name]
+    functions = {F1: lambda t, p: f1_score(t, p, zero_division=0, **average), MATTHEWS: matthews_corrcoef}
+    for metric, function in functions.items():
         sums = hs.Sums(metric.features({"logits": logits}, labels)[None], metric.combine)
         found = sums.scores(part[None].astype(float))[0, 0]
         assert found == pytest.approx(function(labels[part], logits.argmax(-1)[part]), abs=1e-9)

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from headcount.data.blank_rows import find_blank, known_blank, leave_out_blank
+from headcount.data.kinds.catalogue import KINDS
+from headcount.data.kinds.texts import PLAIN
 from headcount.data.tables import read_table
 from headcount.errors import BlankRows, DataProblem
 from tests import planted
@@ -28,7 +30,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def blank(tokenizer: Any, kind: str, *columns: list[Any], every: bool = False) -> list[bool]:
     names = tuple(f"text{number}" for number in range(len(columns)))
     table = pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object)
-    return [bool(one) for one in find_blank(table, names, kind, tokenizer, every)]
+    return [bool(one) for one in find_blank(table, names, KINDS.get(kind, PLAIN), tokenizer, every)]
 
 
 @pytest.mark.parametrize("kind", ["plain", "classification", "regression", "masked-lm", "causal-lm"])
@@ -72,19 +74,19 @@ def test_what_is_no_text_is_not_blank(tokenizer: Any) -> None:
 def test_rows_are_counted_and_named(tokenizer: Any) -> None:
     table = pd.DataFrame({"text": ["good"] * 30 + [""] * 25}, index=range(100, 155))
     with pytest.warns(BlankRows, match="25 of 55 rows are blank and were left out .rows 130, 131, 132"):
-        left = leave_out_blank(table, ("text",), "plain", tokenizer)
+        left = leave_out_blank(table, ("text",), PLAIN, tokenizer)
     assert left.index.tolist() == list(range(100, 130)), "rows keep their numbers"
     assert known_blank(left) == {"count": 25, "of": 55, "rows": list(range(130, 150))}
     assert known_blank(table) == {"count": 0, "of": 55, "rows": []}, "the given table is not touched"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        again = leave_out_blank(left.iloc[:9], ("text",), "plain", tokenizer, drawn=True)
+        again = leave_out_blank(left.iloc[:9], ("text",), PLAIN, tokenizer, drawn=True)
     assert known_blank(again) == known_blank(left), "a part remembers what the whole left out"
 
 
 def test_nothing_left(tokenizer: Any) -> None:
     with pytest.raises(DataProblem, match="^the table: all 2 rows are blank, .* expected some text in 'a' and 'b'$"):
-        leave_out_blank(pd.DataFrame({"a": ["", None], "b": ["", " "]}), ("a", "b"), "plain", tokenizer)
+        leave_out_blank(pd.DataFrame({"a": ["", None], "b": ["", " "]}), ("a", "b"), PLAIN, tokenizer)
 
 
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
@@ -97,4 +99,4 @@ def test_a_text_may_be_called_none(tmp_path: Path, suffix: str, separator: str, 
     )
     table = read_table(path)
     assert table["text"].tolist()[:4] == ["None", "NA", "nan", "null"]
-    assert find_blank(table, ("text",), "plain", tokenizer).tolist() == [False] * 4 + [True]
+    assert find_blank(table, ("text",), PLAIN, tokenizer).tolist() == [False] * 4 + [True]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from headcount.data.metrics import ALLOWED
-from headcount.data.tasks import GLUE, KINDS, find_glue, find_task, plain_name
+from headcount.data.kinds.catalogue import KINDS
+from headcount.data.tasks import GLUE, find_glue, find_task, plain_name
 from headcount.errors import DataProblem, InvalidOption
 
 
 def test_every_task_has_a_metric_of_its_kind() -> None:
     assert set(GLUE) == {"cola", "mnli", "mnli-mm", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"}
     for task in GLUE.values():
-        assert task.metric in ALLOWED[task.kind]
-    assert set(ALLOWED) == set(KINDS)
+        assert task.kind.find_metric(task.metric).name == task.metric
+    assert [find_task(name).kind for name in KINDS if name != "multiple-choice"] == [
+        kind for name, kind in KINDS.items() if name != "multiple-choice"
+    ]
 
 
 def test_columns_have_several_names() -> None:

@@ -96,15 +96,13 @@ def prepared(kind: str, tokenizer: Any) -> Job:
 
 
 def job_of(model: Any, data: pd.DataFrame, task: Task, tokenizer: Any) -> Job:
-    return prepare(
-        model, tokenizer, data, task, "zero", "loss" if task.kind == "translation" else None, None, 0, None, False
-    )
+    return prepare(model, tokenizer, data, task, "zero", None, None, 0, None, False)
 
 
 def alone(job: Job, row: int) -> dict[str, Tensor]:
     """One example as the model takes it, with its labels: the model then computes its own loss."""
     given = job.encodings.rows[row]
-    if job.task.kind == "multiple-choice":
+    if job.task.kind.name == "multiple-choice":
         width = max(map(len, given["input_ids"]))
         found = {
             key: torch.tensor([[[*one, *[0] * (width - len(one))] for one in given[key]]])
@@ -118,7 +116,7 @@ def alone(job: Job, row: int) -> dict[str, Tensor]:
 
 
 def _number(job: Job) -> tuple[torch.dtype, ...]:
-    return (torch.float32,) if job.task.kind == "regression" else (torch.long,)
+    return (torch.float32,) if job.task.kind.name == "regression" else (torch.long,)
 
 
 def _takes(model: Any, key: str) -> bool:
@@ -137,7 +135,7 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
         with hc.gated(job.model, gates):
             loss = job.model(**batch).loss
         slopes = dict(zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True))
-        if job.task.kind == "translation":  # the model makes its decoder's inputs of the labels
+        if job.task.kind.name == "translation":  # the model makes its decoder's inputs of the labels
             batch["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=batch["labels"])
         seen = hc.observe(job.model, batch, maps=False).outputs
         mask = batch["attention_mask"].flatten(0, -2).float()  # only choices of one example are padded here
@@ -145,7 +143,7 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
         for head in layout:
             slope = float(slopes[head.stack][head.layer, head.head])
             lengths = seen[head.stack][head.layer, head.head].norm(dim=-1)
-            weight = mask if job.task.kind == "multiple-choice" else torch.ones_like(lengths)
+            weight = mask if job.task.kind.name == "multiple-choice" else torch.ones_like(lengths)
             values["michel"][head], values["taylor"][head] = abs(slope), -slope
             values["norm"][head] = float(((lengths * weight).sum(1) / weight.sum(1)).mean())
         for name, one in values.items():

@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from headcount.data.encode import encode
 from headcount.data.examples import read_examples
+from headcount.data.kinds.catalogue import KINDS
 from headcount.data.tasks import Task, find_task
 from headcount.training.models import build_model
 from headcount.training.scores import predict, score, score_table
@@ -122,16 +123,16 @@ def test_outputs_are_in_the_order_of_the_examples_whatever_the_batches(checkpoin
     expected = np.stack([logits.numpy() for logits in one_by_one(model, tokenizer, examples.texts)])
     assert len(set(encodings.lengths)) > 3
     for tokens in (1, 40, 8192):
-        found = predict(model, tokenizer, "classification", encodings, tokens)["logits"]
+        found = predict(model, tokenizer, KINDS["classification"], encodings, tokens)["logits"]
         assert_same(found, expected, FLOAT32, tokens)
 
 
 def test_the_mode_of_the_model_is_given_back_and_dropout_is_off(checkpoint: str, tmp_path: Path) -> None:
     model, tokenizer, _, encodings = prepared(checkpoint, find_task("mrpc"), toy.pairs(20), tmp_path)
-    calm = predict(model, tokenizer, "classification", encodings)["logits"]
+    calm = predict(model, tokenizer, KINDS["classification"], encodings)["logits"]
     assert not model.training
     model.train()
-    lively = predict(model, tokenizer, "classification", encodings)["logits"]
+    lively = predict(model, tokenizer, KINDS["classification"], encodings)["logits"]
     assert model.training
     np.testing.assert_array_equal(calm, lively)
 

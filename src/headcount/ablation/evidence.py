@@ -19,7 +19,8 @@ from scipy.stats import norm
 from headcount.core.mean_changes import mean_changes, signed_rank
 from headcount.core.proportions import count_changes, mcnemar, tango_interval
 from headcount.core.statistics import ScoreTable, Sums, false_discovery, interval
-from headcount.data.metrics import METRICS, Metric
+from headcount.data.kinds.kind import Kind
+from headcount.data.kinds.metrics import Metric
 
 TESTS = {
     "mcnemar": "McNemar's exact test: examples that change become right as often as wrong",
@@ -37,11 +38,11 @@ class Evidence:
     mean: dict[str, float]
 
 
-def which_test(metric: Metric | Callable[[Any, Any], float], kind: str) -> str:
-    """Which test a sweep of this metric and kind of task gets."""
+def which_test(metric: Metric | Callable[[Any, Any], float]) -> str:
+    """Which test a sweep of this metric gets."""
     if not isinstance(metric, Metric):
         return "permutation"
-    if metric.correct is not None and kind in ("classification", "multiple-choice"):
+    if metric.correct is not None:
         return "mcnemar"
     return "bootstrap-t" if metric.mean else "permutation"
 
@@ -61,7 +62,7 @@ def evidence_of(
     low, high = interval(changes)
     bound_low, bound_high = interval(changes, 0.90)
     means = _permuted_mean(changes, exchanged, table)
-    if isinstance(metric, Metric) and metric.correct is not None and "logits" in outputs[0]:
+    if isinstance(metric, Metric) and metric.correct is not None:
         right = np.stack([metric.correct(one, labels) for one in outputs])
         lost, won = count_changes(right[0], right[1:])
         low, high = tango_interval(lost, won, table.examples, 0.95)
@@ -79,17 +80,17 @@ def evidence_of(
 
 
 def loss_evidence(
-    outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], seed: int
+    outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind, seed: int
 ) -> dict[str, np.ndarray]:
-    """The effect on a classifier's loss, which hears changes that turn no prediction; nothing for other models.
+    """The effect on a classifier's loss, which shows changes that turn no prediction; nothing for other models.
 
     `loss_delta` with interval, `loss_p` and `loss_q` (bootstrap-t: the mean), `loss_rank_p` and `loss_rank_q`
     (Wilcoxon's signed ranks: many small changes in one direction).
     """
-    known = isinstance(metric, Metric) and not metric.mean and "logits" in outputs[0]
-    if not known or outputs[0]["logits"].shape[-1] < 2:
+    loss = next((one for one in kind.metrics if one.name == "loss"), None)
+    if loss is None or "logits" not in outputs[0] or not isinstance(metric, Metric) or metric.mean:
         return {}
-    losses = np.stack([METRICS["loss"].features(one, labels)[:, 0] for one in outputs])
+    losses = np.stack([loss.features(one, labels)[:, 0] for one in outputs])
     changes = losses[1:] - losses[0]
     found, ranked = mean_changes(changes, np.ones(changes.shape[1]), seed), signed_rank(changes)
     return {

@@ -13,21 +13,19 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import check_how
-from headcount.ablation.runner import forward_inputs
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.encode import IGNORED, Encodings, encode
+from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
-from headcount.data.metrics import Metric, find_metric
+from headcount.data.kinds.metrics import Metric
 from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.finite_weights import check_weights
-from headcount.models.load import TASK_CLASSES
 from headcount.models.longest import longest_input
 from headcount.models.matching_weights import check_head
-from headcount.models.task_heads import ENDINGS, has_head
+from headcount.models.task_heads import class_endings, has_head
 from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame
@@ -55,6 +53,11 @@ class Job:
     @property
     def higher_is_better(self) -> bool:
         return self.metric.higher_is_better if isinstance(self.metric, Metric) else True
+
+    @property
+    def generated(self) -> bool:
+        """Whether the metric is of texts that the model generates."""
+        return isinstance(self.metric, Metric) and self.metric.generated
 
     @property
     def fingerprint(self) -> str:
@@ -91,12 +94,9 @@ def prepare(
     named = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, named, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
-    if task.kind == "token-classification":
-        # What is scored is what was encoded: a word may be cut off, or give no pieces at all.
-        scored = [[tag for tag in row["labels"] if tag != IGNORED] for row in encodings.rows]
-        examples = replace(examples, labels=scored)
-    found = metric if callable(metric) else find_metric(metric or task.metric, task.kind)
-    return Job(model, anatomy, task, examples, encodings, found)
+    examples = replace(examples, labels=task.kind.scored_labels(examples.labels, encodings.rows))
+    known = metric if callable(metric) else task.kind.find_metric(metric or task.metric)
+    return Job(model, anatomy, task, examples, encodings, known)
 
 
 def read_data(data: Data, task: Task) -> pd.DataFrame:
@@ -120,21 +120,15 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
 
     `untrained`: a new head will do; False where that could be asked for, None where only a trained one makes sense.
     """
-    name, kind = type(model).__name__, task.kind
     whose = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
     remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
     remedy += "" if untrained is not False else ", or allow a random one with --untrained (untrained=True)"
-    if not has_head(model, TASK_CLASSES[kind]):
-        wanted = " or ".join(ENDINGS[TASK_CLASSES[kind]])
-        raise ModelUnavailable(f"{name} cannot do {kind}: it has no such head (expected ...{wanted}); {remedy}")
-    if kind == "regression" and model.config.num_labels != 1:
-        raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")
-    if (
-        "decoder" in read_anatomy(model).stacks
-        and kind in ("classification", "regression")
-        and model.config.pad_token_id is None
-    ):
-        raise ModelUnavailable(f"the config of {name} has no pad_token_id, which it needs to find a text's end; set it")
+    if not has_head(model, task.kind.auto_class):
+        name, wanted = type(model).__name__, " or ".join(class_endings(task.kind.auto_class))
+        raise ModelUnavailable(
+            f"{name} cannot do {task.kind.name}: it has no such head (expected ...{wanted}); {remedy}"
+        )
+    task.kind.check_model(model, read_anatomy(model).stacks)
     if not untrained:
         check_head(model, "the head is random and a score would mean nothing", remedy)
 
@@ -149,8 +143,6 @@ def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dic
     batches = []
     for start, stop in plan_batches(encodings.lengths[order], 4096):
         batch = collate([encodings.rows[row] for row in order[start:stop]], padding, job.model.device)
-        kept = forward_inputs(job.model, batch)
-        if job.task.kind == "translation":
-            kept["labels"] = batch["labels"]
-        batches.append(kept)
+        labels = {"labels": batch["labels"]} if job.task.kind.labels_are_inputs else {}
+        batches.append(job.task.kind.prompt(job.model, batch) | labels)
     return mean_outputs(job.model, batches)

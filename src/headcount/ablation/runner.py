@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,8 @@ from headcount.ablation.plan import Choices, SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
-from headcount.data.outputs import first_not_finite, reduce_result
+from headcount.data.kinds.kind import Kind
+from headcount.data.kinds.outputs import first_not_finite
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
@@ -28,12 +28,6 @@ from headcount.trace.variants import Variant, merge, tile
 from headcount.trace.wiring import edited
 
 Arrays = dict[str, np.ndarray]
-
-
-def forward_inputs(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What of a batch the model takes, without the labels: a tokenizer may make more than its model knows."""
-    known = inspect.signature(model.forward).parameters
-    return {key: value for key, value in batch.items() if key in known and key != "labels"}
 
 
 def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:
@@ -66,7 +60,7 @@ class Runner:
     anatomy: Anatomy
     choices: Choices
     plan: SweepPlan
-    kind: str
+    kind: Kind
     encodings: Encodings
     order: np.ndarray
     how: str
@@ -85,11 +79,7 @@ class Runner:
             }
             for heads in self.choices.sets
         ]
-        self.width = (
-            max((sum(label >= 0 for label in row["labels"]) for row in self.encodings.rows), default=0)
-            if self.kind == "token-classification"
-            else 0
-        )
+        self.shapes = self.kind.output_shapes(self.model, self.encodings.rows)
         self.padding = self.tokenizer.pad_token_id
         if self.padding is None:
             self.padding = self.tokenizer.eos_token_id or 0
@@ -130,13 +120,14 @@ class Runner:
         return [numbers[at : at + width] for _, numbers in self.plan.passes for at in range(0, len(numbers), width)]
 
     def _replay(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
-        inputs, labels = self._inputs(rows)
-        baseline = reduce_result(self.kind, self.replay.record(inputs), labels, self.width)
+        batch = self._rows(rows)
+        inputs, labels = self.kind.inputs(self.model, batch), batch["labels"]
+        baseline = self.kind.reduce(self.replay.record(inputs), labels, self.shapes)
         found: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
         passes = self._passes(width)
         for numbers in passes:
             result = self.replay.run([self.variants[number] for number in numbers])
-            reduced = reduce_result(self.kind, result, tile(labels, len(rows), len(numbers)), self.width)
+            reduced = self.kind.reduce(result, tile(labels, len(rows), len(numbers)), self.shapes)
             for key, tensor in reduced.items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     found[key][number] = share
@@ -157,25 +148,18 @@ class Runner:
 
     def _not_finite(self, row: int, variant: int | None) -> NotFinite:
         """The error for the outputs of one example, of the whole model or of a variant."""
-        inputs, labels = self._inputs([row])
-        if self.generate is not None:
-            inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
+        inputs = self.kind.inputs(self.model, self._rows([row]))
         name = self.order[row] if self.ids is None else self.ids[self.order[row]]
         without = "" if variant is None else f" without {self.choices.names()[variant]}"
         with edited(self.model, {} if variant is None else merge([self.variants[variant]]), "the sweep"):
             return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 
-    def _inputs(self, rows: list[int]) -> tuple[dict[str, Tensor], Tensor]:
-        batch = collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
-        labels = batch["labels"]
-        inputs = forward_inputs(self.model, batch)
-        if self.kind == "translation" and self.generate is None:
-            inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
-        return inputs, labels
+    def _rows(self, rows: list[int]) -> dict[str, Tensor]:
+        return collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
 
     def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
         """Texts of all variants, generated side by side: each variant's rows go without its heads."""
-        inputs, _ = self._inputs(rows)
+        inputs = self.kind.prompt(self.model, self._rows(rows))
         baseline = self._texts(inputs, rows, [])[0]
         found = [baseline] * len(self.variants)
         passes = self._passes(width)

@@ -12,8 +12,7 @@ from headcount.ablation.job import Job
 from headcount.ablation.plan import Choices, SweepPlan
 from headcount.ablation.runner import Arrays
 from headcount.ablation.summary import Summary, summarise
-from headcount.data.metrics import GENERATED, Metric
-from headcount.data.outputs import DTYPES, LANGUAGE
+from headcount.data.kinds.outputs import DTYPES
 
 
 class Sink(Protocol):
@@ -120,16 +119,7 @@ class FolderSink:
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
     """The arrays that are kept for each example, with their shapes."""
-    kind = job.task.kind
-    if isinstance(job.metric, Metric) and job.metric.name in GENERATED:
-        return {"texts": ()}
-    if kind in LANGUAGE:
-        return {"loss": (), "tokens": ()}
-    if kind == "token-classification":
-        return {"predictions": (max(sum(tag >= 0 for tag in row["labels"]) for row in job.encodings.rows),)}
-    if kind == "multiple-choice":
-        return {"logits": (len(job.task.texts[0]) - 1,)}
-    return {"logits": (job.model.config.num_labels,)}
+    return {"texts": ()} if job.generated else job.task.kind.output_shapes(job.model, job.encodings.rows)
 
 
 def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[tuple[str, ...], Any]]:
@@ -167,6 +157,7 @@ def _summary(choices: Choices, job: Job, rows: np.ndarray, baseline: Arrays, var
         {key: value[:, back] for key, value in variants.items()},
         labels,
         job.metric,
+        job.task.kind,
         seed,
     )
 

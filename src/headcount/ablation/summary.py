@@ -20,8 +20,8 @@ from headcount.core.statistics import (
     permutation_test,
 )
 from headcount.core.sweep_schemas import sweep_schemas
-from headcount.data.metrics import GENERATED, Metric, predictions
-from headcount.data.outputs import trim_tags
+from headcount.data.kinds.kind import Kind
+from headcount.data.kinds.metrics import Metric
 from headcount.errors import NotFinite
 
 Summary = dict[str, tuple[Any, ...]]
@@ -33,6 +33,7 @@ def summarise(
     variants: Mapping[str, np.ndarray],
     labels: Any,
     metric: Metric | Callable[[Any, Any], float],
+    kind: Kind,
     seed: int = 0,
 ) -> Summary:
     """The statistics of a sweep as named arrays: those of each choice along the axes of the choices.
@@ -45,10 +46,10 @@ def summarise(
     did not, `low` to `high` being 95 % of the splits.
     """
     outputs = [
-        _outputs(baseline),
-        *[_outputs({k: v[n] for k, v in variants.items()}) for n in range(len(choices.sets))],
+        kind.outputs(baseline),
+        *[kind.outputs({k: v[n] for k, v in variants.items()}) for n in range(len(choices.sets))],
     ]
-    table = _table(outputs, labels, metric)
+    table = _table(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
@@ -57,7 +58,8 @@ def summarise(
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
     found = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed)
-    same = np.array([_same(outputs[0], one) for one in outputs[1:]])
+    predicted = [kind.predictions(one) for one in outputs]
+    same = np.array([_same(predicted[0], one) for one in predicted[1:]])
     gain = honest_gain(table, higher, seed=seed)
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
@@ -68,7 +70,7 @@ def summarise(
         **found.per_choice,
         "q": false_discovery(found.per_choice["p"]),
         "unchanged": same.astype(float),
-        **loss_evidence(outputs, labels, metric, seed),
+        **loss_evidence(outputs, labels, metric, kind, seed),
     }
     overall = {
         "baseline": scores[0],
@@ -109,24 +111,16 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callabl
         )
 
 
-def _outputs(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Stored arrays as metrics take them."""
-    if "texts" in arrays:
-        return {"predictions": list(arrays["texts"])}
-    if "predictions" in arrays:
-        return {"predictions": trim_tags(arrays["predictions"])}
-    return dict(arrays)
-
-
-def _table(outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float]) -> ScoreTable:
+def _table(
+    outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind
+) -> ScoreTable:
     if isinstance(metric, Metric):
         # Resampling a corpus score takes sacrebleu's own formula for each sample: fewer of them.
-        draws = 10_000 if metric.name not in GENERATED else 2000
+        draws = 2000 if metric.generated else 10_000
         return Sums(np.stack([metric.features(one, labels) for one in outputs]), metric.combine, draws)
-    return Calls([predictions(one) for one in outputs], labels, metric)
+    return Calls([kind.predictions(one) for one in outputs], labels, metric)
 
 
-def _same(first: dict[str, Any], second: dict[str, Any]) -> float:
+def _same(first: Any, second: Any) -> float:
     """The share of examples whose prediction is the same as the baseline's."""
-    one, other = predictions(first), predictions(second)
-    return float(np.mean([np.array_equal(a, b) for a, b in zip(one, other, strict=True)]))
+    return float(np.mean([np.array_equal(a, b) for a, b in zip(first, second, strict=True)]))

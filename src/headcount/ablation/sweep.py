@@ -22,9 +22,8 @@ from headcount.core.provenance import fingerprint, versions
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.metrics import GENERATED, Metric
+from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
-from headcount.data.outputs import LANGUAGE
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
 from headcount.errors import InvalidOption
@@ -101,7 +100,9 @@ def sweep(
         check_untouched(model)
     job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose_head_sets(job.anatomy.layout, by, stack, sets, draws, size, seed)
-    generated = isinstance(job.metric, Metric) and job.metric.name in GENERATED
+    generated = job.generated
+    if isinstance(job.metric, Metric):
+        job.metric.require()
     if generated:
         without_effect("compiled", compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers")
     generate = _generation(job, beams, max_new_tokens) if generated else None
@@ -112,7 +113,7 @@ def sweep(
     budget = plan_budget(
         model,
         job.anatomy,
-        job.task.kind in LANGUAGE and not generated,
+        job.task.kind.over_vocabulary and not generated,
         widest_group(choices, not generated),
         parse_memory(memory),
         batch_tokens,
@@ -146,10 +147,10 @@ def sweep(
         "by": choices.by,
         "how": how,
         "task": job.task.name,
-        "kind": job.task.kind,
+        "kind": job.task.kind.name,
         "metric": job.metric_name,
         "higher_is_better": job.higher_is_better,
-        "test": which_test(job.metric, job.task.kind),
+        "test": which_test(job.metric),
         "model": model_name(model),
         "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
         "model_class": type(model).__name__,
@@ -212,6 +213,6 @@ def _run(runner: Runner, sink: Sink, shard: Shard, progress: Progress | None) ->
 
 
 def _label_names(model: PreTrainedModel, task: Task) -> list[str]:
-    if task.kind not in ("classification", "token-classification"):
+    if not task.kind.named_classes:
         return []
     return [str(model.config.id2label[number]) for number in sorted(model.config.id2label)]

@@ -80,7 +80,7 @@ def dynamics(
     if study is not None:
         _announce(study, places, known)
     for place in places:
-        model = load_model(place, head=known.kind, dtype=torch.float32).to(device)
+        model = load_model(place, head=known.kind.name, dtype=torch.float32).to(device)
         words = load_tokenizer(tokenizer or place)
         layout = read_anatomy(model).layout
         name = None if study is None else place.name
@@ -124,7 +124,9 @@ def _announce(study: str | Path, places: list[Path], task: Task) -> None:
     """All checkpoints are of one training, of which the study's model must be one."""
     from headcount.core.store import Study
 
-    marks = {model_fingerprint(load_model(place, head=task.kind, dtype=torch.float32)): str(place) for place in places}
+    marks = {
+        model_fingerprint(load_model(place, head=task.kind.name, dtype=torch.float32)): str(place) for place in places
+    }
     Study(study).announce_models(marks, "pruning/dynamics")
 
 

@@ -20,7 +20,6 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, Job, prepare
 from headcount.choosing.importance import batch_of, frozen, padding_of
 from headcount.core.results import HEAD_DIMS, head_coords
-from headcount.data.losses import example_losses
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption, TrainingDiverged
@@ -86,8 +85,7 @@ def learn_gates(
     if not strengths or not all(0 <= strength < float("inf") for strength in strengths):
         raise InvalidOption(f"got strengths={list(strengths)}; expected at least one price of 0 or more")
     check_numbers(steps=steps, batch=batch, rate=rate, weight_rate=weight_rate, seed=seed, limit=limit)
-    scored_by = "loss" if task == "translation" else None
-    job = prepare(model, tokenizer, data, task, "zero", scored_by, limit, seed, max_length)
+    job = prepare(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
     chosen = list(layout.stacks) if stacks is None else list(stacks)
     unknown = [one for one in chosen if one not in layout.stacks]
@@ -113,7 +111,7 @@ def learn_gates(
                 }
                 _, inputs, labels = batch_of(job, rows, padding)
                 with gated(model, gates):
-                    lost = example_losses(job.task.kind, model(**inputs), labels)
+                    lost = job.task.kind.losses(model(**inputs), labels)
                 _check_losses(lost, job, rows, step)
                 loss = lost.mean()
                 price = sum(open_probability(weights[stack])[mask[stack]].sum() for stack in chosen)

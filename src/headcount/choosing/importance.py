@@ -18,7 +18,6 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, Job, prepare
-from headcount.ablation.runner import forward_inputs
 from headcount.core.agreement import effects
 from headcount.core.heads import Head
 from headcount.core.options import belongs_to
@@ -30,8 +29,6 @@ from headcount.core.sweep_schemas import ABLATED
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import IGNORED
-from headcount.data.losses import example_losses
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.shards import Shard, run_units
@@ -124,7 +121,7 @@ def importance(
     belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
-    job = prepare(model, tokenizer, data, task, "zero", "loss" if _generated(task) else None, limit, seed, max_length)
+    job = prepare(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
     order = by_length(job.encodings.lengths)
     ids = np.asarray(job.examples.ids)[order]
@@ -145,7 +142,7 @@ def importance(
         "summary": Importance.summary,
         "paper": Importance.paper,
         "task": job.task.name,
-        "kind": job.task.kind,
+        "kind": job.task.kind.name,
         "device": device_label(model),
         "versions": versions(),
         "model": model_name(model),
@@ -195,11 +192,6 @@ def importance(
     return result.finish(seed)
 
 
-def _generated(task: str | Task | None) -> bool:
-    kind = task.kind if isinstance(task, Task) else task
-    return kind == "translation"
-
-
 class _Probe(OutputEdit):
     """Multiplies the outputs by gates [example, head] and remembers how long they are."""
 
@@ -215,11 +207,7 @@ class _Probe(OutputEdit):
 def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
     """Some examples as tensors: all of them, those that the model takes, and the labels."""
     batch = collate([job.encodings.rows[row] for row in rows], padding, job.model.device)
-    labels = batch["labels"]
-    inputs = forward_inputs(job.model, batch)
-    if job.task.kind == "translation":
-        inputs["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=labels)
-    return batch, inputs, labels
+    return batch, job.task.kind.inputs(job.model, batch), batch["labels"]
 
 
 def padding_of(tokenizer: Any) -> int:
@@ -237,19 +225,17 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
         gates = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
         probes[block.stack, block.layer] = _Probe(gates)
     with torch.enable_grad(), edited(job.model, probes, "importance"):
-        lost = example_losses(job.task.kind, job.model(**inputs), labels)
+        lost = job.task.kind.losses(job.model(**inputs), labels)
     _check_losses(job, rows, padding, lost)
     places = list(probes)
     gradients = torch.autograd.grad(lost.sum(), [probes[place].gates for place in places], allow_unused=True)
     _check_gradients(job, rows, dict(zip(places, gradients, strict=True)), width)
-    source = batch.get("attention_mask", torch.ones_like(batch["input_ids"])).flatten(0, -2)
-    target = (labels != IGNORED).long() if job.task.kind == "translation" else source
     found: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
     for place, gradient in zip(places, gradients, strict=True):
         probe, stack = probes[place], place[0]
         given = torch.zeros_like(probe.gates) if gradient is None else gradient
         slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
-        mask = (source if stack == "encoder" or job.task.kind != "translation" else target)[..., None]
+        mask = job.task.kind.query_mask(batch, stack)[..., None]
         assert probe.lengths is not None  # the session has checked that every layer was reached
         mean = (probe.lengths * mask).sum(1) / mask.sum(1)
         length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()

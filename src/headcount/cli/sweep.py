@@ -93,7 +93,7 @@ def sweep(
 
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     found = find_task(task, texts=text, label=label, names=labels, metric=metric)
-    loaded, words = load_for_task(model, found.kind, device, dtype, untrained, trust_remote_code, tokenizer)
+    loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
@@ -144,7 +144,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     if "score" not in result:
         console.print("This part is done; the part that finishes last completes the result.")
         return
-    if result.attrs["kind"] == "translation" and "texts" in result:
+    if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
     console.print(strongest(result))
     for sentence in tell_sweep(result):

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headcount.data.encode import IGNORED, Encoding
+from headcount.data.kinds.tokens import IGNORED, Encoding
 
 
 def by_length(lengths: np.ndarray) -> np.ndarray:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from headcount.data.kinds.texts import Texts
 from headcount.data.row_numbers import count_rows, source_of
 from headcount.errors import BlankRows, DataProblem
 
@@ -28,11 +30,11 @@ TWO_WORDS = re.compile(r"\w\W+\w")
 
 
 def leave_out_blank(
-    table: pd.DataFrame, columns: tuple[str, ...], kind: str, tokenizer: Any, drawn: bool = False
+    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, drawn: bool = False
 ) -> pd.DataFrame:
     """The table without its blank rows, with a warning that names them; one without any other row is refused.
 
-    `kind`: a kind of task, or "plain" for texts without a task. `drawn`: the rows that will be encoded, of which every
+    `kind`: a kind of task, or PLAIN for texts without a task. `drawn`: the rows that will be encoded, of which every
     one is checked; of a whole table the tokenizer only sees those that may be blank.
     """
     blank = find_blank(table, columns, kind, tokenizer, drawn)
@@ -78,32 +80,25 @@ def is_absent(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and bool(np.isnan(value)))
 
 
-def special_ids(tokenizer: Any, kind: str = "plain") -> set[int]:
-    """The ids of special tokens; unknown and masked words are words, but nothing that a masked model is asked for."""
-    words = set() if kind == "masked-lm" else {tokenizer.unk_token_id, tokenizer.mask_token_id}
-    return set(tokenizer.all_special_ids) - words
-
-
 def find_blank(
-    table: pd.DataFrame, columns: tuple[str, ...], kind: str, tokenizer: Any, every: bool = False
+    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, every: bool = False
 ) -> np.ndarray:
     """For each row whether it is blank; `every`: the tokenizer sees all rows."""
-    together = np.any if kind == "translation" else np.all
-    words = kind == "token-classification"
-    cells = [[_as_text(value, words) for value in table[column]] for column in columns]
+    together = np.any if kind.all_texts_needed else np.all
+    cells = [[_as_text(value, kind.words) for value in table[column]] for column in columns]
     empty = np.array([[text is not None and not text.strip() for text in column] for column in cells])
     doubtful = np.array([[text is not None and (every or _may_be_blank(text)) for text in column] for column in cells])
     blank: np.ndarray = together(empty, axis=0)
     rows = np.flatnonzero(together(empty | doubtful, axis=0) & ~blank)
     if len(rows):
-        special = special_ids(tokenizer, kind)
-        values = [list(table[column].iloc[rows]) for column in columns]
+        special = kind.special_ids(tokenizer)
         nothing = np.array(
             [
-                _makes_nothing(
-                    ["" if is_absent(value) else value for value in column], kind, number, tokenizer, special
-                )
-                for number, column in enumerate(values)
+                [
+                    len(ids) < kind.least_tokens or not set(ids) - special
+                    for ids in kind.token_ids(tokenizer, _present(table[column].iloc[rows]), number)
+                ]
+                for number, column in enumerate(columns)
             ]
         )
         blank[rows] = together(nothing | empty[:, rows], axis=0)
@@ -124,13 +119,6 @@ def _may_be_blank(text: str) -> bool:
     return len(text) < LONG or TWO_WORDS.search(text) is None
 
 
-def _makes_nothing(values: list[Any], kind: str, number: int, tokenizer: Any, special: set[int]) -> list[bool]:
-    """Whether the tokenizer makes no token of a text that could be looked at, or predicted."""
-    if kind == "token-classification":
-        made = tokenizer([list(value) for value in values], is_split_into_words=True, verbose=False)["input_ids"]
-    elif kind == "translation" and number == 1:
-        made = tokenizer(text_target=values, verbose=False)["input_ids"]
-    else:
-        made = tokenizer(values, verbose=False)["input_ids"]
-    least = 2 if kind == "causal-lm" else 1
-    return [len(ids) < least or not set(ids) - special for ids in made]
+def _present(values: Iterable[Any]) -> list[Any]:
+    """Texts with "" for those that are absent."""
+    return ["" if is_absent(value) else value for value in values]

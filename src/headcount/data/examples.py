@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headcount.core.options import without_effect
 from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
+from headcount.data.labels import LabelColumn
 from headcount.data.row_numbers import name_row
 from headcount.data.tasks import Task
-from headcount.errors import DataProblem, listed, short
+from headcount.errors import DataProblem, short
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,11 @@ def read_examples(
         table = leave_out_blank(table, columns, task.kind, tokenizer, drawn=True)
     table = task.with_lists(table)
     texts = _texts(table, columns, task)
-    labels, notes = _labels(table, task, texts, id2label)
-    if task.kind == "translation":
-        texts = [(source,) for source, _ in texts]
+    column = None
+    if task.label is not None:
+        column = LabelColumn(table[task.label], task.names, task.given, id2label or {})
+    labels, notes = task.kind.read_labels(column, texts)
+    texts = task.kind.input_texts(texts)
     return Examples(task, table.index.to_numpy(), texts, labels, found + notes, known_blank(table), table.attrs)
 
 
@@ -79,7 +80,7 @@ def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
     found = []
-    words = task.kind == "token-classification"
+    words = task.kind.words
     for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
         if words:
             values = tuple(list(value) if isinstance(value, np.ndarray | list) else value for value in values)
@@ -97,133 +98,3 @@ def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tu
                 raise DataProblem(f"{where}, column {short(column)}: got {short(value)}; expected {expected}")
         found.append(values)
     return found
-
-
-def _labels(
-    table: pd.DataFrame, task: Task, texts: list[tuple[Any, ...]], id2label: Mapping[int, str] | None
-) -> tuple[Any, tuple[str, ...]]:
-    if task.kind == "translation":
-        return [target for _, target in texts], ()
-    if task.label is None:
-        return None, ()
-    column = table[task.label]
-    if task.kind == "regression":
-        return _numbers(column), ()
-    if task.kind == "multiple-choice":
-        numbers = _numbers(column)
-        choices = len(task.texts[0]) - 1
-        _check_range(numbers, choices, f"{choices} choices", column)
-        return numbers.astype(int), ()
-    if task.kind == "token-classification":
-        for row, tags in zip(table.index, column, strict=True):
-            if not isinstance(tags, np.ndarray | list):
-                where = name_row(table.attrs, row)
-                raise DataProblem(f"{where}: got the tags {short(tags)}; expected a list, one for each word")
-        rows = pd.Series(
-            [tag for tags in column for tag in tags], index=np.repeat(table.index, [len(t) for t in column])
-        )
-        rows.attrs = table.attrs
-        flat, notes = match_labels(rows, task.names, id2label or {}, task.given)
-        ends = np.cumsum([len(tags) for tags in column])
-        labels = np.split(flat, ends[:-1])
-        for row, words, tags in zip(table.index, texts, labels, strict=True):
-            if len(words[0]) != len(tags):
-                got = f"{len(words[0])} words and {len(tags)} tags"
-                raise DataProblem(f"{name_row(table.attrs, row)}: got {got}; expected one for each")
-        return [tags.tolist() for tags in labels], notes
-    return match_labels(column, task.names, id2label or {}, task.given)
-
-
-def _numbers(column: pd.Series) -> np.ndarray:
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
-    for row, value, number in zip(column.index, column, numbers, strict=True):
-        if not np.isfinite(number):
-            where = name_row(column.attrs, row)
-            raise DataProblem(f"{where}: got the label {short(value)}; expected a finite number")
-    return numbers
-
-
-def match_labels(
-    values: Iterable[Any],
-    names: tuple[str, ...] | None,
-    id2label: Mapping[int, str],
-    given: tuple[str, ...] | None = None,
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The model's class numbers for labels given as names or as codes, and what the user should know of it.
-
-    `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is
-    matched by them. One without (LABEL_0, LABEL_1, ...) is matched by what the user says its classes are; a task's
-    codes are never taken for its class numbers, because models order them differently. Labels that are other words
-    than the model's are matched by `given` if it has them all, one for each class in the model's order. What cannot be
-    matched is an error that shows both sides.
-    """
-    column = values if isinstance(values, pd.Series) else pd.Series(list(values))
-    if column.isna().any():
-        first = name_row(column.attrs, column.index[column.isna()][0])
-        raise DataProblem(f"{first}: the label is missing (NaN); expected a value in every row")
-    model = {_spelled(label): int(number) for number, label in id2label.items()}
-    unnamed = all(label == f"label_{number}" for label, number in model.items())
-    if not pd.api.types.is_numeric_dtype(column):
-        return _by_name(column, id2label, given), ()
-    if unnamed and given is not None and not {_spelled(label) for label in given} <= set(model):
-        if len(given) != len(id2label):
-            raise DataProblem(
-                f"got {len(given)} labels ({listed(given)}) for a model of {len(id2label)} classes; expected one "
-                "for each class, in the model's order"
-            )
-        id2label = dict(enumerate(given))
-    elif given is not None:
-        names = given
-    codes = _numbers(column)
-    if (codes != codes.astype(int)).any():
-        raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
-    codes = codes.astype(int)
-    if unnamed and given is None and names is not None:
-        raise DataProblem(
-            f"the model's classes have no names ({listed(id2label.values())}), and models order {listed(names)} "
-            f"differently; give the names in the order of its classes, such as --labels {' '.join(names)}"
-        )
-    if names is None:
-        _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
-        return codes, ("labels are taken as the model's class numbers, as neither says what its codes mean",)
-    _check_range(codes, len(names), f"{len(names)} classes: {listed(names)}", column)
-    classes = {_spelled(label): int(number) for number, label in id2label.items()}
-    if not {_spelled(names[code]) for code in codes} <= set(classes):
-        raise DataProblem(
-            f"the data's codes mean {listed(names)}, which are not the model's classes {listed(id2label.values())}; "
-            f"say what 0, 1, ... mean in the model's words, such as --labels {' '.join(map(str, id2label.values()))}"
-        )
-    return np.array([classes[_spelled(names[code])] for code in codes], dtype=int), ()
-
-
-def _spelled(label: Any) -> str:
-    """A label's name as it is compared."""
-    return str(label).lower().replace(" ", "_")
-
-
-def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, ...] | None) -> np.ndarray:
-    """Labels that are words: as the model calls its classes, or as the user says that the data calls them."""
-    wanted = column.map(_spelled)
-    for words in (id2label, dict(enumerate(given or ()))):
-        classes = {_spelled(label): int(number) for number, label in words.items()}
-        if set(wanted) <= set(classes) and len(words) == len(id2label):
-            if words is id2label and [*map(_spelled, given or ())] not in ([], list(classes)):
-                without_effect("labels", given, f"the data's labels are the model's classes ({listed(words.values())})")
-            return wanted.map(classes).to_numpy(dtype=int)
-    found = sorted(set(column.astype(str)))
-    said = f" or those of --labels ({listed(given)})" if given else ""
-    example = " ".join(map(shlex.quote, found)) if len(found) == len(id2label) else f"{found[0]} ..."
-    raise DataProblem(
-        f"the data's labels ({listed(found)}) are not the model's classes ({listed(id2label.values())}){said}; "
-        f"give the {len(id2label)} labels in the order of its classes, such as --labels {example[:80]}"
-    )
-
-
-def _check_range(codes: np.ndarray, count: int, expected: str, column: pd.Series) -> None:
-    wrong = (codes < 0) | (codes >= count)
-    if wrong.any():
-        place = int(np.flatnonzero(wrong)[0])
-        raise DataProblem(
-            f"{name_row(column.attrs, column.index[place])}: got the label {int(codes[place])}; "
-            f"expected 0 to {count - 1} ({expected})"
-        )

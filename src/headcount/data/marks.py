@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headcount.data.annotations import Annotated, word_classes, word_links
-from headcount.data.blank_rows import special_ids
+from headcount.data.kinds.texts import PLAIN
 
 PUNCTUATION = frozenset(".,。、")
 TEXTS = ("text 1", "text 2")
@@ -68,7 +68,7 @@ class Kinds:
     def of(cls, tokenizer: Any) -> Kinds:
         pieces = tokenizer.get_vocab().items()
         marks = frozenset(number for piece, number in pieces if piece.lstrip("Ġ▁").removeprefix("##") in PUNCTUATION)
-        return cls(frozenset(special_ids(tokenizer)), marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
+        return cls(frozenset(PLAIN.special_ids(tokenizer)), marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
 
 
 def find_facts(row: dict[str, Any], kinds: Kinds, words: Sequence[Any], sentence: Annotated | None = None) -> Facts:

@@ -9,19 +9,11 @@ from difflib import get_close_matches
 import pandas as pd
 
 from headcount.core.options import without_effect
+from headcount.data.kinds.catalogue import KINDS
+from headcount.data.kinds.kind import Kind
 from headcount.data.row_numbers import source_of
 from headcount.data.tables import read_list
 from headcount.errors import DataProblem, InvalidOption, listed, short
-
-KINDS = (
-    "classification",
-    "regression",
-    "token-classification",
-    "multiple-choice",
-    "masked-lm",
-    "causal-lm",
-    "translation",
-)
 
 
 @dataclass(frozen=True)
@@ -34,7 +26,7 @@ class Task:
     """
 
     name: str
-    kind: str
+    kind: Kind
     texts: tuple[tuple[str, ...], ...]
     label: str | None
     metric: str
@@ -54,20 +46,21 @@ class Task:
         raise DataProblem(f"no column {wanted} for {self.name}; {known}: name its text columns with --text")
 
     def with_lists(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with lists of words and tags, which a csv file holds as text."""
-        if self.kind != "token-classification":
-            return table
-        columns = [name for name in (*self.columns(table), self.label) if name in table.columns]
-        return table.assign(**{str(name): table[name].map(read_list) for name in columns})
+        """The table with lists where the kind of task has lists, which a csv file holds as text."""
+        columns = [*self.columns(table)] if self.kind.words else []
+        if self.kind.label_lists and self.label in table.columns:
+            columns.append(str(self.label))
+        return table if not columns else table.assign(**{name: table[name].map(read_list) for name in columns})
 
     def with_label(self, table: pd.DataFrame) -> tuple[Task, tuple[str, ...]]:
-        """The task with the label column of this table, and what to say of it: tags have many usual names."""
+        """The task with the label column of this table, and what to say of it: it may have several usual names."""
         if self.label is None or self.label in table.columns:
             return self, ()
-        found = [name for name in TAGS if name in table.columns] if self.label == TAGS[0] else []
-        if len(found) == 1:
-            return replace(self, label=found[0]), (f"the tags are those of the column {found[0]!r}",)
-        known = f"{source_of(table)} has {listed(found or table.columns)}"
+        usual = self.kind.label_columns
+        present = [name for name in usual if name in table.columns] if self.label == usual[0] else []
+        if len(present) == 1:
+            return replace(self, label=present[0]), (f"the {self.label} are those of the column {present[0]!r}",)
+        known = f"{source_of(table)} has {listed(present or table.columns)}"
         raise DataProblem(f"no label column {short(self.label)}; {known}: name one with --label")
 
 
@@ -79,14 +72,12 @@ def _glue(
     split: str = "validation",
     config: str | None = None,
 ) -> Task:
-    kind = "classification" if names else "regression"
+    kind = KINDS["classification" if names else "regression"]
     return Task(name, kind, texts, "label", metric, names, ("nyu-mll/glue", config or name, split))
 
 
 _PAIR, _ENTAILMENT = ("sentence1", "sentence2"), ("entailment", "not_entailment")
 _MNLI = ("entailment", "neutral", "contradiction")
-TAGS = ("tags", "ner_tags", "upos", "pos_tags", "labels", "label", "chunk_tags", "xpos")
-"""What the column of a word's tags is called in data sets; the first is the default."""
 GLUE = {
     task.name: task
     for task in (
@@ -103,33 +94,8 @@ GLUE = {
         _glue("stsb", "pearson", None, _PAIR),
     )
 }
-_KINDS = {
-    "classification": Task("classification", "classification", (_PAIR, ("sentence",), ("text",)), "label", "accuracy"),
-    "regression": Task("regression", "regression", (_PAIR, ("sentence",), ("text",)), "label", "pearson"),
-    "token-classification": Task(
-        "token-classification", "token-classification", (("tokens",), ("words",)), "tags", "accuracy"
-    ),
-    "multiple-choice": Task("multiple-choice", "multiple-choice", (), "label", "accuracy"),
-    "masked-lm": Task("masked-lm", "masked-lm", (("text",), ("sentence",)), None, "loss"),
-    "causal-lm": Task("causal-lm", "causal-lm", (("text",), ("sentence",)), None, "loss"),
-    "translation": Task("translation", "translation", (("source", "target"),), None, "bleu"),
-}
-
-
-_ALSO = {
-    "mnlim": "mnli",
-    "mnlimatched": "mnli",
-    "mnlimismatched": "mnli-mm",
-    "textclassification": "classification",
-    "sequenceclassification": "classification",
-    "ner": "token-classification",
-    "pos": "token-classification",
-    "fillmask": "masked-lm",
-    "mlm": "masked-lm",
-    "textgeneration": "causal-lm",
-    "clm": "causal-lm",
-}
-"""Other names of tasks, as `plain_name` writes them."""
+_ALSO = {"mnlim": "mnli", "mnlimatched": "mnli", "mnlimismatched": "mnli-mm"}
+"""Other names of GLUE tasks, as `plain_name` writes them."""
 
 
 def plain_name(name: str) -> str:
@@ -148,6 +114,12 @@ def find_glue(name: object) -> Task | None:
     )
 
 
+def _task_of(kind: Kind) -> Task:
+    """A task of this kind, with the usual columns and its first metric."""
+    label = kind.label_columns[0] if kind.label_columns else None
+    return Task(kind.name, kind, kind.text_columns, label, kind.metrics[0].name)
+
+
 def find_task(
     name: str,
     *,
@@ -157,16 +129,17 @@ def find_task(
     metric: str | None = None,
 ) -> Task:
     """A GLUE task or a kind of task by name, with other columns, label names or metric where they are given."""
-    known = GLUE | _KINDS
+    known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}
     spelled = {plain_name(one): one for one in known} | _ALSO
+    spelled |= {plain_name(alias): kind.name for kind in KINDS.values() for alias in kind.aliases}
     if plain_name(name) not in spelled:
         near = get_close_matches(plain_name(name), spelled, 1)
         meant = f"did you mean {spelled[near[0]]}? Expected" if near else "expected"
         raise InvalidOption(f"got the task {short(name)}; {meant} one of {', '.join(known)}")
     task = known[spelled[plain_name(name)]]
-    without_effect("label", label if task.label is None else None, f"{task.kind} has no label column")
-    if task.kind not in ("classification", "token-classification"):
-        without_effect("labels", names, f"{task.kind} has no classes to name")
+    without_effect("label", label if task.label is None else None, f"{task.kind.name} has no label column")
+    if not task.kind.named_classes:
+        without_effect("labels", names, f"{task.kind.name} has no classes to name")
     if texts is not None:
         task = replace(task, texts=(tuple(texts),))
     if label is not None:
@@ -179,6 +152,6 @@ def find_task(
         task = replace(task, metric=metric)
     if not task.texts:
         raise InvalidOption(
-            f"the task {name!r} needs the names of its text columns: --text, the context, then each choice"
+            f"the task {name!r} needs the names of its text columns: --text, {task.kind.text_columns_hint}"
         )
     return task

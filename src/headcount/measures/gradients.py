@@ -12,7 +12,8 @@ from torch.nn import functional
 from transformers import PreTrainedModel
 
 from headcount.core.schema import Schema
-from headcount.data.encode import IGNORED, MASKED_SHARE, Encoding
+from headcount.data.kinds.masked_lm import MASKED_SHARE
+from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Schemas, Setting, Values
 from headcount.trace.allowed import allowed_keys

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from headcount.core.options import without_effect
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import Encoding
+from headcount.data.kinds.tokens import Encoding
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures

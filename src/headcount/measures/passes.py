@@ -16,7 +16,7 @@ from headcount.core.options import belongs_to
 from headcount.core.provenance import fingerprint, versions
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.encode import Encoding
+from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import Marks, mark
 from headcount.data.number_options import check_numbers
 from headcount.data.parse import parse_texts

@@ -15,6 +15,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
+from headcount.data.kinds.catalogue import find_kind
 from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
 from headcount.models.checkpoint import record_of, shrunk_class
 from headcount.models.find_folder import find_folder, folder_notes
@@ -23,15 +24,6 @@ from headcount.models.loading_errors import LOADING, reason_of
 from headcount.models.matching_weights import check_matching, matching_notes
 from headcount.models.progress_bars import no_progress_bar
 
-TASK_CLASSES = {
-    "classification": "AutoModelForSequenceClassification",
-    "regression": "AutoModelForSequenceClassification",
-    "token-classification": "AutoModelForTokenClassification",
-    "multiple-choice": "AutoModelForMultipleChoice",
-    "masked-lm": "AutoModelForMaskedLM",
-    "causal-lm": "AutoModelForCausalLM",
-    "translation": "AutoModelForSeq2SeqLM",
-}
 CONFIG, RECORD = "config.json", "record of removed heads (config.json, headcount)"
 """What the weights must fit: the first suspects where they do not."""
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
@@ -90,7 +82,7 @@ def load_model(
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
         for key, value in (changes or {}).items():
             setattr(config, key, value)
-        kind = getattr(transformers, TASK_CLASSES[head]) if head else _model_class(config, trust_remote_code)
+        kind = getattr(transformers, find_kind(head).auto_class) if head else _model_class(config, trust_remote_code)
         if kind.__name__.startswith("Auto"):
             options["trust_remote_code"] = trust_remote_code
         concrete = kind

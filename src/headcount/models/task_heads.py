@@ -15,9 +15,18 @@ ENDINGS = {
 """By transformers' Auto class, the endings of the classes that it gives."""
 
 
+def class_endings(auto_class: str) -> tuple[str, ...]:
+    """The endings of the classes that an Auto class gives; one that is not listed gives classes of its own name.
+
+    >>> class_endings("AutoModelForCausalLM"), class_endings("AutoModelForQuestionAnswering")
+    (('ForCausalLM', 'LMHeadModel'), ('ForQuestionAnswering',))
+    """
+    return ENDINGS.get(auto_class, (auto_class.removeprefix("AutoModel"),))
+
+
 def has_head(model: PreTrainedModel, auto_class: str) -> bool:
     """Whether the model has the head of the models that an Auto class gives."""
-    return type(model).__name__.endswith(ENDINGS[auto_class])
+    return type(model).__name__.endswith(class_endings(auto_class))
 
 
 def is_classifier(model: PreTrainedModel) -> bool:

@@ -10,7 +10,7 @@ import transformers
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
-from headcount.models.load import TASK_CLASSES, load_config, load_model, load_tokenizer
+from headcount.models.load import load_config, load_model, load_tokenizer
 from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.training.splits import Splits
 
@@ -36,19 +36,15 @@ def build_model(
     if init not in INITS:
         raise InvalidOption(f"got the initialisation {init!r}; expected some of {', '.join(INITS)}")
     kind = splits.task.kind
-    options: dict[str, Any] = {}
-    if kind == "regression":
-        options = {"num_labels": 1, "problem_type": "regression"}
-    elif splits.names:
-        options = {"id2label": dict(enumerate(splits.names)), "label2id": {n: i for i, n in enumerate(splits.names)}}
+    options = kind.config_changes(splits.names)
     torch.manual_seed(seed)
     words = load_tokenizer(tokenizer or name, trust_remote_code=trust_remote_code)
     if init != "random":
-        return _pretrained(name, kind, options, seed, trust_remote_code), words
+        return _pretrained(name, kind.name, options, seed, trust_remote_code), words
     config = load_config(name, trust_remote_code=trust_remote_code)
     for key, value in (options | {"initializer_range": SPREAD}).items():
         setattr(config, key, value)
-    model = getattr(transformers, TASK_CLASSES[kind]).from_config(config, dtype=torch.float32)
+    model = getattr(transformers, kind.auto_class).from_config(config, dtype=torch.float32)
     if keep_embeddings:
         own = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
         for ours, theirs in zip(_embeddings(model), _embeddings(own), strict=True):

@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from headcount.core.provenance import differences, versions
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
@@ -36,8 +34,6 @@ from headcount.training.trainer import (
 
 Progress = Callable[[float, float], None]
 """Called with the steps that are done and all of them."""
-PROBLEMS = {"classification": "single_label_classification", "regression": "regression"}
-"""What transformers calls these kinds of tasks."""
 MOST_TRAINING = 2000
 """Training examples that the training score is taken over."""
 
@@ -83,9 +79,10 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
         run.model, run.splits, run.init, run.seed, run.keep_embeddings, run.trust_remote_code, run.tokenizer
     )
     model.to(run.device)
-    if run.splits.task.kind in PROBLEMS:
+    kind = run.splits.task.kind
+    if kind.problem_type is not None:
         # A model learns it with its first labels: one that resumes after its last step would be saved without.
-        model.config.problem_type = PROBLEMS[run.splits.task.kind]
+        model.config.problem_type = kind.problem_type
     longest = longest_input(model, tokenizer, run.settings.max_length)
     train, validation = (
         _encoded(run, model, tokenizer, table, longest) for table in (run.splits.train, run.splits.validation)
@@ -106,7 +103,7 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
         "versions": versions(),
         "device": run.device,
     }
-    found["failed"] = run.init != "none" and _failed(run, found["training_scores"], part[0])
+    found["failed"] = run.init != "none" and kind.has_failed(scores[1], part[0].labels)
     if run.init != "none":
         shutil.rmtree(run.folder / "model", ignore_errors=True)
         save_whole(model, tokenizer, run.folder / "model")
@@ -209,17 +206,3 @@ def known_rows(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
 
     known = inspect.signature(model.forward).parameters
     return [{key: value for key, value in row.items() if key in known} for row in encodings.rows]
-
-
-def _failed(run: Run, scores: dict[str, float], examples: Examples) -> bool:
-    """Whether the training came to nothing: its score is no better than the largest class's share."""
-    if run.splits.task.kind == "regression":
-        return not next(iter(scores.values())) > 0
-    if run.splits.task.kind != "classification":
-        return False
-    labels = np.asarray(examples.labels)
-    share = np.bincount(labels).max() / len(labels)
-    right = scores.get("accuracy")
-    if right is None:
-        return next(iter(scores.values())) <= 0
-    return bool(right <= share)

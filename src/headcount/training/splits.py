@@ -63,7 +63,7 @@ def read_splits(
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows]
-    if task.kind in ("classification", "token-classification") and task.names is None:
+    if task.kind.named_classes and task.names is None:
         task = replace(task, names=names, given=names)
     return Splits(task, train, validation, names, notes)
 
@@ -117,7 +117,7 @@ def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> tuple[str, ...]:
     """The names of the classes; labels that differ between the splits, or are all alike, are errors."""
-    if task.kind not in ("classification", "token-classification") or task.label is None:
+    if not task.kind.named_classes or task.label is None:
         return ()
     found = []
     for split, table in (("train", train), ("validation", validation)):

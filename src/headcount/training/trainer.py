@@ -18,7 +18,7 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 
 from headcount.core.options import belongs_to
 from headcount.data.batches import collate
-from headcount.data.encode import Encoding
+from headcount.data.kinds.tokens import Encoding, length
 from headcount.data.number_options import check_all
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 from headcount.models.finite_weights import check_weights
@@ -103,7 +103,7 @@ class RunTrainer(Trainer):  # type: ignore[misc]
     """Stops at once where the loss is not a number: what was saved before stays."""
 
     def _get_train_sampler(self, *_: Any, **__: Any) -> LikeLengths:
-        lengths = [_length(row) for row in self.train_dataset]
+        lengths = [length(row) for row in self.train_dataset]
         return LikeLengths(lengths, self.args.train_batch_size * self.args.gradient_accumulation_steps, self.args.seed)
 
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
@@ -174,11 +174,6 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
         raise OSError(errno.EIO, str(error).splitlines()[0]) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _length(row: Encoding) -> int:
-    ids = row["input_ids"]
-    return max(map(len, ids)) if ids and isinstance(ids[0], list) else len(ids)
 
 
 def make_trainer(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,13 @@ class Metric:
     """Whether each example is right, where the score is the share of right ones: then McNemar's exact test applies."""
     mean: bool = False
     """Whether the score is a mean over examples, or follows from one, of numbers that have no bounds: a loss."""
+    generated: bool = False
+    """Whether it is of texts that the model generates; sacrebleu then counts their matches."""
+
+    def require(self) -> None:
+        """An error where the package that computes it is not installed."""
+        if self.generated and find_spec("sacrebleu") is None:
+            raise InvalidOption(f"the metric {self.name!r} needs sacrebleu: pip install 'headcount[translate]'")
 
     def score(self, outputs: Outputs, labels: Any) -> float:
         return float(self.combine(self.features(outputs, labels).sum(0)))
@@ -46,9 +54,11 @@ def _ratio(sums: np.ndarray) -> np.ndarray:
 
 
 def _accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
-    if "logits" in outputs:
-        right = _right(outputs, labels).astype(float)
-        return np.stack([right, np.ones_like(right)], -1)
+    right = _right(outputs, labels).astype(float)
+    return np.stack([right, np.ones_like(right)], -1)
+
+
+def _tag_accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
     pairs = [
         (sum(p == t for p, t in zip(found, tags, strict=True)), len(tags))
         for found, tags in zip(outputs["predictions"], labels, strict=True)
@@ -115,9 +125,11 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(constant, 0.0, np.nan_to_num(found)))
 
 
-def _loss(outputs: Outputs, labels: Any) -> np.ndarray:
-    if "loss" in outputs:
-        return np.stack([outputs["loss"], outputs["tokens"]], -1).astype(float)
+def _token_loss(outputs: Outputs, labels: Any) -> np.ndarray:
+    return np.stack([outputs["loss"], outputs["tokens"]], -1).astype(float)
+
+
+def _class_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     logits = outputs["logits"].astype(float)
     logits = logits - logits.max(-1, keepdims=True)
     lost = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(labels)[:, None], -1)[:, 0]
@@ -156,50 +168,19 @@ def _corpus_score(name: str) -> Callable[[np.ndarray], np.ndarray]:
     return combine
 
 
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("accuracy", _accuracy, _ratio, correct=_right),
-        Metric("f1", _confusion, _f1),
-        Metric("matthews", _confusion, _matthews),
-        Metric("pearson", _pearson, _correlation),
-        Metric("spearman", _spearman, _correlation),
-        Metric("loss", _loss, _ratio, higher_is_better=False, mean=True),
-        Metric("perplexity", _loss, lambda sums: np.exp(_ratio(sums)), higher_is_better=False, mean=True),
-        Metric("bleu", _corpus_features("bleu"), _corpus_score("bleu")),
-        Metric("chrf", _corpus_features("chrf"), _corpus_score("chrf")),
-    )
-}
-ALLOWED = {
-    "classification": ("accuracy", "f1", "matthews", "loss"),
-    "multiple-choice": ("accuracy", "loss"),
-    "regression": ("pearson", "spearman"),
-    "token-classification": ("accuracy",),
-    "masked-lm": ("loss", "perplexity"),
-    "causal-lm": ("loss", "perplexity"),
-    "translation": ("bleu", "chrf", "loss", "perplexity"),
-}
-GENERATED = ("bleu", "chrf")
-"""Metrics of texts that the model generates."""
+def _perplexity(sums: np.ndarray) -> np.ndarray:
+    return np.asarray(np.exp(_ratio(sums)))
 
 
-def find_metric(name: str, kind: str) -> Metric:
-    """The metric with this name, if the kind of task has it."""
-    if name not in ALLOWED[kind]:
-        raise InvalidOption(f"got the metric {name!r} for {kind}; expected one of {', '.join(ALLOWED[kind])}")
-    if name in GENERATED:
-        try:
-            import sacrebleu  # noqa: F401
-        except ImportError as error:
-            raise InvalidOption(f"the metric {name!r} needs sacrebleu: pip install 'headcount[translate]'") from error
-    return METRICS[name]
-
-
-def predictions(outputs: Outputs) -> Any:
-    """What a user's own metric is given: class numbers, numbers of a regression, tags, texts, or losses."""
-    if "predictions" in outputs:
-        return outputs["predictions"]
-    if "logits" not in outputs:
-        return outputs["loss"] / outputs["tokens"]
-    logits = outputs["logits"]
-    return logits[..., 0] if logits.shape[-1] == 1 else logits.argmax(-1)
+ACCURACY = Metric("accuracy", _accuracy, _ratio, correct=_right)
+TAG_ACCURACY = Metric("accuracy", _tag_accuracy, _ratio)
+"""The share of right tags of all words; those of one text depend on each other, so no test for proportions applies."""
+F1 = Metric("f1", _confusion, _f1)
+MATTHEWS = Metric("matthews", _confusion, _matthews)
+PEARSON = Metric("pearson", _pearson, _correlation)
+SPEARMAN = Metric("spearman", _spearman, _correlation)
+CLASS_LOSS = Metric("loss", _class_loss, _ratio, higher_is_better=False, mean=True)
+TOKEN_LOSS = Metric("loss", _token_loss, _ratio, higher_is_better=False, mean=True)
+PERPLEXITY = Metric("perplexity", _token_loss, _perplexity, higher_is_better=False, mean=True)
+BLEU = Metric("bleu", _corpus_features("bleu"), _corpus_score("bleu"), generated=True)
+CHRF = Metric("chrf", _corpus_features("chrf"), _corpus_score("chrf"), generated=True)

@@ -1,0 +1,1 @@
+"""One object for each kind of task: everything that differs between classifying, tagging, translating and so on."""

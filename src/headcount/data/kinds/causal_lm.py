@@ -1,0 +1,19 @@
+"""Causal language modelling: the loss of each token after those before it."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from headcount.data.kinds.language import Language
+
+
+class CausalLM(Language):
+    """The logits at a token are for the next one."""
+
+    name = "causal-lm"
+    aliases = ("text-generation", "clm")
+    auto_class = "AutoModelForCausalLM"
+    least_tokens = 2
+
+    def aligned(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        return logits[:, :-1], labels[:, 1:]

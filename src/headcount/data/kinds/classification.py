@@ -1,0 +1,45 @@
+"""Classification: one class for a text or a pair of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor
+from torch.nn import functional
+
+from headcount.data.kinds.kind import Labels
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS, Outputs
+from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.whole_text import WholeText
+
+if TYPE_CHECKING:
+    from headcount.data.labels import LabelColumn
+
+
+class Classification(WholeText):
+    """Labels are class numbers of the model."""
+
+    name = "classification"
+    aliases = ("text-classification", "sequence-classification")
+    metrics = (ACCURACY, F1, MATTHEWS, CLASS_LOSS)
+    problem_type = "single_label_classification"
+    named_classes = True
+
+    def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
+        assert labels is not None  # the kind has a label column
+        return labels.classes()
+
+    def losses(self, result: Any, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(widened(logits_of(result)), labels, reduction="none")
+
+    def predictions(self, outputs: Outputs) -> Any:
+        return outputs["logits"].argmax(-1)
+
+    def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
+        """Compared with guessing the largest class; a metric that corrects for that itself must be above 0."""
+        accuracy = scores.get("accuracy")
+        if accuracy is None:
+            return next(iter(scores.values())) <= 0
+        return bool(accuracy <= np.bincount(np.asarray(labels)).max() / len(labels))

@@ -1,0 +1,56 @@
+"""Multiple choice: which of several texts goes with a context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+from torch.nn import functional
+
+from headcount.data.kinds.kind import Kind, Labels
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, Outputs
+from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.tokens import Encoding, tokenize
+
+if TYPE_CHECKING:
+    from headcount.data.examples import Examples
+    from headcount.data.labels import LabelColumn
+
+
+class MultipleChoice(Kind):
+    """Labels are numbers of choices. Each choice is a text of its own inside the model."""
+
+    name = "multiple-choice"
+    text_columns = ()
+    text_columns_hint = "the context, then each choice"
+    metrics = (ACCURACY, CLASS_LOSS)
+    auto_class = "AutoModelForMultipleChoice"
+
+    def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
+        assert labels is not None  # the kind has a label column
+        count = len(texts[0]) - 1
+        return labels.codes(count, f"{count} choices"), ()
+
+    def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
+        """The context with each choice in turn."""
+        count = len(examples.texts[0]) - 1
+        contexts = [text[0] for text in examples.texts for _ in range(count)]
+        rows, cut = tokenize(tokenizer, contexts, [choice for text in examples.texts for choice in text[1:]], limit)
+        merged = []
+        for number, label in enumerate(examples.labels):
+            part = rows[number * count : (number + 1) * count]
+            merged.append({key: [row[key] for row in part] for key in part[0]} | {"labels": label})
+        return merged, cut
+
+    def losses(self, result: Any, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(widened(logits_of(result)), labels, reduction="none")
+
+    def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
+        return {"logits": (len(rows[0]["input_ids"]),)}
+
+    def reduce(self, result: Any, labels: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
+        return {"logits": logits_of(result).float()}
+
+    def predictions(self, outputs: Outputs) -> Any:
+        return outputs["logits"].argmax(-1)

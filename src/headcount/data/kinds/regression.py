@@ -1,0 +1,50 @@
+"""Regression: one number for a text or a pair of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from headcount.data.kinds.kind import Labels
+from headcount.data.kinds.metrics import PEARSON, SPEARMAN, Outputs
+from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.whole_text import WholeText
+from headcount.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from headcount.data.labels import LabelColumn
+
+
+class Regression(WholeText):
+    """Labels are numbers; the model has a single output."""
+
+    name = "regression"
+    metrics = (PEARSON, SPEARMAN)
+    problem_type = "regression"
+
+    def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
+        assert labels is not None  # the kind has a label column
+        return labels.numbers(), ()
+
+    def losses(self, result: Any, labels: Tensor) -> Tensor:
+        scores = widened(logits_of(result)).squeeze(-1)
+        errors: Tensor = scores - labels.to(scores.dtype)
+        return errors**2
+
+    def predictions(self, outputs: Outputs) -> Any:
+        return outputs["logits"][..., 0]
+
+    def check_model(self, model: Any, stacks: Collection[str]) -> None:
+        if model.config.num_labels != 1:
+            name = type(model).__name__
+            raise ModelUnavailable(f"{name} has {model.config.num_labels} outputs; a regression needs a model with one")
+        super().check_model(model, stacks)
+
+    def config_changes(self, names: Sequence[str]) -> dict[str, Any]:
+        return {"num_labels": 1, "problem_type": self.problem_type}
+
+    def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
+        """No correlation at all."""
+        return not next(iter(scores.values())) > 0
