@@ -27,10 +27,12 @@ from tests.contracts import zoo
 ROOT = Path(__file__).parent.parent
 FOLLOWED = {
     "A family": "tests/test_how_to_add.py::test_a_family",
+    "A kind of task": "tests/data/kinds/test_new_kind.py::test_a_kind",
+    "A metric": "tests/data/kinds/test_new_kind.py::test_a_kind",
     "A replacement": "tests/test_how_to_add.py::test_a_replacement",
 }
 """By recipe, the test that follows it."""
-ELSEWHERE = {"A measure", "An option", "A metric"}
+ELSEWHERE = {"A measure", "An option"}
 """Recipes whose every entry is tested by a table of its own."""
 
 

@@ -29,7 +29,9 @@ def find_flips(view: View) -> list[dict[str, Any]]:
 
 def _answers(dataset: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[str] | None] | None:
     """The whole model's answers [example], those without each head [stack, layer, head, example], names of classes."""
-    if "logits" in dataset and dataset.sizes["class"] > 1:
+    # The largest logit is an answer where a label is one class, and so a number.
+    one_class = "label" not in dataset or dataset["label"].dtype.kind in "iu"
+    if "logits" in dataset and dataset.sizes["class"] > 1 and one_class:
         whole, without = dataset["baseline_logits"].values, dataset["logits"].values
         names = [str(one) for one in dataset.attrs.get("labels") or range(whole.shape[-1])]
         # What is missing is no answer: its number is the whole model's.
