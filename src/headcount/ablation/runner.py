@@ -19,6 +19,7 @@ from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
 from headcount.data.outputs import first_not_finite, reduce_result
+from headcount.engines.run import Arrays
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
@@ -26,8 +27,6 @@ from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant, merge, tile
 from headcount.trace.wiring import edited
-
-Arrays = dict[str, np.ndarray]
 
 
 def forward_inputs(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
