@@ -8,6 +8,7 @@ import xarray as xr
 
 from headcount.core.heads import Layout
 from headcount.core.results import ArrayPlan
+from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
 from headcount.measures.contract import Measure, Setting
 from headcount.measures.results import coordinates, plan_values, summarise
@@ -54,11 +55,12 @@ def summary(values: dict[str, np.ndarray]) -> xr.Dataset:
 
 
 def test_the_arrays(summary: xr.Dataset) -> None:
-    plans = plan_values(Toy().variables(SETTING), COORDS)
+    plans = plan_values(Toy().variables(SETTING), COORDS, {"size": Schema("How large")})
     assert plans["values_share"] == ArrayPlan(
         ("example", "stack", "layer", "head", "kind", "offset"), (5, 2, 2, 3, 2, 3), "float32"
     )
     assert plans["values_size"].shape == (5, 2, 2, 3)
+    assert plans["values_size"].attributes == {"long_name": "How large"}
     assert COORDS["example"][1].tolist() == IDS.tolist()
     assert COORDS["stack"][1].tolist() == ["encoder", "decoder"]
     assert COORDS["kind"][1].tolist() == ["noun", "[SEP]"]

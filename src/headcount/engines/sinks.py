@@ -114,7 +114,9 @@ class FolderSink:
         assert self.group is not None
         found = self.group.read() if self.units else self.group.read().drop_vars(DONE)
         texts = [name for name, variable in found.variables.items() if variable.dtype.kind == "T"]
-        return found.assign({name: (found[name].dims, found[name].values.astype(object)) for name in texts})
+        return found.assign(
+            {name: (found[name].dims, found[name].values.astype(object), found[name].attrs) for name in texts}
+        )
 
 
 def open_sinks(runs: Sequence[Run], out: str | Path | None) -> dict[str, Sink]:
