@@ -40,11 +40,16 @@ class Ledger:
         """Those of the first run, as they were laid out when it began."""
         return self.sinks[self.runs[0].group].units
 
+    @property
+    def complete(self) -> bool:
+        """Whether all runs are done already, and will only be read."""
+        return all(sink.complete for sink in self.sinks.values())
+
     def tick(self, share: float) -> None:
         """Called by the work, if it likes: so many more examples are done of its unit."""
         self.tally.tick(share)
 
-    def perform(self, work: Work) -> list[xr.Dataset]:
+    def perform(self, work: Work = lambda unit: {}) -> list[xr.Dataset]:
         """The results, in the order of the runs; one whose other shards are not done yet holds what is there."""
         pending, done, total = self._plan()
         self.tally = Tally(self.progress, done, total)
@@ -84,7 +89,7 @@ def announce(group: str, models: Mapping[str, str], out: str | Path) -> None:
 
 def perform(run: Run, out: str | Path | None = None) -> xr.Dataset:
     """The result of a run without units: read where the study has it, computed otherwise."""
-    return Ledger([run], out).perform(lambda unit: {})[0]
+    return Ledger([run], out).perform()[0]
 
 
 def _finish(run: Run, sink: Sink) -> xr.Dataset:
