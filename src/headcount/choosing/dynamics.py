@@ -26,8 +26,6 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
 
-SETTLED = 0.9
-"""The rank correlation with the final order from which on the order counts as settled."""
 Progress = Callable[[str, float, float], None]
 
 
@@ -153,12 +151,3 @@ def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataA
     said = (*SAID, "heads", "examples")
     attributes = {key: curves[0].attrs[key] for key in said if key in curves[0].attrs}
     return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
-
-
-def settled_at(result: xr.Dataset, level: float = SETTLED) -> int | None:
-    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
-    agrees = result["agreement"].values >= level
-    for place in range(len(agrees) - 1):
-        if agrees[place:].all():
-            return int(result["checkpoint"].values[place])
-    return None
