@@ -55,6 +55,7 @@ COMPUTE = (
     "choosing",
     "pruning",
     "costs",
+    "story",
 )
 ABSENT_ON_A_GPU_BOX = ("zarr", "datasets", "cyclopts")
 

@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 import headcount as hc
-from headcount.cli.cost import tables, tell
+from headcount.cli.cost import tables
 from headcount.cli.main import main
 from headcount.costs.cost import size
 from headcount.models.load import load_model
+from headcount.story.costs import cost_sentences
 from tests import planted
 from tests.contracts.zoo import tiny
 
@@ -197,7 +198,7 @@ def shown_at_80(parts: list[Any]) -> str:
 @pytest.mark.parametrize("names", [["before"], ["before", "after"]], ids=["one", "two"])
 def test_large_numbers_at_80_columns(names: list[str]) -> None:
     found = large(names)
-    shown = shown_at_80([*tables(found, names), *tell(found, 0.5, len(names) > 1)])
+    shown = shown_at_80([*tables(found, names), *cost_sentences(found, 0.5, len(names) > 1)])
     assert all(len(line) <= 80 for line in shown.splitlines())
     assert "…" not in shown
     for number in ("7,012.35", "2,147.48", "14,024.69", "790122.9", "±12800.0", "173589.76", "31890"):
@@ -210,17 +211,6 @@ def test_long_names_at_80_columns() -> None:
     shown = shown_at_80(tables(large(names), names))
     assert all(len(line) <= 80 for line in shown.splitlines())
     assert "7,012.35" in shown
-
-
-def test_what_a_cut_can_win() -> None:
-    """In proportion: of a third of the time, half goes."""
-    found = large(["before", "after"])
-    found.loc[found["model"] == "after", ["attention_parameters", "ms"]] *= 0.5
-    first, second = tell(found, 1 / 3, two=True)
-    assert first.startswith("At 64 x 512 the attention takes 33% of the time, so that a cut can make the model at most")
-    assert "1.50 times as fast" in first
-    assert "keeps 50% of the attention's weights and is 2.00 times as fast" in second
-    assert "it would be 1.20 times" in second
 
 
 def test_into_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

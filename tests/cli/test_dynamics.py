@@ -12,10 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import headcount as hc
-from headcount.cli.dynamics import tell
 from headcount.cli.main import main
 from tests.training import toy
 
@@ -63,17 +61,6 @@ def test_a_row_for_each_checkpoint(place: Path, tmp_path: Path, capsys: pytest.C
     assert main(words(place, "--steps", "4", "--study", str(study))) == 0
     assert capsys.readouterr().out == shown
     assert main(["table", str(study), "--to", "csv"]) == 0
-
-
-def hand_made(agreement: list[float]) -> xr.Dataset:
-    return xr.Dataset({"agreement": ("checkpoint", agreement)}, {"checkpoint": [0, 10, 20]})
-
-
-def test_it_says_when_the_order_settles() -> None:
-    (line,) = tell(hand_made([0.2, 0.95, 1.0]))
-    assert line.startswith("From step 10 of 20 on the order of heads agrees")
-    (line,) = tell(hand_made([0.2, 0.3, 1.0]))
-    assert "not settled before the end" in line
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "options",
         "time_left",
         "progress",
-        "demo_story",
         "entry",
         "stopping",
         "whole_numbers",

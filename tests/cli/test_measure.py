@@ -50,7 +50,7 @@ def test_the_heads_that_stand_out(bundled: tuple[Path, str]) -> None:
     study, shown = bundled
     lines = shown.splitlines()
     found = hc.open_study(study)["measures"]
-    for variable, said in (("previous", "looks at the previous token"), ("next", "looks at the next token")):
+    for variable, said in (("previous", "looks most at the previous token"), ("next", "looks most at the next token")):
         array = found["position"][variable].values[0]
         layer, head = np.unravel_index(array.argmax(), array.shape)
         low, high = (found["position"][f"{variable}_{end}"].values[0, layer, head] for end in ("low", "high"))

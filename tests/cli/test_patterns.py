@@ -17,8 +17,8 @@ import headcount as hc
 from headcount.attention_maps.find_patterns import find_patterns
 from headcount.cli.main import main
 from headcount.cli.patterns import patterns
-from headcount.measures.story import pattern_rows
 from headcount.patterns.naming import PATTERNS, read_rule
+from headcount.story.patterns import pattern_rows
 from tests import planted
 from tests.measures.test_patterns import LONG
 from tests.measures.tiny import translator

@@ -27,7 +27,7 @@ FULL = Schema(
     most_of=("noun", "verb"),
     role="far",
     role_from=0.5,
-    role_rank=3,
+    rank=3,
     shown=False,
 )
 

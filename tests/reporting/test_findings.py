@@ -14,7 +14,7 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Head, Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
-from headcount.reporting.findings import find_sentences, short_name
+from headcount.reporting.findings import find_sentences
 from headcount.reporting.view import View, find_layout
 from tests import planted
 from tests.core.curves import accuracy_curve, as_loss
@@ -230,11 +230,12 @@ def test_the_head_that_looks_most_at_each() -> None:
     )
     absent = by_name(EVEN, sep=np.nan, sep_low=np.nan, sep_high=np.nan)
     said = find_sentences(view_of({"measures/position": one, "measures/special": absent}))
-    assert len(said) == 1
-    assert said[0] == (
-        "The head that looks most at each: the previous token L1H0 (0.80 [0.05, 0.90]); "
-        "the next token L0H2 (0.30 [0.00, 0.50])."
-    )
+    assert said == [
+        (
+            "By position, L1H0 looks most at the previous token: 0.800 [0.050, 0.900]; "
+            "L0H2 looks most at the next token: 0.300 [0.000, 0.500]."
+        )
+    ]
     assert not bare_figures(said[0])
 
 
@@ -250,20 +251,25 @@ def test_nobody_is_the_most_at_what_no_head_does() -> None:
         next_high=0.0,
     )
     said = find_sentences(view_of({"measures/position": one}))
-    assert said == ["The head that looks most at each: the previous token L1H0 (0.80 [0.05, 0.90])."]
+    assert said == ["By position, L1H0 looks most at the previous token: 0.800 [0.050, 0.900]."]
+
+
+def test_measures_of_another_model_do_not_speak() -> None:
+    one = by_name(EVEN, previous=0.3, previous_low=0.1, previous_high=0.5)
+    assert find_sentences(view_of({"measures/position@before": one})) == []
 
 
 def test_the_head_that_looks_most_in_several_stacks() -> None:
     one = by_name(SIDES, first={"cross.L1H1": 0.8, "": 0.1}, first_low=0.0, first_high=0.9)
     said = find_sentences(view_of({"measures/special": one}))
-    assert "the first token cross.L1H1 (0.80 [0.00, 0.90])" in said[0]
+    assert said == ["By special, cross.L1H1 looks most at the first token: 0.800 [0.000, 0.900]."]
 
 
 def test_what_the_maps_look_like(tmp_path: Path) -> None:
     """Every share with its interval, the largest first."""
     studies.patterns_study(tmp_path / "study")
     found = hc.open_study(tmp_path / "study")["measures/patterns"].to_dataset().load()
-    (said,) = find_sentences(view_of({"measures/patterns": found}))
+    said, clearest = find_sentences(view_of({"measures/patterns": found}))
     ends = [100 * found[f"whole_share{end}"].values[0] for end in ("", "_low", "_high")]
     order = np.argsort(-ends[0], kind="stable")
     parts = [
@@ -277,6 +283,9 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
+    assert clearest.startswith("By patterns, L")
+    assert "is vertical (share of its maps): 1.000 [1.000, 1.000]" in clearest
+    assert not bare_figures(clearest)
 
 
 def test_what_the_maps_of_several_stacks_look_like() -> None:
@@ -284,7 +293,8 @@ def test_what_the_maps_of_several_stacks_look_like() -> None:
     model, tokenizer = studies.measured.translator()
     data = pd.DataFrame({"source": studies.sentences(4), "target": studies.sentences(4, seed=1)})
     tree = hc.measure(model, tokenizer, data, text=("source", "target"), only="patterns")
-    said = find_sentences(view_of({"measures/patterns": tree["patterns"].to_dataset()}))
+    *said, clearest = find_sentences(view_of({"measures/patterns": tree["patterns"].to_dataset()}))
+    assert clearest.startswith("By patterns, ")
     assert [one.split(" look like:")[0] for one in said] == [
         "What the maps of the encoder",
         "What the maps of the decoder",
@@ -320,24 +330,6 @@ def test_a_real_loss_names_the_heads_that_are_needed() -> None:
     sure = found["delta"].where(found["q"] < 0.05)
     assert int(sure.notnull().sum())
     assert f"ablated, {int((sure > 0).sum())} make it worse and {int((sure < 0).sum())} better" in text
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        ("/home/me/models/tuned/", "tuned"),
-        ("google/bert", "google/bert"),
-        ("bert-base-uncased", "bert-base-uncased"),
-        ("./runs/seed-0", "seed-0"),
-        ("runs/mrpc/seed-0", "seed-0"),
-        (r"C:\models\tuned", "tuned"),
-        ("/usr/lib/headcount/zoo/data/qnli", "bundled:qnli"),
-        ("BertForSequenceClassification", "BertForSequenceClassification"),
-        pytest.param("/", "/"),
-    ],
-)
-def test_short_names(model: str, expected: str) -> None:
-    assert short_name(model) == expected
 
 
 def test_names_that_are_no_names(found: xr.Dataset) -> None:

@@ -29,8 +29,6 @@ from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
 
 GROUP = "pruning/dynamics"
-SETTLED = 0.9
-"""The rank correlation with the final order from which on the order counts as settled."""
 
 
 def find_checkpoints(folder: str | Path) -> list[Path]:
@@ -144,12 +142,3 @@ def _arrays(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataAr
         "importance": (("checkpoint", *HEAD_DIMS), np.stack([one.values for one in values])),
         **{dim: ((dim,), axis.values) for dim, axis in axes.items()},
     }
-
-
-def settled_at(result: xr.Dataset, level: float = SETTLED) -> int | None:
-    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
-    agrees = result["agreement"].values >= level
-    for place in range(len(agrees) - 1):
-        if agrees[place:].all():
-            return int(result["checkpoint"].values[place])
-    return None

@@ -60,15 +60,20 @@ SCHEMAS = {
         signed=name == "taylor",
         category=ABLATED,
         paper=PAPER,
+        rank=rank,
+        shown=rank < 6,
     )
-    for name, title, unit, direction in (
-        ("michel", "Importance", "mean |slope of the loss|", "high: the loss depends on it"),
-        ("michel_normed", "Importance, by layer", "1: all of its layer", "high: the loss depends on it"),
-        ("taylor", "Expected rise of the loss without it", "loss", "above 0: the head is needed"),
-        ("gate", "Importance, signs cancelling", "|mean slope|", "high: the loss depends on it"),
-        ("gate_normed", "Importance, signs cancelling, by layer", "1: all", "high: needed"),
-        ("norm", "Length of its output (importance)", "length", "high: says much"),
-        ("norm_normed", "Length of its output, by layer", "1: all of its layer", "high: says much"),
+    for rank, (name, title, unit, direction) in enumerate(
+        (
+            ("michel", "Importance", "mean |slope of the loss|", "high: the loss depends on it"),
+            ("michel_normed", "Importance, by layer", "1: all of its layer", "high: the loss depends on it"),
+            ("taylor", "Expected rise of the loss without it", "loss", "above 0: the head is needed"),
+            ("gate", "Importance, signs cancelling", "|mean slope|", "high: the loss depends on it"),
+            ("norm", "Length of its output (importance)", "length", "high: says much"),
+            ("gate_normed", "Importance, signs cancelling, by layer", "1: all", "high: needed"),
+            ("norm_normed", "Length of its output, by layer", "1: all of its layer", "high: says much"),
+        ),
+        start=1,
     )
 }
 VARIABLES: dict[str, tuple[str, ...]] = {"michel": (), "taylor": (), "norm": ()}

@@ -57,7 +57,7 @@ def compare(
 
     from headcount.cli.progress import show_progress
     from headcount.measures.compare import compare as run
-    from headcount.measures.story import changed_rows, changes
+    from headcount.story.changes import change_sentences, changed_rows
 
     console = Console(highlight=False)
     before, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
@@ -79,11 +79,12 @@ def compare(
             progress=progress,
         )
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")
-    for row in changed_rows(found):
+    results = {key: node.to_dataset() for key, node in found.children.items()}
+    for row in changed_rows(results):
         table.add_row(*row)
     console.print(table)
     console.print("Up and down: heads whose 95 % interval leaves no change out.")
-    for line in changes(found):
+    for line in change_sentences(results["cosine"]):
         console.print(line)
     if out is not None:
         say_saved(console, out)

@@ -50,6 +50,7 @@ def cost(
     from headcount.costs.cost import LENGTHS, attention_share, make_inputs
     from headcount.costs.cost import cost as measure
     from headcount.errors import InvalidOption
+    from headcount.story.costs import cost_sentences
 
     belongs_to("name", name, "study", study)
     try:
@@ -72,7 +73,7 @@ def cost(
     console = Console(highlight=False)
     for one in tables(found, [escape(Path(name).name) for name in names]):
         console.print(one)
-    for line in tell(found, share, len(names) > 1):
+    for line in cost_sentences(found, share, len(names) > 1):
         console.print(line)
 
 
@@ -109,24 +110,3 @@ def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
 
 def _each(values: pd.Series, form: str) -> str:
     return " -> ".join(form.format(value) for value in values)
-
-
-def tell(found: pd.DataFrame, share: float, two: bool) -> list[str]:
-    """Where the time goes, and what a cut of heads can win at most."""
-    largest = found[(found.batch == found.batch.max()) & (found.length == found.length.max())]
-    length = f" x {found.length.max()}" if found.length.max() else ""
-    where = (
-        f"At {found.batch.max()}{length} the attention takes {share:.0%} of the time, so that a cut can make the model"
-    )
-    lines = [
-        f"{where} at most {1 / (1 - share):.2f} times as fast; feed-forward, embeddings and output stay as they are."
-    ]
-    if two:
-        first, second = largest.iloc[0], largest.iloc[1]
-        kept = second.attention_parameters / first.attention_parameters
-        bound = 1 / (1 - share * (1 - kept))
-        lines.append(
-            f"The second model keeps {kept:.0%} of the attention's weights and is {first.ms / second.ms:.2f} times as "
-            f"fast; in proportion to its weights it would be {bound:.2f} times."
-        )
-    return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +15,7 @@ from headcount.core.writers import writes_study
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headcount.choosing.smaller import Smaller
+    from headcount.story.demo import SmallModel
 
 PAIRS, QUICK_PAIRS = 160, 16
 """Pairs that every head is left out on, drawn at random: what 2 cores do in a minute."""
@@ -31,17 +30,6 @@ STEPS, QUICK_STEPS, LEAST = 6, 2, 40
 """Steps of the pruning curves, and the pairs of a quick demo that they need at least."""
 TIMED = (16, 64)
 """Texts and tokens of the batch that is timed."""
-
-
-@dataclass(frozen=True)
-class SmallModel:
-    """The model without half of its heads: where it is, what it costs, what selected its heads."""
-
-    found: Smaller
-    folder: Path
-    costs: pd.DataFrame
-    megabytes: tuple[float, float]
-    """On disk, before and after, in the same dtype."""
 
 
 @writes_study("out")
@@ -62,7 +50,6 @@ def demo(
     from headcount.ablation.sweep import sweep
     from headcount.attention_maps.find_patterns import find_patterns
     from headcount.attention_maps.maps import maps
-    from headcount.cli.demo_story import last_screen, story
     from headcount.cli.heads import heads_table
     from headcount.cli.options import load_model_and_tokenizer
     from headcount.cli.progress import show_progress
@@ -70,6 +57,7 @@ def demo(
     from headcount.measures.measure import measure
     from headcount.models.anatomy import read_anatomy
     from headcount.reporting.document import write_report
+    from headcount.story.demo import demo_sentences, last_screen
 
     if quick:
         without_effect("full", full, "--quick takes 16 pairs", "give one of the two")
@@ -124,7 +112,7 @@ def demo(
         question, sentence = pairs.at[row, "question"], pairs.at[row, "sentence"]
         for which, name in ((model, f"pair-{number}"), (before, f"pair-{number}-before")):
             maps(which, tokenizer, str(question), str(sentence), out=out, name=name)
-    for line in story(by_layer, by_head, seen, words, changed, len(pairs)):
+    for line in demo_sentences(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
     small = make_smaller(console, model, tokenizer, some_pairs(LEAST if quick else None), out, quick, step)
     page = write_report([out], out.with_name(f"{out.name}.html"))
@@ -149,11 +137,12 @@ def make_smaller(
     from headcount.cli.cost import tables
     from headcount.cli.options import as_stored
     from headcount.cli.prune import curve_heading, curve_table
-    from headcount.core.cut_story import tell_cut
     from headcount.costs.cost import cost
     from headcount.models.checkpoint import save
     from headcount.models.load import load
     from headcount.pruning.prune import prune
+    from headcount.story.cuts import cut_sentence
+    from headcount.story.demo import SmallModel
     from headcount.zoo.bundled import bundled
 
     heads = model.config.num_hidden_layers * model.config.num_attention_heads
@@ -174,7 +163,7 @@ def make_smaller(
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
     console.print(curve_heading(found))
     console.print(curve_table(found))
-    console.print(tell_cut(found.confirmed, found.order, len(found.removed)))
+    console.print(cut_sentence(found.confirmed, found.order, len(found.removed)))
     folder = out.with_name(f"{out.name}-small")
     save(as_stored(prune(copy.deepcopy(model), found.removed)), tokenizer, folder, overwrite=True)
     again, _ = load(folder)
@@ -193,7 +182,7 @@ def make_smaller(
         sum(file.stat().st_size for file in Path(place).glob("*.safetensors")) / 1e6
         for place in (bundled("qnli"), folder)
     ]
-    return SmallModel(found, folder, measured, (sizes[0], sizes[1]))
+    return SmallModel(found.confirmed, found.order, len(found.removed), folder, measured, (sizes[0], sizes[1]))
 
 
 def some_pairs(count: int | None, seed: int = 0) -> pd.DataFrame:

@@ -49,6 +49,7 @@ def dynamics(
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.models.device import find_device
+    from headcount.story.dynamics import settling_sentence
 
     place = find_device(device)
     console = Console(highlight=False)
@@ -67,8 +68,7 @@ def dynamics(
             progress=progress,
         )
     console.print(as_rows(found))
-    for line in tell(found):
-        console.print(line)
+    console.print(settling_sentence(found))
     if study is not None:
         say_saved(console, study)
 
@@ -96,18 +96,3 @@ def as_rows(found: Dataset) -> Table:
             agreement,
         )
     return table
-
-
-def tell(found: Dataset) -> list[str]:
-    """When the order settles."""
-    from headcount.choosing.dynamics import SETTLED, settled_at
-
-    step = settled_at(found)
-    last = int(found["checkpoint"][-1])
-    if step is None:
-        return [
-            f"The order of heads is not settled before the end (rank correlation below {SETTLED} until step {last})."
-        ]
-    return [
-        f"From step {step} of {last} on the order of heads agrees with the last (rank correlation {SETTLED} or more)."
-    ]

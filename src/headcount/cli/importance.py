@@ -76,7 +76,7 @@ def importance(
     console = Console(highlight=False)
     for note in found.attrs.get("notes", []):
         console.print(f"Note: {note}.")
-    for line in tell(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
+    for line in lines_of(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
         console.print(line)
     if out is not None:
         say_saved(console, out)
@@ -95,37 +95,19 @@ def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
     return found if found.attrs["identity"]["model"] == model else None
 
 
-def tell(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
-    """The estimators side by side: the strongest head, stability, and how well they predict the truth."""
-    import numpy as np
+def lines_of(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
+    """The estimators side by side as a table, and what its last two columns are."""
     from rich.table import Table
 
     from headcount.choosing.importance import ESTIMATORS, prediction, stability
-    from headcount.core.heads import Head
+    from headcount.story.importance import NEEDS_SWEEP, PREDICTS, SPLITS, importance_rows
 
     table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")
-    several = found.sizes["stack"] > 1
-
-    def spell(place: tuple[Any, ...]) -> str:
-        head = str(Head(str(found["stack"].values[place[0]]), int(place[1]), int(place[2])))
-        return head if several else head.partition(".")[2]
-
-    for name in ESTIMATORS:
-        values = found[name].values
-        most, least = (np.unravel_index(pick(values), values.shape) for pick in (np.nanargmax, np.nanargmin))
-        halves = "{:.2f} [{:.2f}, {:.2f}]".format(*stability(found, name))
-        truth = (
-            "-"
-            if sweep is None or "delta" not in sweep
-            else "{:.2f} [{:.2f}, {:.2f}]".format(*prediction(found, sweep, name))
-        )
-        table.add_row(name, f"{spell(most)} {values[most]:.3g}", f"{spell(least)} {values[least]:.3g}", halves, truth)
-    lines: list[Any] = [
-        f"Importance on {found.sizes['example']} examples:",
-        table,
-        "halves agree: rank correlation between two halves of the examples [95 % of 50 random splits].",
-        "predicts ablation: rank correlation with the effect of removing the head [95 % interval over heads].",
-    ]
-    if sweep is None:
-        lines.append("For the last column: headcount sweep ... --by head --how zero into the same study.")
-    return lines
+    halves = {name: stability(found, name) for name in ESTIMATORS}
+    predicted = None
+    if sweep is not None and "delta" in sweep:
+        predicted = {name: prediction(found, sweep, name) for name in ESTIMATORS}
+    for row in importance_rows(found, halves, predicted):
+        table.add_row(*row)
+    lines = [f"Importance on {found.sizes['example']} examples:", table, SPLITS, PREDICTS]
+    return lines if sweep is not None else [*lines, NEEDS_SWEEP]

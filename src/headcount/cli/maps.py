@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from headcount.cli.options import Device, Dtype, Tokenizer, Trust, load_model_and_tokenizer
-
-if TYPE_CHECKING:
-    from headcount.attention_maps.maps import StoredMaps
 
 
 def maps(
@@ -43,22 +40,10 @@ def maps(
     """
     from headcount.attention_maps.maps import store_maps
     from headcount.attention_maps.plan import plan_maps
+    from headcount.story.maps import maps_sentences
 
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     plan = plan_maps(loaded, words, text, pair, max_length)
     stored = store_maps(loaded, plan, out, name)
-    cut = stored.maps.attrs["tokens_cut"]
-    if cut:
-        limit = stored.maps.attrs["max_length"]
-        print(f"The text was longer than {limit} tokens and was cut: {cut:,} tokens were left out.")
-    print(tell(stored, out))
-
-
-def tell(stored: StoredMaps, out: Path) -> str:
-    """One line: what is in the study, how large it is, and how to read it."""
-    heads = sum(int(array.sum()) for name, array in stored.maps.items() if str(name).startswith("present_"))
-    lengths = map(str, stored.maps.attrs["identity"]["lengths"])
-    size = f"{stored.size / 1e6:.1f} MB" if stored.size >= 10**5 else f"{-(-stored.size // 1000)} kB"
-    what = f"the maps of {heads} heads over {' and '.join(lengths)} tokens, {size}"
-    before = f"Saved {stored.group} in {out}" if stored.new else f"{out} has {stored.group} already, nothing was done"
-    return f'{before}: {what}. Read it with headcount.open_study("{out}")["{stored.group}"].'
+    for line in maps_sentences(stored.maps, stored.group, stored.size, stored.new, out):
+        print(line)

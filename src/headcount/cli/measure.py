@@ -129,7 +129,7 @@ def measure(
     if json_:
         print(json.dumps(as_json(found)))
         return
-    for line in tell(found):
+    for line in lines_of(found):
         console.print(line)
     if out is not None:
         say_saved(console, out)
@@ -157,14 +157,15 @@ def as_json(found: xr.DataTree) -> dict[str, Any]:
     return {"attributes": found.attrs, "measures": rows}
 
 
-def tell(found: xr.DataTree) -> list[Any]:
+def lines_of(found: xr.DataTree) -> list[Any]:
     """The heads that stand out, as a table, and what was left out."""
     from rich.table import Table
 
-    from headcount.measures.story import left_out, standing_out
+    from headcount.story.heads import standing_out
+    from headcount.story.notes import measure_notes
 
     table = Table("the head that ...", "is", "value [95 % interval]", "median head")
     table.columns[3].justify = "right"
-    for row in standing_out(found):
+    for row in standing_out({name: node.to_dataset() for name, node in found.children.items()}):
         table.add_row(*row)
-    return [table, *left_out(found)]
+    return [table, *measure_notes(found)]

@@ -80,24 +80,22 @@ def patterns(
     if json_:
         print(json.dumps(as_json(found.filter(lambda node: node.name != "typical"))))
         return
-    for line in tell(found):
+    for line in lines_of(found):
         console.print(line)
     if out is not None:
         say_saved(console, out)
 
 
-def tell(found: xr.DataTree) -> list[Any]:
+def lines_of(found: xr.DataTree) -> list[Any]:
     """A table for each stack: how many maps and heads have each pattern; then how good the names are."""
     from rich.table import Table
 
-    from headcount.core.results import HEAD_DIMS
-    from headcount.measures.story import left_out, pattern_rows
+    from headcount.story.notes import measure_notes
+    from headcount.story.patterns import known_stacks, pattern_rows, rule_sentences
 
     dataset = found["patterns"].to_dataset()
-    said: list[Any] = []
-    # Cross attention has no patterns, nor has a side whose texts are all too short.
-    known = dataset["whole_share"].notnull().all("pattern").values
-    stacks = [str(stack) for stack in dataset["stack"].values[known]]
+    lines: list[Any] = []
+    stacks = known_stacks(dataset)
     for stack in stacks:
         title = f"The {stack}'s self-attention" if len(stacks) > 1 else None
         table = Table("pattern", "% of maps", "heads", "most clearly", title=title)
@@ -105,16 +103,5 @@ def tell(found: xr.DataTree) -> list[Any]:
             column.justify = "right"
         for row in pattern_rows(dataset, stack, NAMED):
             table.add_row(*row)
-        said.append(table)
-    rule = dataset.attrs["rule"]
-    texts = int(dataset["values_sure"].notnull().any(HEAD_DIMS).sum())
-    weak = sorted(dataset.attrs["f1"], key=dataset.attrs["f1"].__getitem__)[:2]
-    said.append(
-        f"95 % intervals: over {texts} texts, and the mistakes of the rule that names the maps. On {rule['maps']:.0f} "
-        f"labelled maps, each of a family of models that the rule had not seen, its macro F1 is {rule['f1']:.2f} "
-        f"[{rule['f1_low']:.2f}, {rule['f1_high']:.2f}] (accuracy {rule['accuracy']:.0%}; weakest: {weak[0]} "
-        f"{dataset.attrs['f1'][weak[0]]:.2f}, {weak[1]} {dataset.attrs['f1'][weak[1]]:.2f}); two labellings agree on "
-        f"{rule['agreement']:.0%} of them."
-    )
-    short = found.attrs["texts"] - texts
-    return [*said, *([f"{short} texts are too short to have a pattern."] if short else []), *left_out(found)]
+        lines.append(table)
+    return [*lines, *rule_sentences(dataset, found.attrs["texts"]), *measure_notes(found)]

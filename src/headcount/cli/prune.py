@@ -139,6 +139,7 @@ def prune(
     from headcount.choosing.smaller import Target, find_smaller, read_halves
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.story.cuts import choice_sentences
 
     target = Target.parse(read_anatomy(loaded).layout.count, drop, keep, tolerance)
     known = find_task(str(task), texts=text, label=label, names=labels)
@@ -165,7 +166,9 @@ def prune(
         )
     console.print(curve_heading(found))
     console.print(curve_table(found))
-    for line in tell(found, tolerance, by_estimate):
+    for line in choice_sentences(
+        found.chosen, found.confirmed, found.order, len(found.removed), tolerance, by_estimate
+    ):
         console.print(line)
     if not found.removed:
         console.print(f"No model was written. {_next_try(found)}")
@@ -260,21 +263,6 @@ def curve_table(found: Smaller) -> Any:
         chosen = " *" if int(count) == len(found.removed) else ""
         table.add_row(f"{curves.attrs['heads'] - int(count)}{chosen}", *cells)
     return table
-
-
-def tell(found: Smaller, tolerance: float | None, by_estimate: bool = False) -> list[str]:
-    """What was selected, by which rule, and what the held-out half says of it."""
-    from headcount.core.cut_story import tell_cut, tell_selection, tell_verdict
-
-    count = len(found.removed)
-    lines = []
-    if tolerance is not None:
-        lines.append(tell_selection(found.chosen, found.order, tolerance, by_estimate))
-    if count:
-        lines.append(tell_cut(found.confirmed, found.order, count))
-    if count and tolerance is not None:
-        lines.append(tell_verdict(found.confirmed, found.order, count, tolerance))
-    return lines
 
 
 def _recovered(

@@ -134,11 +134,12 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     from rich.console import Console
 
     from headcount.cli.table import strongest
-    from headcount.core.story import tell_sweep
+    from headcount.story.notes import cut_note
+    from headcount.story.sweeps import sweep_sentences
 
     console = Console(highlight=False)
-    if result.attrs["cut"]:
-        console.print(f"{result.attrs['cut']} texts were longer than the model takes and were cut.")
+    for line in cut_note(result.attrs):
+        console.print(line)
     for note in result.attrs["notes"]:
         console.print(f"Note: {note}.")
     if "score" not in result:
@@ -147,7 +148,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
     console.print(strongest(result))
-    for sentence in tell_sweep(result):
+    for sentence in sweep_sentences(result):
         console.print(sentence)
     if out is not None:
         say_saved(console, out)

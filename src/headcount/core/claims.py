@@ -1,4 +1,4 @@
-"""What the words of a claim mean: "significant", "within tolerance", "confirmed". All that says them asks here."""
+"""What the words of a claim mean: "significant", "within tolerance", "confirmed", "settled"; defined here alone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ MOST = 1e12
 """Examples that nobody has."""
 POWER = 0.8
 """Of the number of examples that would be needed."""
+SETTLED = 0.9
+"""The rank correlation with the final order from which on an order of heads counts as settled."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 
@@ -96,6 +98,15 @@ def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) ->
     share = (float(norm.ppf(CONFIDENCE)) + float(norm.ppf(POWER))) * error / allowed
     needed = int(curve.attrs["examples"]) * share * share
     return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST else None
+
+
+def settled_at(dynamics: xr.Dataset, level: float = SETTLED) -> int | None:
+    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
+    agrees = dynamics["agreement"].values >= level
+    for number in range(len(agrees) - 1):
+        if agrees[number:].all():
+            return int(dynamics["checkpoint"].values[number])
+    return None
 
 
 def _changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -37,8 +37,8 @@ class Schema:
     role: str = ""
     """What a head with at least `role_from` mostly does: "previous token"."""
     role_from: float = 0.0
-    role_rank: int = 0
-    """Of the roles that a head could have, it has the one with the lowest rank."""
+    rank: int = 99
+    """Variables of low rank come first in lists, and of several roles a head has the one of lowest rank."""
     shown: bool = True
     """Whether heads can be coloured by it; what is drawn in a picture of its own is not."""
 
@@ -62,6 +62,7 @@ class Schema:
             paper=self.paper,
             most=self.most,
             most_of=self.most_of,
+            rank=self.rank,
             shown=self.shown,
         )
 

@@ -42,7 +42,7 @@ class Entropy(Measure):
             (0, 1),
             role="everything alike",
             role_from=0.9,
-            role_rank=10,
+            rank=10,
         ),
         "broad": Schema(
             "Broad head", "", "at least 0.8 of the entropy of looking everywhere alike", names=("no", "yes")

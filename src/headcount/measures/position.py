@@ -26,9 +26,9 @@ class Position(Measure):
     summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
     paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
     schemas: ClassVar[Schemas] = {
-        "previous": share_of_attention("the previous token", role="previous token", role_rank=1),
-        "next": share_of_attention("the next token", role="next token", role_rank=2),
-        "same": share_of_attention("the token itself", role="itself", role_rank=3),
+        "previous": share_of_attention("the previous token", role="previous token", rank=1),
+        "next": share_of_attention("the next token", role="next token", rank=2),
+        "same": share_of_attention("the token itself", role="itself", rank=3),
         "attention": Schema("Attention by offset", SHARE, "high: looks so many tokens away", (0, 1), shown=False),
         "largest_at": Schema("Largest weight by offset", "share of tokens", "high: a habit", (0, 1), shown=False),
         "best_share": Schema("Tokens that look to one offset", "share of tokens", "0.9 or more: positional", (0, 1)),

@@ -32,7 +32,7 @@ class Repeated(Measure):
             most="ties repeated words (over other words)",
             role="same word in the other text",
             role_from=0.15,
-            role_rank=8,
+            rank=8,
         ),
     }
 

@@ -18,7 +18,7 @@ class Sentences(Measure):
     schemas: ClassVar[Schemas] = {
         "own": share_of_attention("the own text of the pair", "high: stays in its text", most=""),
         "across": share_of_attention(
-            "the other text of the pair", "high: ties the two together", role="other text", role_rank=11
+            "the other text of the pair", "high: ties the two together", role="other text", rank=11
         ),
     }
 

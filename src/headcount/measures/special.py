@@ -20,11 +20,11 @@ class Special(Measure):
     summary = "attention to [CLS], [SEP], full stop and comma, the first token, all others"
     paper = "Clark 2019, Fig 2; Kovaleva 2019, Fig 6"
     schemas: ClassVar[Schemas] = {
-        "first": share_of_attention("the first token", role="first token", role_rank=7),
-        "punctuation": share_of_attention("full stops and commas", role="punctuation", role_rank=6),
+        "first": share_of_attention("the first token", role="first token", rank=7),
+        "punctuation": share_of_attention("full stops and commas", role="punctuation", rank=6),
         "other": share_of_attention("words", "all but special tokens, full stops and commas", most=""),
-        "cls": share_of_attention("[CLS]", role="[CLS]", role_rank=5),
-        "sep": share_of_attention("[SEP]", role="[SEP]", role_rank=4),
+        "cls": share_of_attention("[CLS]", role="[CLS]", rank=5),
+        "sep": share_of_attention("[SEP]", role="[SEP]", rank=4),
         "sep_from_sep": share_of_attention("[SEP]", title="Attention from [SEP] to [SEP]", most=""),
         "sep_from_other": share_of_attention("[SEP]", title="Attention from words to [SEP]", most=""),
     }

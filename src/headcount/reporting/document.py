@@ -21,7 +21,7 @@ from headcount.core.options import no_repeats
 from headcount.core.statistics import rank_correlation
 from headcount.errors import InvalidOption, StudyProblem, cannot_write
 from headcount.reporting.examples import find_flips
-from headcount.reporting.findings import find_sentences, short_name
+from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.metrics import effect_of, find_metrics
@@ -36,6 +36,7 @@ from headcount.reporting.series import (
     find_relations,
 )
 from headcount.reporting.view import View, number, read_view
+from headcount.story.names import short_name
 
 
 def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from headcount.reporting.findings import short_name
 from headcount.reporting.view import View
+from headcount.story.names import short_name
 
 
 def find_gaps(view: View, study: str) -> list[dict[str, str]]:

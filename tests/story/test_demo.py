@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from headcount.cli.demo import SmallModel
-from headcount.cli.demo_story import HEIGHT, WIDTH, faster, last_screen
 from headcount.core.results import HEAD_DIMS
+from headcount.story.costs import speed_clause
+from headcount.story.demo import HEIGHT, WIDTH, SmallModel, last_screen
 from tests.core.curves import accuracy_curve
 
 
@@ -41,8 +40,8 @@ def costs(whole: tuple[float, float, float], small: tuple[float, float, float]) 
 
 
 def smaller(times: pd.DataFrame) -> SmallModel:
-    found: Any = SimpleNamespace(confirmed=accuracy_curve([12, 14], [9, 9], 219), order="importance", removed=[0] * 20)
-    return SmallModel(found, Path("demo-out-small"), times, (15.5, 13.7))
+    held_out = accuracy_curve([12, 14], [9, 9], 219)
+    return SmallModel(held_out, "importance", 20, Path("demo-out-small"), times, (15.5, 13.7))
 
 
 def screen(times: pd.DataFrame) -> list[str]:
@@ -77,5 +76,5 @@ def test_it_fits_a_terminal() -> None:
     ids=["too little to notice", "within the noise", "slower"],
 )
 def test_a_speed_that_nobody_would_notice_is_not_claimed(whole: Any, small: Any) -> None:
-    assert faster(smaller(costs(whole, small))) == ""
+    assert speed_clause(costs(whole, small), "whole", "small") == ""
     assert not any("times as fast" in line for line in screen(costs(whole, small)))

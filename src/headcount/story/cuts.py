@@ -5,21 +5,27 @@ from __future__ import annotations
 import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
+from headcount.story.names import interval
 
 SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
 
 
-def tell_cut(held_out: xr.Dataset, order: str, count: int) -> str:
+def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
     """What `count` heads fewer cost on held-out examples, beside a random order."""
-    step = held_out.sel(order=order, removed=count)
-    change = f"{float(step['delta']):+.4f} [{float(step['low']):+.4f}, {float(step['high']):+.4f}]"
     return (
         f"Without {count} of {held_out.attrs['heads']} heads (ordered by {order}) {held_out.attrs['metric']} changes "
-        f"by {change} on {held_out.attrs['examples']} held-out examples{tell_control(held_out, order, count)}."
+        f"by {change_of(held_out, order, count)} on {held_out.attrs['examples']} held-out examples"
+        f"{control_clause(held_out, order, count)}."
     )
 
 
-def tell_control(held_out: xr.Dataset, order: str, count: int) -> str:
+def change_of(curve: xr.Dataset, order: str, count: int, digits: int = 4) -> str:
+    """The change of the score at one step of a curve, with its interval."""
+    step = curve.sel(order=order, removed=count)
+    return interval((float(step["delta"]), float(step["low"]), float(step["high"])), digits, signed=True)
+
+
+def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:
     """The same number of heads in random orders, as the end of a sentence; nothing where there are none."""
     names = [str(name) for name in held_out["order"].values]
     randoms = [name for name in names if name.startswith("random ") and name != order]
@@ -30,7 +36,7 @@ def tell_control(held_out: xr.Dataset, order: str, count: int) -> str:
     return f"; {several if len(randoms) > 1 else f'a random order: {changes[0]:+.4f}'}"
 
 
-def tell_selection(selection: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> str:
+def selection_sentence(selection: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> str:
     """How many heads a tolerance allows, by which rule, on which examples."""
     cut = choose_cut(selection, order, points, by_estimate)
     metric, examples = selection.attrs["metric"], selection.attrs["examples"]
@@ -48,7 +54,7 @@ def tell_selection(selection: xr.Dataset, order: str, points: float, by_estimate
     )
 
 
-def tell_verdict(held_out: xr.Dataset, order: str, count: int, points: float) -> str:
+def verdict_sentence(held_out: xr.Dataset, order: str, count: int, points: float) -> str:
     """Whether held-out examples confirm that a cut is within the tolerance."""
     verdict = judge_cut(held_out, order, count, points)
     said = f"That it stays within {spell_points(points)} is {verdict}"
@@ -59,6 +65,18 @@ def tell_verdict(held_out: xr.Dataset, order: str, count: int, points: float) ->
         f"Too few held-out examples to tell whether it stays within {spell_points(points)}"
         f"{'' if needed is None else f': about {needed:,} would be needed'}."
     )
+
+
+def choice_sentences(
+    selection: xr.Dataset, held_out: xr.Dataset, order: str, count: int, points: float | None, by_estimate: bool = False
+) -> list[str]:
+    """What was selected, by which rule, and what the held-out half says of it; without `points` its cost alone."""
+    said = [] if points is None else [selection_sentence(selection, order, points, by_estimate)]
+    if count:
+        said.append(cut_sentence(held_out, order, count))
+    if count and points is not None:
+        said.append(verdict_sentence(held_out, order, count, points))
+    return said
 
 
 def spell_points(points: float) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import headcount as hc
-from headcount.core.story import tell_sweep
+from headcount.story.sweeps import sweep_sentences
 from tests import planted
 
 
 def test_sentences(tmp_path: Path) -> None:
     result = hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(), task="sst2", how="zero")
-    sentences = tell_sweep(result)
+    sentences = sweep_sentences(result)
     assert sentences[0].startswith("Baseline accuracy 0.7000")
     assert sentences[1] == (
         "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): "
@@ -28,6 +28,6 @@ def test_sentences(tmp_path: Path) -> None:
 def test_no_effect_is_said_as_such(tmp_path: Path) -> None:
     few = planted.texts(10)
     found = hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), few, task="sst2", how="zero", metric="loss")
-    sentences = tell_sweep(found)
+    sentences = sweep_sentences(found)
     assert sentences[1] == "No head has a significant effect on loss (q < 0.05, 4 heads tested)."
     assert not any("mean loss" in one for one in sentences), "the loss stands beside other metrics, not beside itself"

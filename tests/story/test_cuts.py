@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from headcount.core.cut_story import tell_control, tell_cut, tell_selection, tell_verdict
+from headcount.story.cuts import control_clause, cut_sentence, selection_sentence, verdict_sentence
 from tests.core.curves import accuracy_curve
 
 
 def test_a_cut_stands_beside_its_control() -> None:
     curve = accuracy_curve([6], [2], 200, randoms=2)
-    assert tell_cut(curve, "importance", 10) == (
+    assert cut_sentence(curve, "importance", 10) == (
         "Without 10 of 60 heads (ordered by importance) accuracy changes by -0.0200 [-0.0553, +0.0097] on 200 held-out "
         "examples; random orders: -0.0500 on average of 2."
     )
-    assert tell_control(accuracy_curve([6], [2], 200, randoms=0), "importance", 10) == ""
-    assert tell_control(accuracy_curve([6], [2], 200), "importance", 10) == "; a random order: -0.0500"
+    assert control_clause(accuracy_curve([6], [2], 200, randoms=0), "importance", 10) == ""
+    assert control_clause(accuracy_curve([6], [2], 200), "importance", 10) == "; a random order: -0.0500"
 
 
 def test_what_cannot_be_shown_says_what_would_show_it() -> None:
     curve = accuracy_curve([1, 9], [1, 0], 200)
-    assert tell_selection(curve, "importance", 1).startswith(
+    assert selection_sentence(curve, "importance", 1).startswith(
         "No cut can be shown to stay within 1 point of accuracy (one-sided 95 % confidence) with 200 examples; about "
     )
-    assert tell_selection(curve, "importance", 1).endswith("By point estimate alone 10 heads could go.")
-    assert tell_selection(curve, "importance", 1, by_estimate=True) == (
+    assert selection_sentence(curve, "importance", 1).endswith("By point estimate alone 10 heads could go.")
+    assert selection_sentence(curve, "importance", 1, by_estimate=True) == (
         "10 heads is the largest cut within 1 point of accuracy by its point estimate alone, on 200 examples."
     )
-    assert tell_verdict(curve, "importance", 10, 1).startswith(
+    assert verdict_sentence(curve, "importance", 10, 1).startswith(
         "Too few held-out examples to tell whether it stays within 1 point: about "
     )
 
 
 def test_what_can_be_shown() -> None:
     curve = accuracy_curve([30, 900], [30, 30], 10_000)
-    assert tell_selection(curve, "importance", 0.5) == (
+    assert selection_sentence(curve, "importance", 0.5) == (
         "10 heads is the largest cut shown to stay within 0.5 points of accuracy (one-sided 95 % confidence), on 10000 "
         "examples."
     )
-    assert tell_verdict(curve, "importance", 10, 1) == (
+    assert verdict_sentence(curve, "importance", 10, 1) == (
         "That it stays within 1 point is confirmed by the held-out examples (one-sided 95 % confidence)."
     )
-    assert "refuted" in tell_verdict(curve, "importance", 20, 1)
-    assert tell_selection(accuracy_curve([900], [0], 10_000), "importance", 1) == (
+    assert "refuted" in verdict_sentence(curve, "importance", 20, 1)
+    assert selection_sentence(accuracy_curve([900], [0], 10_000), "importance", 1) == (
         "No cut stays within 1 point of accuracy, not even by its point estimate, on 10000 examples."
     )

@@ -9,8 +9,9 @@ import xarray as xr
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.reporting.roles import MIXED, RULES, find_roles
 from headcount.reporting.view import View, find_layout
+from headcount.story.earlier import schemas_of
+from headcount.story.roles import MIXED, find_roles
 from tests.measures.planted import PAIRS, ROLES, SENTENCES, planted_attention
 
 PLANTED = {
@@ -29,9 +30,7 @@ def view_of(results: dict[str, xr.Dataset]) -> View:
 
 
 def named(view: View) -> dict[str, str | None]:
-    found = find_roles(view)
-    assert found is not None
-    roles, kinds = found
+    roles, kinds = find_roles(view.of("measures"), view.by_head)
     assert len(roles) == view.layout.count
     assert len(set(kinds)) == len(kinds)
     assert set(range(len(kinds))) == {role for role in roles if role is not None}, "no kind without a head"
@@ -88,9 +87,9 @@ def test_only_the_measures_that_are_there_give_roles(of_pairs: dict[str, xr.Data
     }
 
 
-def test_named_measures_of_another_model_do_not_count(of_pairs: dict[str, xr.Dataset]) -> None:
-    assert find_roles(view_of({"measures/position@before": of_pairs["measures/position"]})) is None
-    assert find_roles(view_of({})) is None
+def test_without_measures_there_are_no_roles() -> None:
+    view = view_of({})
+    assert find_roles(view.of("measures"), view.by_head) == ([], [])
 
 
 def by_rule(**values: dict[str, list[float]]) -> View:
@@ -128,7 +127,8 @@ def test_a_measure_without_the_variable() -> None:
     assert list(named(view).values()) == ["first token", MIXED, None]
 
 
-def test_every_rule_is_of_a_number_that_is_measured(of_pairs: dict[str, xr.Dataset]) -> None:
-    for role, measure, variable, least in RULES:
-        assert variable in of_pairs[f"measures/{measure}"], role
-        assert 0 < least <= 1
+def test_every_role_has_a_threshold_and_a_rank_of_its_own(of_pairs: dict[str, xr.Dataset]) -> None:
+    schemas = [schema for name, one in of_pairs.items() for schema in schemas_of(name, one).values() if schema.role]
+    assert len(schemas) == 11
+    assert len({schema.rank for schema in schemas}) == len({schema.role for schema in schemas}) == 11
+    assert all(0 < schema.role_from <= 1 for schema in schemas)

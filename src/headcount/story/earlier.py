@@ -1,0 +1,55 @@
+"""What the variables of a result mean: as its arrays say it, or, in studies from before they did, as they would now."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+
+import xarray as xr
+
+from headcount.core.results import HEAD_DIMS
+from headcount.core.schema import Schema, read_schema
+from headcount.core.sweep_schemas import sweep_schemas
+
+
+def schemas_of(name: str, dataset: xr.Dataset) -> dict[str, Schema]:
+    """By variable that has a value for every head, by rank; `name` is the result's, such as `measures/special`."""
+    arrays = {
+        str(key): array
+        for key, array in dataset.data_vars.items()
+        if array.dims[:3] == HEAD_DIMS and not str(key).startswith("values_")
+    }
+    stored = {key: schema for key, array in arrays.items() if (schema := read_schema(array)) is not None}
+    schemas = stored or _earlier(name, dataset, list(arrays))
+    return dict(sorted(schemas.items(), key=lambda item: (item[1].rank, item[0])))
+
+
+def _earlier(name: str, dataset: xr.Dataset, variables: list[str]) -> dict[str, Schema]:
+    kind, _, rest = name.partition("/")
+    if kind == "sweep":
+        said = dataset.attrs
+        known = sweep_schemas(said["metric"], bool(said.get("higher_is_better", True)), said["by"])
+        return {variable: known[variable] for variable in variables if variable in known}
+    measure = rest.split("@")[0]
+    found = {
+        variable: _by_name(measure, variable) for variable in variables if not variable.endswith(("_low", "_high"))
+    }
+    if kind == "compare" and measure != "cosine":
+        return {variable: schema.of_change() for variable, schema in found.items()}
+    return found
+
+
+def _by_name(measure: str, variable: str) -> Schema:
+    """The meaning of a known variable, or one made of its names."""
+    known = read_schema(_known().get(measure, {}).get(variable, {}))
+    return known or Schema(f"{measure}: {variable.replace('_', ' ')}", category="What it looks at")
+
+
+@cache
+def _known() -> dict[str, dict[str, dict[str, object]]]:
+    """By measure and variable, the attributes of arrays that studies hold since before arrays had any."""
+    found: dict[str, dict[str, dict[str, object]]] = json.loads(
+        (files("headcount.story") / "earlier.json").read_text(encoding="utf-8")
+    )
+    return found

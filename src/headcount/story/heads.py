@@ -1,0 +1,69 @@
+"""Which heads stand out: for every variable that says so in its schema, the head with the largest value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.results import HEAD_DIMS
+from headcount.core.schema import Schema
+from headcount.story.earlier import schemas_of
+from headcount.story.names import interval, spell_head
+
+Results = Mapping[str, xr.Dataset]
+"""By the measure's name, with `@` and a name of its own where there is one."""
+
+
+def strongest(
+    dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False, stacked: bool | None = None
+) -> tuple[str, float, str]:
+    """The head with the largest value, spelled, the value, and the value with its interval."""
+    arrays = [
+        (dataset[name].sel(choice) if choice else dataset[name]).transpose(*HEAD_DIMS).values
+        for name in (variable, f"{variable}_low", f"{variable}_high")
+    ]
+    filled = np.where(np.isnan(arrays[0]), -np.inf, -arrays[0] if smallest else arrays[0])
+    index = np.unravel_index(int(filled.argmax()), filled.shape)
+    value, low, high = (float(array[index]) for array in arrays)
+    several = len(dataset["stack"]) > 1 if stacked is None else stacked
+    return spell_head(dataset, index, several), value, interval((value, low, high))
+
+
+def superlatives(
+    results: Results, kind: str = "measures"
+) -> Iterator[tuple[str, xr.Dataset, str, dict[str, Any], Schema, str]]:
+    """Of all variables with a superlative that any text answers: the result's name, the result, the variable, the
+    choice along its further dimension, its schema, and the superlative.
+    """
+    for name, dataset in results.items():
+        for variable, schema in schemas_of(f"{kind}/{name}", dataset).items():
+            further = [str(dim) for dim in dataset[variable].dims if dim not in HEAD_DIMS]
+            choices = [{further[0]: label} for label in schema.most_of] if further else [{}]
+            for choice in choices:
+                known = schema.most and not (choice and choice[further[0]] not in dataset[further[0]].values)
+                if known and np.isfinite(dataset[variable].sel(choice).values).any():
+                    yield name, dataset, variable, choice, schema, schema.most.format(*choice.values())
+
+
+def standing_out(results: Results) -> list[tuple[str, str, str, str]]:
+    """Rows: what is asked, the head that does it most, how much, and what the median head does."""
+    rows = []
+    for _, dataset, variable, choice, _, most in superlatives(results):
+        values = dataset[variable].sel(choice).values
+        # Nobody is the most at what no head does, as looking at the next token in a causal model.
+        head, _, spelled = strongest(dataset, variable, choice) if np.nanmax(values) > 0 else ("no head", 0.0, "")
+        rows.append((most, head, spelled, f"{np.nanmedian(values):.3f}"))
+    return rows
+
+
+def standing_out_sentences(results: Results, stacked: bool) -> list[str]:
+    """A sentence for each measure: which heads stand out by it, each with its value and interval."""
+    parts: dict[str, list[str]] = {}
+    for name, dataset, variable, choice, _, most in superlatives(results):
+        if np.nanmax(dataset[variable].sel(choice).values) > 0:
+            head, _, spelled = strongest(dataset, variable, choice, stacked=stacked)
+            parts.setdefault(name, []).append(f"{head} {most}: {spelled}")
+    return [f"By {name}, {'; '.join(said)}." for name, said in parts.items()]

@@ -1,0 +1,48 @@
+"""How heads, layers and models are called in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+
+def spell_head(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
+    """The name of the head at an index along (stack, layer, head); with its stack where there are several."""
+    stack, layer, head = (dataset[dim].values[at] if dim in dataset.coords else at for dim, at in _along(index))
+    return f"{f'{stack}.' if stacked else ''}L{int(layer)}H{int(head)}"
+
+
+def spell_layer(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
+    """The name of the layer at an index along (stack, layer); with its stack where there are several."""
+    stack, layer = (dataset[dim].values[at] if dim in dataset.coords else at for dim, at in _along(index))
+    return f"{f'{stack}.' if stacked else ''}L{int(layer)}"
+
+
+def _along(index: Sequence[Any]) -> list[tuple[str, int]]:
+    return list(zip(("stack", "layer", "head"), map(int, index), strict=False))
+
+
+def interval(values: tuple[float, float, float], digits: int = 3, signed: bool = False) -> str:
+    """A value with its interval.
+
+    >>> interval((0.5, 0.4, 0.61)), interval((0.5, -0.4, 0.6), 1, signed=True)
+    ('0.500 [0.400, 0.610]', '+0.5 [-0.4, +0.6]')
+    """
+    value, low, high = (f"{one:{'+' if signed else ''}.{digits}f}" for one in values)
+    return f"{value} [{low}, {high}]"
+
+
+def short_name(model: str) -> str:
+    """The last part of a path, the whole of a name on the hub, and the name of a model that comes with the package.
+
+    >>> short_name("/home/me/models/tuned/"), short_name("google/bert"), short_name("lib/headcount/zoo/data/qnli")
+    ('tuned', 'google/bert', 'bundled:qnli')
+    """
+    parts = [part for part in str(model).replace("\\", "/").split("/") if part]
+    if parts[-3:-1] == ["zoo", "data"]:
+        return f"bundled:{parts[-1]}"
+    if not parts:
+        return str(model)
+    return "/".join(parts[-2:]) if len(parts) == 2 and not str(model).startswith(("/", ".")) else parts[-1]

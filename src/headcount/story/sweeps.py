@@ -1,0 +1,89 @@
+"""A sweep in plain sentences: the figures that a person asks for first, each with its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.claims import LEVEL, significant
+from headcount.story.names import interval, spell_layer
+
+REPLACED = {"uniform": "it looks everywhere alike", "zero": "its output is 0", "mean": "its output is its mean"}
+"""What an ablated head does, by the replacement for its output."""
+
+
+def sweep_sentences(result: xr.Dataset) -> list[str]:
+    """The sweep in plain sentences with its figures."""
+    value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
+
+    def figure(name: str, digits: int = 4, signed: bool = False) -> str:
+        return interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
+
+    metric = result.attrs["metric"]
+    what = {"layer": "layer", "sets": "set", "draws": "set"}.get(result.attrs["by"], "head")
+    count = int(np.isfinite(result["q"].values).sum())
+    honest = f"{value['honest_gain']:+.4f} ({value['honest_gain_low']:+.4f} to {value['honest_gain_high']:+.4f} in 95 %"
+    sentences = [
+        f"Baseline {metric} {figure('baseline')} on {result.sizes['example']} examples (95 % interval).",
+        effects_sentence(result, metric, what),
+        f"Ablating a random {what} changes it by {figure('mean_delta', signed=True)}, p = {value['mean_delta_p']:.2g}.",
+        f"{int(value['above'])} of {count} {what}s score above the baseline without them; {figure('above_chance', 0)} "  # noqa: ISC004
+        "would by chance.",
+        f"The best {what} to ablate is {result['best'].values}: {value['naive_gain']:+.4f} on the examples that "  # noqa: ISC004
+        f"selected it; selected on one half and evaluated on the other, {honest} of the splits).",
+    ]
+    if "loss_q" in result:
+        loss = effects_sentence(result, "the mean loss", what, "loss_")
+        sentences.insert(2, f"{loss} {ranks_sentence(result, what)}")
+    return sentences
+
+
+def ranks_sentence(result: xr.Dataset, what: str) -> str:
+    """How many shift the losses of the examples in one direction, however little: Wilcoxon's signed ranks."""
+    count = int(significant(result["loss_rank_q"].values).sum())
+    shift = f"{count} {what}{' shifts' if count == 1 else 's shift'}" if count else f"No {what} shifts"
+    return f"{shift} the losses in one direction (signed ranks, q < {LEVEL})."
+
+
+def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "") -> str:
+    """How many have a significant effect, and in which direction."""
+    q, delta = result[f"{prefix}q"].values, result[f"{prefix}delta"].values
+    higher = bool(result.attrs.get("higher_is_better", True)) and not prefix
+    count, effective = int(np.isfinite(q).sum()), significant(q)
+    tested = f"(q < {LEVEL}, {count} {what}s tested)"
+    if not effective.any():
+        return f"No {what} has a significant effect on {metric} {tested}."
+    better = effective & ((delta > 0) == higher)
+    worse, total = int((effective & ~better).sum()), int(effective.sum())
+    has = "has" if total == 1 else "have"
+    plural = "" if total == 1 else "s"
+    return (
+        f"{total} {what}{plural} {has} a significant effect on {metric} {tested}: ablated, {worse} make it worse "
+        f"and {total - worse} better."
+    )
+
+
+def uncertainty_sentences(result: xr.Dataset) -> list[str]:
+    """What may hide behind "no significant effect": how wide the intervals of those heads are."""
+    q = result["q"].values.ravel()
+    unsure = np.isfinite(q) & ~significant(q)
+    if not unsure.any():
+        return []
+    wide = float((result["high"] - result["low"]).values.ravel()[unsure].mean())
+    return [
+        f"No significant effect is not proof of no effect: with {result.sizes['example']} examples the intervals "  # noqa: ISC004
+        f"of {int(unsure.sum())} heads are {wide:.4f} wide on average."
+    ]
+
+
+def worst_layer_sentence(result: xr.Dataset, stacked: bool) -> str:
+    """Without which layer's heads the score suffers most, of a sweep by layer."""
+    sign = 1 if result.attrs.get("higher_is_better", True) else -1
+    delta = sign * result["delta"].values
+    index = np.unravel_index(int(np.nanargmin(delta)), delta.shape)
+    change, low, high, q = (float(result[name].values[index]) for name in ("delta", "low", "high", "q"))
+    sure = "significant" if significant(np.array(q)) else "not significant"
+    return (
+        f"Without the heads of {spell_layer(result, index, stacked)} {result.attrs['metric']} suffers most: it changes "
+        f"by {interval((change, low, high), 4, signed=True)} ({sure}, q = {q:.2g})."
+    )

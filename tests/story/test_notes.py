@@ -1,0 +1,28 @@
+"""What was cut and left out is said."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from headcount.story.notes import measure_notes
+from tests.story.trees import NAN, tree
+
+
+def test_left_out() -> None:
+    distances = xr.Dataset(
+        {
+            "p": ("stack", [0.001, NAN, 0.5]),
+            "within_layers": ("stack", [0.25, NAN, 0.1]),
+            "between_layers": ("stack", [0.5, NAN, 0.2]),
+        },
+        coords={"stack": ["encoder", "decoder", "cross"]},
+    )
+    attrs = {"cut": 3, "texts": 9, "left_out": {"sentences": "the texts are no pairs", "links": "no trees"}}
+    assert measure_notes(tree(attrs, distances=distances)) == [
+        "3 texts were longer than the model takes and were cut.",
+        "Heads of one layer are 0.250 nats apart, heads of different layers 0.500 (encoder, p = 0.001).",
+        "Heads of one layer are 0.100 nats apart, heads of different layers 0.200 (cross, p = 0.5).",
+        "sentences was left out: the texts are no pairs.",
+        "links was left out: no trees.",
+    ]
+    assert measure_notes(tree({"cut": 0, "left_out": {}})) == []
