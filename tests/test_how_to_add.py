@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,15 @@ from torch import Tensor
 
 import headcount as hc
 from headcount.ablation.replacements import REPLACEMENTS
+from headcount.data.kinds.classification import Classification
+from headcount.data.kinds.metrics import Metric, Outputs
 from headcount.errors import InvalidOption
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import FAMILIES
 from headcount.models.load import load_model
+from headcount.reporting.document import describe
+from headcount.reporting.metrics import effect_of
+from headcount.reporting.view import read_view
 from headcount.trace.attention import AttentionCall
 from headcount.trace.variants import Replacement
 from tests import planted
@@ -28,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 FOLLOWED = {
     "A family": "tests/test_how_to_add.py::test_a_family",
     "A kind of task": "tests/data/kinds/test_new_kind.py::test_a_kind",
-    "A metric": "tests/data/kinds/test_new_kind.py::test_a_kind",
+    "A metric": "tests/test_how_to_add.py::test_a_metric",
     "A replacement": "tests/test_how_to_add.py::test_a_replacement",
 }
 """By recipe, the test that follows it."""
@@ -109,3 +115,24 @@ def test_a_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hc.sweep(model, tokenizer, texts, task="sst2", how="negated", reference=texts)
     for name in ("bert", "llama", "t5"):
         promises.test_nothing_stays_behind(zoo.BY_NAME[name], "negated")
+
+
+def _wrong(outputs: Outputs, labels: Any) -> np.ndarray:
+    wrong = (outputs["logits"].argmax(-1) != np.asarray(labels)).astype(float)
+    return np.stack([wrong, np.ones_like(wrong)], -1)
+
+
+def test_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an example gives, how sums make the score, and an entry for a kind: sweeps, claims and the page take it."""
+    error = Metric("error", _wrong, lambda sums: sums[..., 0] / sums[..., 1], higher_is_better=False)
+    monkeypatch.setattr(Classification, "metrics", (*Classification.metrics, error))
+    model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path), planted.texts(40)
+    study = tmp_path / "study"
+    swept = hc.sweep(model, tokenizer, texts, task="sst2", how="zero", metric="error", out=study)
+    plain = hc.sweep(model, tokenizer, texts, task="sst2", how="zero", metric="accuracy")
+    np.testing.assert_allclose(swept["score"], 1 - plain["score"])
+    np.testing.assert_allclose(swept["delta"], -plain["delta"])
+    described, _ = describe(read_view(study), str(study))
+    effect = effect_of(described["metrics"])
+    assert effect is not None
+    assert (effect["unit"], effect["higher"]) == ("error", False)
