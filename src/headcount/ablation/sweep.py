@@ -32,7 +32,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import device_label, model_fingerprint, model_name
 from headcount.models.longest import longest_positions
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import check_untouched
+from headcount.trace.session import check_untouched
 
 MOST_TOKENS = 128
 """Tokens that are generated at most."""
