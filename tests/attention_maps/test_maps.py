@@ -20,6 +20,7 @@ from headcount.attention_maps.maps import pack, store_maps, unpack
 from headcount.attention_maps.plan import MOST_BYTES, plan_maps
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotReached, StudyProblem
 from headcount.models.anatomy import Anatomy
+from headcount.trace import scores as scores_module
 from headcount.trace.wiring import Wiring
 from tests.contracts.zoo import BY_NAME, tiny
 
@@ -135,7 +136,7 @@ def test_heads_keep_their_numbers_where_some_are_gone(monkeypatch: pytest.Monkey
         return replace(anatomy, stacks={"encoder": (first, replace(second, heads=(0, 1, 3, 5)), third)})
 
     monkeypatch.setattr(module, "read_anatomy", renumbered)
-    monkeypatch.setattr("headcount.trace.wiring.read_anatomy", renumbered)
+    monkeypatch.setattr("headcount.trace.session.read_anatomy", renumbered)
     seen = hc.maps(model, words_tokenizer(), TEXT)
     assert np.flatnonzero(seen.present_encoder.values[1]).tolist() == [0, 1, 3, 5]
     np.testing.assert_array_equal(seen.maps_encoder.values[1, [0, 1, 3, 5]], plain[1])
@@ -145,20 +146,20 @@ def test_heads_keep_their_numbers_where_some_are_gone(monkeypatch: pytest.Monkey
 def test_no_layer_is_kept_in_full() -> None:
     """Each layer is packed before the next one runs: all maps in float32 are never there together."""
     model, alive = tiny("bert"), []
-    weights = Wiring.weights
+    scores = scores_module._scores
 
-    def watched(self: Wiring, call: Any) -> torch.Tensor:
+    def watched(call: Any) -> torch.Tensor:
         import gc
         import weakref
 
         gc.collect()
         alive.append(sum(one() is not None for one in seen))
-        found = weights(self, call)
+        found = scores(call)
         seen.append(weakref.ref(found))
         return found
 
     seen: list[Any] = []
-    with mock.patch.object(Wiring, "weights", watched):
+    with mock.patch.object(scores_module, "_scores", watched):
         hc.maps(model, words_tokenizer(), TEXT)
     assert alive == [0, 0, 0]
 
@@ -350,7 +351,7 @@ def test_attention_that_is_not_a_number() -> None:
 
 def test_a_layer_that_is_not_heard_is_an_error() -> None:
     """Zeros that nobody computed would look like absent heads."""
-    with mock.patch.object(Wiring, "_tell_listeners"), pytest.raises(NotReached, match="L0, L1, L2"):
+    with mock.patch.object(Wiring, "_keep_heard"), pytest.raises(NotReached, match="L0, L1, L2"):
         hc.maps(tiny("bert"), words_tokenizer(), TEXT)
 
 

@@ -20,7 +20,7 @@ from headcount.errors import InvalidOption, StudyProblem
 from headcount.measures import passes
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.measure import measure
-from headcount.trace import view as view_module
+from headcount.trace import scores as scores_module
 from tests.measures.planted import PAIRS, SENTENCES
 from tests.measures.tiny import assert_untouched, causal, first_output, masked, translator
 
@@ -500,7 +500,7 @@ def test_no_map_is_built_for_the_entropy_alone(bert: Any, whole: xr.DataTree, mo
     def fail(call: Any) -> None:
         raise AssertionError("a map was built")
 
-    monkeypatch.setattr(view_module, "_scores", fail)
+    monkeypatch.setattr(scores_module, "_scores", fail)
     found = measure(*bert, TEXTS, only="entropy")["entropy"]
     np.testing.assert_allclose(found["entropy"], whole["entropy"]["entropy"], atol=1e-5)
     with pytest.raises(AssertionError, match="a map was built"):
@@ -509,7 +509,7 @@ def test_no_map_is_built_for_the_entropy_alone(bert: Any, whole: xr.DataTree, mo
 
 def test_one_map_at_a_time(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[weakref.ref[Any]] = []
-    real = view_module._scores
+    real = scores_module._scores
 
     def watched(call: Any) -> Any:
         assert not any(one() is not None for one in kept)
@@ -517,7 +517,7 @@ def test_one_map_at_a_time(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         kept.append(weakref.ref(made))
         return made
 
-    monkeypatch.setattr(view_module, "_scores", watched)
+    monkeypatch.setattr(scores_module, "_scores", watched)
     measure(*bert, TEXTS, only="position,special,entropy,spread,features,contribution", batch_tokens=50)
     assert len(kept) >= 4  # two layers, several batches
     assert not any(one() is not None for one in kept)

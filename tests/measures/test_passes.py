@@ -20,7 +20,7 @@ from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.measure import measure
 from headcount.measures.passes import collect, prepare
 from headcount.models.fingerprint import model_fingerprint
-from headcount.trace.wiring import Place
+from headcount.trace.edits import LayerKey
 from tests import planted as planted_heads
 from tests.measures.planted import PAIRS, SENTENCES
 from tests.measures.test_measure import same
@@ -168,8 +168,8 @@ def _number(text: Any, stack: int, layer: int, head: Any) -> Any:
 def say_numbers(task: Any) -> Any:
     stacks = list(task.anatomy.stacks)
 
-    def run(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
-        found: dict[Place, Values] = {}
+    def run(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+        found: dict[LayerKey, Values] = {}
         for block in task.anatomy:
             heads = torch.tensor(block.heads)[None]
             texts = torch.tensor(task.inputs.ids[numbers])[:, None]

@@ -9,7 +9,7 @@ import torch
 import transformers as tf
 from torch import Tensor
 
-from headcount.trace import attention, wiring
+from headcount.trace import attention, session
 from tests.measures.planted import WORDS, planted_attention
 
 _EMBEDDING = {"vocab_size": len(WORDS), "pad_token_id": 0}
@@ -96,7 +96,7 @@ def assert_untouched(model: Any, batch: dict[str, Tensor], before: Tensor) -> No
     assert hooks_of(model) == 0
     assert not attention._overrides
     assert not attention._listeners
-    assert model not in wiring._wirings
+    assert model not in session._wirings
     assert all(parameter.grad is None for parameter in model.parameters())
     assert torch.equal(first_output(model, batch), before)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import headcount as hc
 from headcount.ablation.replacements import Uniform
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import read_anatomy
-from headcount.trace.allowed import allowed_counts, allowed_keys, attention_weights, uniform_outputs, uniform_weights
+from headcount.trace.allowed import allowed_counts, allowed_keys, uniform_outputs, uniform_weights
 from headcount.trace.attention import AttentionCall
 from tests.closeness import assert_same
 from tests.contracts import naive
@@ -131,6 +130,3 @@ def test_a_static_cache_stops_at_the_queries() -> None:
 def test_what_is_not_understood_raises() -> None:
     with pytest.raises(UnknownFamily, match="mask of type str"):
         allowed_keys(call("bert", "sdpa", "a mask"))
-    one = call("bert", "sdpa", None, s_aux=torch.zeros(4))
-    with pytest.raises(UnknownFamily, match="s_aux"):
-        attention_weights(replace(one, query=one.value, key=one.value))

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headcount.models.anatomy import read_anatomy
-from headcount.trace import view as view_module
+from headcount.trace import scores as scores_module
 from headcount.trace.attention import AttentionCall
-from headcount.trace.view import AttentionView, entropy_without_map
-from headcount.trace.wiring import OutputEdit, edited
+from headcount.trace.edits import LayerRun
+from headcount.trace.scores import entropy_without_map
+from headcount.trace.session import session
+from headcount.trace.view import AttentionView
 from tests.closeness import EXACT
 from tests.contracts.zoo import BY_NAME, exact, inputs
 
@@ -148,10 +150,11 @@ def test_entropy_needs_no_map(made: tuple[AttentionCall, Tensor]) -> None:
 @settings(max_examples=30, deadline=None)
 @given(calls())
 def test_a_map_that_is_given_is_taken_as_it_is(made: tuple[AttentionCall, Tensor]) -> None:
-    """Given by an edit, or by a family that computes it itself and hands out neither queries nor keys."""
+    """Changed by an edit, or from a family that computes it itself and hands out neither queries nor keys."""
     call, expected = made
     other = expected.flip(-1)
-    check_reductions(lambda classes: AttentionView(call, classes, other), other.double())
+    changed = (lambda weights, _: weights * 0, lambda weights, _: weights + other)
+    check_reductions(lambda classes: AttentionView(call, classes, changed), other.double())
     silent = AttentionCall(call.block, "module", call.value, None, call.queries, weights=other)
     check_reductions(lambda classes: AttentionView(silent, classes), other.double())
 
@@ -252,19 +255,15 @@ def test_the_entropy_under_a_flex_mask(built: bool) -> None:
     close(view.entropy(), entropy_of(expected))
 
 
-class _Pass(OutputEdit):
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        return outputs
-
-
 def heard(model: Any, batch: dict[str, Tensor]) -> dict[tuple[str, int], AttentionCall]:
     found: dict[tuple[str, int], AttentionCall] = {}
-    edits = {(one.stack, one.layer): _Pass() for one in read_anatomy(model)}
 
-    def hear(call: AttentionCall) -> None:
-        found[call.block.stack, call.block.layer] = call
+    def keep(run: LayerRun) -> None:
+        assert run.call is not None
+        found[run.layer_key] = run.call
 
-    with torch.no_grad(), edited(model, edits, "test", hear):
+    observers = {(block.stack, block.layer): keep for block in read_anatomy(model)}
+    with torch.no_grad(), session(model, observers=observers, purpose="test"):
         model(**batch)
     return found
 
@@ -298,8 +297,8 @@ def test_real_calls_against_the_weights_that_the_model_hands_out(name: str, padd
 
 def test_the_map_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    real = view_module._scores
-    monkeypatch.setattr(view_module, "_scores", lambda call: made.append(call) or real(call))
+    real = scores_module._scores
+    monkeypatch.setattr(scores_module, "_scores", lambda call: made.append(call) or real(call))
     call = by_hand()
     view = AttentionView(call, torch.ones(2, 6, 2))
     assert not view.built

@@ -14,7 +14,7 @@ from headcount.core.heads import Heads, HeadSet
 from headcount.errors import InvalidOption, UnknownHead
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import plain_model
-from headcount.trace.wiring import edited
+from headcount.trace.session import session
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def ablated(
     edits = {
         place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
     }
-    with edited(model, edits, f"ablating {chosen}"):
+    with session(model, edits, purpose=f"ablating {chosen}"):
         yield given
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,31 +13,12 @@ from transformers import PreTrainedModel
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.compiled import takes_compiled
-from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.modes import evaluating
 from headcount.trace.precision import wide
-from headcount.trace.wiring import OutputEdit, Place, edited
+from headcount.trace.session import session
 
 Batch = Mapping[str, Any]
-
-
-class _Sum(OutputEdit):
-    """Adds up a layer's head outputs over the real positions of each batch."""
-
-    def __init__(self) -> None:
-        self.total: Tensor | None = None
-        self.count = 0
-        self.real: Tensor | None = None
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        kept = outputs.detach().double()
-        if self.real is None:
-            kept = kept.flatten(0, 1)
-        else:
-            kept = kept[self.real.to(kept.device)]
-        self.total = kept.sum(0) if self.total is None else self.total + kept.sum(0)
-        self.count += len(kept)
-        return outputs
 
 
 @takes_compiled
@@ -47,23 +29,32 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
     `decoder_attention_mask`, else of the labels that are not -100; without any of them, all.
     """
     anatomy = read_anatomy(model)
-    sums: dict[Place, _Sum] = {(block.stack, block.layer): _Sum() for block in anatomy}
     batches = [batches] if isinstance(batches, Mapping) else list(batches)
     if not batches:
         raise InvalidOption("the reference is empty; expected at least one batch of inputs")
+    sums: dict[LayerKey, Tensor] = {}
+    counts: Counter[LayerKey] = Counter()
     for batch in batches:
-        for (stack, _), total in sums.items():
-            total.real = real_positions(batch, stack, anatomy)
-        with evaluating(model), edited(model, sums, "the mean over the reference"), torch.no_grad():
+        real = {stack: real_positions(batch, stack, anatomy) for stack in anatomy.stacks}
+
+        def add(run: LayerRun, real: dict[str, Tensor | None] = real) -> None:
+            key, mask = run.layer_key, real[run.block.stack]
+            outputs = run.outputs.double()
+            chosen = outputs.flatten(0, 1) if mask is None else outputs[mask.to(outputs.device)]
+            sums[key] = sums.get(key, 0) + chosen.sum(0)
+            counts[key] += len(chosen)
+
+        observers = {(block.stack, block.layer): add for block in anatomy}
+        summing = session(model, observers=observers, purpose="the mean over the reference", outputs_only=True)
+        with evaluating(model), torch.no_grad(), summing:
             model(**batch)
     means = {}
     for stack, layers in anatomy.stacks.items():
         size = max(block.head_size for block in layers)
         tensor = torch.full((len(layers), anatomy.layout.width(stack), size), float("nan"), dtype=wide(model.dtype))
-        for block in (one for one in layers if one.heads):
-            one = sums[stack, block.layer]
-            assert one.total is not None  # the session has checked that every layer was reached
-            tensor[block.layer, list(block.heads)] = (one.total / max(one.count, 1)).to(tensor)
+        for block in (block for block in layers if block.heads):
+            key = (stack, block.layer)
+            tensor[block.layer, list(block.heads)] = (sums[key] / max(counts[key], 1)).to(tensor)
         means[stack] = tensor
     return means
 

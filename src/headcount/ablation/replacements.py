@@ -13,8 +13,8 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention
 from headcount.trace.allowed import uniform_outputs, uniform_weights
 from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import Edit
 from headcount.trace.variants import Replacement
-from headcount.trace.wiring import Edit
 
 
 class Zero(Replacement):

@@ -25,8 +25,8 @@ from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
+from headcount.trace.session import session
 from headcount.trace.variants import Variant, merge, tile
-from headcount.trace.wiring import edited
 
 
 def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:
@@ -150,7 +150,7 @@ class Runner:
         inputs = self.kind.inputs(self.model, self._rows([row]))
         name = self.order[row] if self.ids is None else self.ids[self.order[row]]
         without = "" if variant is None else f" without {self.choices.names()[variant]}"
-        with edited(self.model, {} if variant is None else merge([self.variants[variant]]), "the sweep"):
+        with session(self.model, {} if variant is None else merge([self.variants[variant]]), purpose="the sweep"):
             return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 
     def _rows(self, rows: list[int]) -> dict[str, Tensor]:
@@ -174,7 +174,7 @@ class Runner:
         size, times = len(inputs["input_ids"]), max(1, len(variants))
         options = {**(self.generate or {}), "logits_processor": LogitsProcessorList([_Finite(self.model)])}
         try:
-            with edited(self.model, merge(variants), "the sweep"):
+            with session(self.model, merge(variants), purpose="the sweep"):
                 made = self.model.generate(**tile(inputs, size, times), **options)
         except NotFiniteRow as error:
             place, row = divmod(error.row // options["num_beams"], size)

@@ -35,7 +35,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import check_untouched
+from headcount.trace.session import check_untouched
 
 MOST_TOKENS = 128
 """Tokens that are generated at most."""

@@ -21,11 +21,11 @@ from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.engines.ledger import Ledger, perform
 from headcount.engines.run import Run
-from headcount.errors import InvalidOption, NotReached
+from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
-from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import LayerRun
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
+from headcount.trace.session import check_untouched, session
 
 Packed = TypeVar("Packed", np.ndarray, xr.DataArray)
 
@@ -87,40 +87,26 @@ def _run(model: PreTrainedModel, plan: MapsPlan, name: str | None = None) -> Run
     )
 
 
-class _Pass(OutputEdit):
-    """Leaves a layer as it is: the layer is only listened to."""
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        return outputs
-
-
 @takes_compiled
 def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
     """By stack, the packed maps [layer, head, query, key]; each layer is packed when it has run, and dropped."""
     maps = {stack: np.zeros(plan.shape(stack), dtype=np.uint8) for stack in plan.stacks}
     layout = plan.anatomy.layout
-    edits: dict[Place, _Pass] = {
-        (block.stack, block.layer): _Pass() for block in plan.anatomy if block.stack in plan.stacks
-    }
-    missing = set(edits)
 
-    def hear(call: AttentionCall) -> None:
-        stack, layer = place = call.block.stack, call.block.layer
-        weights = wiring.weights(call)[0]
+    def take(run: LayerRun) -> None:
+        weights = run.attention().map[0]
         if not bool(weights.isfinite().all()):
             raise InvalidOption(
-                f"the attention of {layout.spell_layer(*place)} is not finite in {plan.origin.identity['dtype']}; "
-                "give --dtype float32, or a model whose weights are whole"
+                f"the attention of {layout.spell_layer(*run.layer_key)} is not finite in "
+                f"{plan.origin.identity['dtype']}; give --dtype float32, or a model whose weights are whole"
             )
-        maps[stack][layer, list(call.block.heads)] = pack(weights)
-        missing.discard(place)
+        stack, layer = run.layer_key
+        maps[stack][layer, list(run.block.heads)] = pack(weights)
 
+    observers = {(block.stack, block.layer): take for block in plan.anatomy if block.stack in plan.stacks}
     inputs = {key: torch.tensor([ids], device=model.device) for key, ids in plan.inputs.items()}
-    with evaluating(model), torch.no_grad(), edited(model, edits, "taking maps", hear) as wiring:
+    with evaluating(model), torch.no_grad(), session(model, observers=observers, purpose="taking maps"):
         model(**inputs)
-    if missing:
-        unheard = ", ".join(layout.spell_layer(*place) for place in sorted(missing))
-        raise NotReached(f"the attention of {unheard} was not heard: it does not run as this family's should")
     return maps
 
 

@@ -38,11 +38,12 @@ from headcount.errors import NotFinite
 from headcount.measures.results import coordinates, mean_values, plan_values, with_schemas
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import find_origin
-from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.gates import Gate
 from headcount.trace.modes import evaluating
 from headcount.trace.origin import not_finite
 from headcount.trace.precision import wide, widened
-from headcount.trace.wiring import OutputEdit, Place, check_untouched, edited
+from headcount.trace.session import check_untouched, session
 
 ESTIMATORS = ("michel", "gate", "taylor", "norm")
 NORMED = ("michel", "gate", "norm")
@@ -172,18 +173,6 @@ def importance(
         return ledger.perform(work)[0]
 
 
-class _Probe(OutputEdit):
-    """Multiplies the outputs by gates [example, head] and remembers how long they are."""
-
-    def __init__(self, gates: Tensor) -> None:
-        self.gates = gates
-        self.lengths: Tensor | None = None
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        self.lengths = widened(outputs.detach()).norm(dim=-1)
-        return outputs * self.gates[:, None, :, None].to(outputs)
-
-
 def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
     """Some examples as tensors: all of them, those that the model takes, and the labels."""
     batch = collate([job.encodings.rows[row] for row in rows], padding, job.model.device)
@@ -199,28 +188,32 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     batch, inputs, labels = batch_of(job, rows, padding)
     # The rows inside the layers: a multiple choice is several of them.
     width = batch["input_ids"].shape[1] if batch["input_ids"].ndim == 3 else 1
-    probes: dict[Place, _Probe] = {}
+    gates: dict[LayerKey, Tensor] = {}
+    lengths: dict[LayerKey, Tensor] = {}
     for block in job.anatomy:
         shape = (len(rows) * width, len(block.heads))
-        gates = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
-        probes[block.stack, block.layer] = _Probe(gates)
-    with torch.enable_grad(), edited(job.model, probes, "importance"):
+        ones = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
+        gates[block.stack, block.layer] = ones
+
+    def measure(run: LayerRun) -> None:
+        lengths[run.layer_key] = widened(run.outputs.detach()).norm(dim=-1)
+
+    edits, observers = {key: Gate(tensor) for key, tensor in gates.items()}, dict.fromkeys(gates, measure)
+    with torch.enable_grad(), session(job.model, edits, observers, purpose="importance", outputs_only=True):
         lost = job.task.kind.losses(job.model(**inputs), labels)
     _check_losses(job, rows, padding, lost)
-    places = list(probes)
-    gradients = torch.autograd.grad(lost.sum(), [probes[place].gates for place in places], allow_unused=True)
-    _check_gradients(job, rows, dict(zip(places, gradients, strict=True)), width)
+    slopes = torch.autograd.grad(lost.sum(), list(gates.values()), allow_unused=True)
+    gradients: dict[LayerKey, Tensor | None] = dict(zip(gates, slopes, strict=True))
+    _check_gradients(job, rows, gradients, width)
     found: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
-    for place, gradient in zip(places, gradients, strict=True):
-        probe, stack = probes[place], place[0]
-        given = torch.zeros_like(probe.gates) if gradient is None else gradient
+    for layer_key, gradient in gradients.items():
+        given = torch.zeros_like(gates[layer_key]) if gradient is None else gradient
         slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
-        mask = job.task.kind.query_mask(batch, stack)[..., None]
-        assert probe.lengths is not None  # the session has checked that every layer was reached
-        mean = (probe.lengths * mask).sum(1) / mask.sum(1)
+        mask = job.task.kind.query_mask(batch, layer_key[0])[..., None]
+        mean = (lengths[layer_key] * mask).sum(1) / mask.sum(1)
         length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()
-        for number, head in enumerate(job.anatomy.attention(*place).heads):
-            key = Head(*place, head)
+        for number, head in enumerate(job.anatomy.attention(*layer_key).heads):
+            key = Head(*layer_key, head)
             found["michel"][key], found["taylor"][key] = np.abs(slope[:, number]), -slope[:, number]
             found["norm"][key] = length[:, number]
     return {
@@ -238,7 +231,7 @@ def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> Non
         raise not_finite(job.model, job.anatomy, inputs, job.examples.ids[row], "the loss is")
 
 
-def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[Place, Tensor | None], width: int) -> None:
+def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[LayerKey, Tensor | None], width: int) -> None:
     """An error with the example and the layer where a gradient stopped being finite: the highest, as they go down."""
     for place, gradient in reversed(gradients.items()):
         bad = torch.empty(0) if gradient is None else (~gradient.isfinite().all(-1)).nonzero()

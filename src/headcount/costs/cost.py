@@ -35,6 +35,7 @@ from headcount.models.longest import longest_positions
 from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.pruning.verify import random_images
 from headcount.trace.modes import evaluating
+from headcount.trace.timing import timed_calls
 
 BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
 COLUMNS = (
@@ -193,33 +194,20 @@ def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
 @torch.no_grad()
 def attention_share(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeats: int = 5) -> float:
     """The share of a pass's time that the attention blocks take, output projections included: what a cut can win."""
-    inside: list[float] = []
-    started: list[float] = []
 
-    def begin(*_: Any) -> None:
+    def clock() -> float:
         _wait(model)
-        started.append(time.perf_counter())
+        return time.perf_counter()
 
-    def end(*_: Any) -> None:
-        _wait(model)
-        inside.append(time.perf_counter() - started.pop())
-
-    handles = []
-    for module in _attention_modules(model):
-        handles += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
     shares = []
-    try:
-        with evaluating(model):
-            for turn in range(WARM_UP + repeats):
-                inside.clear()
-                start = time.perf_counter()
-                model(**inputs)
-                _wait(model)
-                if turn >= WARM_UP:
-                    shares.append(sum(inside) / (time.perf_counter() - start))
-    finally:
-        for handle in handles:
-            handle.remove()
+    with evaluating(model), timed_calls(_attention_modules(model), clock) as durations:
+        for turn in range(WARM_UP + repeats):
+            durations.clear()
+            start = time.perf_counter()
+            model(**inputs)
+            whole = clock() - start
+            if turn >= WARM_UP:
+                shares.append(sum(durations) / whole)
     return float(np.median(shares))
 
 

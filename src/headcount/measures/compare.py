@@ -26,8 +26,9 @@ from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
+from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
-from headcount.trace.wiring import Place, check_untouched
+from headcount.trace.session import check_untouched
 
 MOST = 1000
 """Texts at most, as in the paper."""
@@ -121,7 +122,7 @@ def compare(
     measures: list[Measure] = [Cosine()]
     measures += [Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
 
-    def run(wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+    def run(wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         return _run_pair(task, second, wanted, numbers)
 
     rows = np.arange(len(task.inputs.ids))
@@ -156,13 +157,13 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
     return other, anatomy
 
 
-def _run_pair(task: Task, second: Any, wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+def _run_pair(task: Task, second: Any, wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
     """Both models on one batch: the first one's maps are kept until the second one has come by."""
     other, anatomy = second
     batch, source, target = task.batch(numbers)
     inner = [one.one for one in wanted if isinstance(one, Change)]
-    kept: dict[Place, tuple[Tensor, Tensor, dict[str, Values]]] = {}
-    found: dict[str, dict[Place, Values]] = {one.name: {} for one in wanted}
+    kept: dict[LayerKey, tuple[Tensor, Tensor, dict[str, Values]]] = {}
+    found: dict[str, dict[LayerKey, Values]] = {one.name: {} for one in wanted}
 
     def first(seen: Seen) -> None:
         maps, outputs = _parts(seen)

@@ -18,9 +18,9 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Schemas, Setting, Values
 from headcount.trace.allowed import allowed_keys
 from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import LayerKey
 from headcount.trace.gradients import each_map_gradient
 from headcount.trace.origin import refuse_rows
-from headcount.trace.wiring import Place
 
 CLASSES = ("sep", "punctuation", "other")
 
@@ -71,11 +71,11 @@ def mask_words(row: Encoding, outside: list[int], tokenizer: Any, seed: int, num
 
 def run_gradients(
     model: PreTrainedModel, batch: Mapping[str, Tensor], language: str, source: Marks, target: Marks | None
-) -> dict[Place, Values]:
+) -> dict[LayerKey, Values]:
     """The measure's values for all layers of one batch."""
     labels = batch["labels"]
     inputs = dict(batch) if language == "translation" else {key: batch[key] for key in batch if key != "labels"}
-    found: dict[Place, Values] = {}
+    found: dict[LayerKey, Values] = {}
     bad: list[Tensor] = []
     predicted = ((labels[:, 1:] if language == "causal" else labels) != IGNORED).any(1)
 

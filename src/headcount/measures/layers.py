@@ -13,25 +13,13 @@ from transformers import PreTrainedModel
 from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Seen, Values
 from headcount.models.anatomy import Anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.memory import try_in_memory
 from headcount.trace.origin import refuse_rows
-from headcount.trace.view import AttentionView
-from headcount.trace.wiring import OutputEdit, Place, edited
+from headcount.trace.session import session
 
-Found = dict[str, dict[Place, Values]]
+Found = dict[str, dict[LayerKey, Values]]
 """By measure, by layer."""
-
-
-class _Watch(OutputEdit):
-    """Tells of a layer's head outputs and passes them on."""
-
-    def __init__(self, tell: Callable[[Tensor], None]) -> None:
-        self.tell = tell
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        self.tell(outputs)
-        return outputs
 
 
 def see_layers(
@@ -53,36 +41,17 @@ def see_layers(
         for marks in (source, target)
         if marks is not None
     }
-    calls: dict[Place, AttentionCall] = {}
-    outputs: dict[Place, Tensor] = {}
     bad: list[Tensor] = []
 
-    def meet(place: Place) -> None:
-        """Most families call their attention first, MPNet its output projection: the later of the two is the time."""
-        if place in calls and place in outputs:
-            call, given = calls.pop(place), outputs.pop(place)
-            # Only contexts around this one can have changed the map.
-            changed = wiring.weights(call) if len(wiring.active) > 1 else None
-            stack = place[0]
-            queries = source if stack == "encoder" or target is None else target
-            bad.append((~given.isfinite().flatten(2).all(-1) & (queries.real > 0).to(given.device)).any(-1))
-            keys = source if stack in ("encoder", "cross") or target is None else target
-            look(Seen(AttentionView(call, stacked[id(keys)], changed, given), queries, keys, classes))
+    def see(run: LayerRun) -> None:
+        stack, outputs = run.block.stack, run.outputs
+        queries = source if stack == "encoder" or target is None else target
+        keys = source if stack in ("encoder", "cross") or target is None else target
+        bad.append((~outputs.isfinite().flatten(2).all(-1) & (queries.real > 0).to(outputs.device)).any(-1))
+        look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes))
 
-    def hear(call: AttentionCall) -> None:
-        place = (call.block.stack, call.block.layer)
-        calls[place] = call
-        meet(place)
-
-    def watch(place: Place) -> _Watch:
-        def tell(given: Tensor) -> None:
-            outputs[place] = given
-            meet(place)
-
-        return _Watch(tell)
-
-    edits = {(block.stack, block.layer): watch((block.stack, block.layer)) for block in anatomy}
-    with torch.no_grad(), edited(model, edits, "measurement", hear) as wiring:
+    observers = {(block.stack, block.layer): see for block in anatomy}
+    with torch.no_grad(), session(model, observers=observers, purpose="measurement"):
         model(**batch)
     refuse_rows(model, bad, "the outputs of its heads are")
 

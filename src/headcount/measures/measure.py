@@ -26,10 +26,10 @@ from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
 from headcount.measures.passes import Feed, Task, collect, prepare
 from headcount.models.compiled import takes_compiled
+from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
 from headcount.trace.observe import observe
 from headcount.trace.origin import refuse_rows
-from headcount.trace.wiring import Place
 
 
 @takes_compiled
@@ -114,15 +114,15 @@ def measure(
 def _feeds(task: Task) -> dict[str, Feed]:
     """How each kind of measure is fed."""
 
-    def layers(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+    def layers(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         batch, source, target = task.batch(numbers, links=any(one.name == "links" for one in measures))
         return run_measures(task.model, task.anatomy, batch, source, target, task.setting.classes, measures)
 
-    def gradients(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+    def gradients(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         batch, source, target = task.batch(numbers, [_with_labels(task, number) for number in numbers], links=False)
         return {measures[0].name: run_gradients(task.model, batch, str(task.setting.language), source, target)}
 
-    def maps(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:
+    def maps(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         return {measures[0].name: _distances(task, numbers)}
 
     return {"layers": layers, "gradients": gradients, "maps": maps}
@@ -136,12 +136,12 @@ def _with_labels(task: Task, number: int) -> Encoding:
     return row if "labels" in row else {**row, "labels": list(row["input_ids"])}
 
 
-def _distances(task: Task, numbers: np.ndarray) -> dict[Place, Values]:
+def _distances(task: Task, numbers: np.ndarray) -> dict[LayerKey, Values]:
     """The distances from each head in one text, layer by layer."""
     batch, source, target = task.batch(numbers, links=False)
     with torch.no_grad():
         maps = observe(task.model, batch, outputs=False).maps
-    found: dict[Place, Values] = {}
+    found: dict[LayerKey, Values] = {}
     for stack, tensor in maps.items():
         queries = source if stack == "encoder" or target is None else target
         bad = [

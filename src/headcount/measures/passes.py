@@ -34,12 +34,13 @@ from headcount.models.fingerprint import device_label, find_origin, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
+from headcount.trace.edits import LayerKey
 from headcount.trace.memory import spell_bytes, try_in_memory
 from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.precision import wide
-from headcount.trace.wiring import Place, check_untouched
+from headcount.trace.session import check_untouched
 
-Feed = Callable[[list[Measure], np.ndarray], dict[str, dict[Place, Values]]]
+Feed = Callable[[list[Measure], np.ndarray], dict[str, dict[LayerKey, Values]]]
 """From some measures and the numbers of a batch's texts to the values of each layer, by measure."""
 UNIT, GPU_UNIT = 64, 512
 """Texts of a unit of work: what a kill can lose."""
@@ -246,7 +247,7 @@ def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, feed: F
         )
 
 
-def _place(task: Task, one: Measure, found: dict[Place, Values], examples: int) -> Arrays:
+def _place(task: Task, one: Measure, found: dict[LayerKey, Values], examples: int) -> Arrays:
     """[example, stack, layer, head, ...] from the values of each layer; NaN where a model has no such head."""
     coords = one.coords(task.setting)
     stacks = list(task.anatomy.stacks)

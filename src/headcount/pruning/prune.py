@@ -16,7 +16,7 @@ from headcount.models.finite_weights import check_weights
 from headcount.models.surgery import check_can_prune, cut
 from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
 from headcount.trace.gates import gated
-from headcount.trace.wiring import check_untouched
+from headcount.trace.session import check_untouched
 
 LAST_CHECK = "headcount_check"
 """Attribute of a pruned model: how its outputs compared with those of the whole model without the heads."""

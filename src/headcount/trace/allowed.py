@@ -69,7 +69,7 @@ def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Ten
 
     A mean of values: no attention map is built. A query that may attend to nothing gets zero.
     """
-    values = _values(call, places)
+    values = call.by_head(call.value) if places is None else call.value[:, [call.reads[place] for place in places]]
     if is_causal(call):
         # A static cache is longer than what has been read: the running mean stops at the queries.
         values = values[:, :, : call.queries]
@@ -82,14 +82,6 @@ def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Ten
         sums = torch.matmul(allowed.to(values.dtype), values)
         means = sums / count
     return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
-
-
-def _values(call: AttentionCall, places: list[int] | None) -> Tensor:
-    """The values [B, heads, K, D] that these heads read; no copy where each head has its own and all are asked for."""
-    groups = call.reads
-    if places is None and len(set(groups)) == len(groups):
-        return call.value
-    return call.value[:, [groups[place] for place in (range(len(groups)) if places is None else places)]]
 
 
 def _of_heads(tensor: Tensor, places: list[int] | None) -> Tensor:
@@ -135,30 +127,6 @@ def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     return rows
 
 
-def attention_weights(call: AttentionCall) -> Tensor:
-    """The attention map [B, H, Q, K], recomputed as the kernel defines it, in float32 or better inside the softmax."""
-    if call.weights is not None:
-        return call.weights
-    check_understood(call)
-    assert call.query is not None
-    assert call.key is not None
-    key = call.key[:, call.reads]
-    scale = call.options.get("scaling")
-    scores = call.query @ key.transpose(2, 3) * (call.query.shape[-1] ** -0.5 if scale is None else scale)
-    if call.options.get("softcap") is not None:
-        scores = torch.tanh(scores / call.options["softcap"]) * call.options["softcap"]
-    bias = call.options.get("position_bias")
-    if bias is not None:
-        scores = scores + bias[..., : scores.shape[-1]]
-    if isinstance(call.mask, Tensor) and call.mask.dtype.is_floating_point and call.mask.ndim == 4:
-        scores = scores + call.mask
-    allowed = allowed_keys(call)
-    if allowed is not None:
-        scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
-    weights: Tensor = scores.softmax(-1, dtype=wide(scores.dtype)).to(scores.dtype)
-    return weights if allowed is None else weights * allowed
-
-
 def hides_only(mask: Any) -> bool:
     """Whether a mask only hides keys; one of numbers may also weigh them, as ALiBi does."""
     if not isinstance(mask, Tensor) or not mask.dtype.is_floating_point:
@@ -170,12 +138,3 @@ def hides_only(mask: Any) -> bool:
     if shareable:
         _plain_masks[mask] = mask._version, plain
     return plain
-
-
-def check_understood(call: AttentionCall) -> None:
-    """An error where the map cannot be computed from queries and keys."""
-    if call.query is None or call.key is None:
-        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
-    for name in ("s_aux", "sinks", "block_indices"):
-        if call.options.get(name) is not None:
-            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")

@@ -15,7 +15,8 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import plain_model
 from headcount.trace.attention import AttentionCall
-from headcount.trace.wiring import Edit, OutputEdit, Place, edited
+from headcount.trace.edits import Edit, LayerKey, OutputEdit
+from headcount.trace.session import session
 
 
 class Gate(OutputEdit):
@@ -48,11 +49,11 @@ def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
     given, model = model, plain_model(model)
     anatomy = read_anatomy(model)
     by_stack = check_gates(gates, anatomy.layout)
-    edits: dict[Place, Edit] = {}
+    edits: dict[LayerKey, Edit] = {}
     for stack, tensor in by_stack.items():
         for block in anatomy.stacks[stack]:
             edits[stack, block.layer] = Gate(tensor[..., block.layer, list(block.heads)])
-    with edited(model, edits, "the gates"):
+    with session(model, edits, purpose="the gates"):
         yield given
 
 

@@ -12,18 +12,33 @@ from transformers import PreTrainedModel
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
-from headcount.trace.wiring import OutputEdit, Place, edited
+from headcount.trace.edits import LayerKey, LayerRun, OutputEdit
+from headcount.trace.session import session
 
 
-class _Leaf(OutputEdit):
-    """Keeps a layer's head outputs [B, Q, heads, size] as something that has a gradient."""
-
-    def __init__(self) -> None:
-        self.outputs: Tensor | None = None
+class Differentiable(OutputEdit):
+    """Head outputs that have a gradient, also where no weight of the model has one."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        self.outputs = outputs if outputs.requires_grad else outputs.detach().requires_grad_()
-        return self.outputs
+        return outputs if outputs.requires_grad else outputs.detach().requires_grad_()
+
+
+def output_gradients(loss: Tensor, outputs: Mapping[LayerKey, Tensor]) -> dict[LayerKey, Tensor]:
+    """The gradients of a loss in head outputs; zero where it does not depend on them."""
+    gradients = torch.autograd.grad(loss, list(outputs.values()), allow_unused=True)
+    return {
+        key: torch.zeros_like(output) if gradient is None else gradient
+        for (key, output), gradient in zip(outputs.items(), gradients, strict=True)
+    }
+
+
+def map_gradient(call: AttentionCall, gradient: Tensor) -> Tensor:
+    """The gradient [B, H, Q, K] in a layer's map from that in its head outputs [B, Q, H, D].
+
+    A head's output is its map times its values, so the map's gradient is the output's times the values: no map has to
+    be kept for it.
+    """
+    return torch.einsum("bqhd,bhkd->bhqk", gradient, call.by_head(call.value).detach())
 
 
 @takes_compiled
@@ -35,23 +50,19 @@ def each_map_gradient(
 ) -> None:
     """Call `look` with every layer's attention call and the gradient [B, H, Q, K] of `objective(result)` in its map.
 
-    A head's output is its map times its values, so the map's gradient is the output's times the values: no map has to
-    be kept for it, and one layer's gradient is there at a time.
+    One layer's gradient is there at a time.
     """
-    leaves: dict[Place, _Leaf] = {(block.stack, block.layer): _Leaf() for block in read_anatomy(model)}
-    calls: dict[Place, AttentionCall] = {}
+    outputs: dict[LayerKey, Tensor] = {}
+    calls: dict[LayerKey, AttentionCall] = {}
 
-    def hear(call: AttentionCall) -> None:
-        calls[call.block.stack, call.block.layer] = call
+    def keep(run: LayerRun) -> None:
+        assert run.call is not None
+        outputs[run.layer_key], calls[run.layer_key] = run.outputs, run.call
 
-    with torch.inference_mode(False), torch.enable_grad(), edited(model, leaves, "gradients", hear):
+    keys = [(block.stack, block.layer) for block in read_anatomy(model)]
+    edits, observers = dict.fromkeys(keys, Differentiable()), dict.fromkeys(keys, keep)
+    with torch.inference_mode(False), torch.enable_grad(), session(model, edits, observers, purpose="gradients"):
         loss = objective(model(**batch))
-    places = list(leaves)
-    outputs = [leaves[place].outputs for place in places]
-    found = torch.autograd.grad(loss, [one for one in outputs if one is not None], allow_unused=True)
-    for place, output, gradient in zip(places, outputs, found, strict=True):
-        assert output is not None  # the session has checked that every layer was reached
-        call = calls.pop(place)
-        values = call.value[:, call.reads].detach()
-        given = torch.zeros_like(output) if gradient is None else gradient
-        look(call, torch.einsum("bqhd,bhkd->bhqk", given, values))
+    for key, gradient in output_gradients(loss, outputs).items():
+        call = calls.pop(key)
+        look(call, map_gradient(call, gradient))

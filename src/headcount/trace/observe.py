@@ -15,7 +15,9 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, Attention, read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
-from headcount.trace.wiring import OutputEdit, Place, edited
+from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.gradients import Differentiable, map_gradient, output_gradients
+from headcount.trace.session import session
 
 
 @dataclass
@@ -32,20 +34,6 @@ class Observation:
     map_gradients: dict[str, Tensor] = field(default_factory=dict)
     output_gradients: dict[str, Tensor] = field(default_factory=dict)
     result: Any = None
-
-
-class _Record(OutputEdit):
-    """Keeps a layer's head outputs [B, Q, heads, size] and passes them on."""
-
-    def __init__(self, gradients: bool) -> None:
-        self.gradients = gradients
-        self.seen: Tensor | None = None
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        if self.gradients and not outputs.requires_grad:
-            outputs = outputs.detach().requires_grad_()
-        self.seen = outputs
-        return outputs
 
 
 @takes_compiled
@@ -68,66 +56,37 @@ def observe(
     torch.Size([2, 4, 1, 3, 3])
     """
     anatomy = read_anatomy(model)
-    called = _stacks_called(anatomy, inputs)
-    records: dict[Place, _Record] = {
-        (block.stack, block.layer): _Record(gradients) for block in anatomy if block.stack in called
-    }
-    calls: dict[Place, AttentionCall] = {}
-    weights: dict[Place, Tensor] = {}
+    keys = [(block.stack, block.layer) for block in anatomy if block.stack in _stacks_called(anatomy, inputs)]
+    weights: dict[LayerKey, Tensor] = {}
+    given: dict[LayerKey, Tensor] = {}
+    calls: dict[LayerKey, AttentionCall] = {}
 
-    def listener(call: AttentionCall) -> None:
-        place = (call.block.stack, call.block.layer)
-        if gradients:
-            calls[place] = call
+    def keep(run: LayerRun) -> None:
+        given[run.layer_key] = run.outputs
+        if gradients and run.call is not None:
+            calls[run.layer_key] = run.call
         if maps:
-            weights[place] = wiring.weights(call).detach()
+            with torch.no_grad():
+                weights[run.layer_key] = run.attention().map.to(run.outputs.dtype)
 
-    listens = listener if maps or gradients else None
+    edits = dict.fromkeys(keys, Differentiable()) if gradients else {}
+    observers, unheard = dict.fromkeys(keys, keep), not (maps or gradients)
     grad = torch.inference_mode(False) if gradients else nullcontext()
-    with edited(model, records, "observation", listens) as wiring, grad, torch.set_grad_enabled(gradients):
+    observing = session(model, edits, observers, purpose="observation", outputs_only=unheard)
+    with observing, grad, torch.set_grad_enabled(gradients):
         result = model(**inputs)
     seen = Observation(result=result)
     if maps:
         seen.maps = _by_stack(anatomy, weights, (0, 1, 2, 3))
     if outputs:
-        found = {place: record.seen.detach() for place, record in records.items() if record.seen is not None}
-        seen.outputs = _by_stack(anatomy, found, (0, 2, 1, 3))
+        seen.outputs = _by_stack(anatomy, {key: tensor.detach() for key, tensor in given.items()}, (0, 2, 1, 3))
     if gradients:
-        _add_gradients(seen, anatomy, records, calls, _loss(result, objective), maps)
+        found = output_gradients(_loss(result, objective), given)
+        seen.output_gradients = _by_stack(anatomy, found, (0, 2, 1, 3))
+        if maps:
+            by_map = {key: map_gradient(calls[key], gradient).detach() for key, gradient in found.items()}
+            seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
     return seen
-
-
-def _add_gradients(
-    seen: Observation,
-    anatomy: Anatomy,
-    records: dict[Place, _Record],
-    calls: dict[Place, AttentionCall],
-    loss: Tensor,
-    maps: bool,
-) -> None:
-    places = list(records)
-    found = torch.autograd.grad(loss, [_seen(records[place]) for place in places], allow_unused=True)
-    by_place = {
-        place: torch.zeros_like(_seen(records[place])) if gradient is None else gradient
-        for place, gradient in zip(places, found, strict=True)
-    }
-    seen.output_gradients = _by_stack(anatomy, by_place, (0, 2, 1, 3))
-    if maps:
-        # A head's output is its map times its values, so the map's gradient is the output's times the values.
-        by_map = {
-            place: torch.einsum("bqhd,bhkd->bhqk", gradient, _values(calls[place])).detach()
-            for place, gradient in by_place.items()
-        }
-        seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
-
-
-def _seen(record: _Record) -> Tensor:
-    assert record.seen is not None  # the session has checked that every layer was reached
-    return record.seen
-
-
-def _values(call: AttentionCall) -> Tensor:
-    return call.value[:, call.reads]
 
 
 def _loss(result: Any, objective: Callable[[Any], Tensor] | None) -> Tensor:
@@ -150,7 +109,7 @@ def _stacks_called(anatomy: Anatomy, inputs: Mapping[str, Any]) -> set[str]:
     return stacks
 
 
-def _by_stack(anatomy: Anatomy, found: Mapping[Place, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
+def _by_stack(anatomy: Anatomy, found: Mapping[LayerKey, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
     """Tensors [layer, head, example, ...] by stack from one tensor a layer, permuted to [example, head, ...]."""
     by_stack = {}
     for stack, layers in anatomy.stacks.items():

@@ -19,9 +19,10 @@ from transformers import PreTrainedModel
 
 from headcount.models.anatomy import Anatomy
 from headcount.models.first_position import first_position_forward
+from headcount.trace.edits import LayerKey
+from headcount.trace.session import session
 from headcount.trace.standins import StandIn, own_forward, standing_before
 from headcount.trace.variants import Variant, merge, tile, untile
-from headcount.trace.wiring import Place, edited
 
 PASS_ORDER = ("encoder", "decoder")
 Inputs = Mapping[str, Any]
@@ -53,16 +54,16 @@ class Replay:
         self.size = self.rows = 0  # of the batch, and inside the layers: a multiple choice is several rows there
 
     def __enter__(self) -> Replay:
-        self._open = edited(self.model, {}, "replay")
+        self._open = session(self.model, purpose="replay")
         self._open.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
 
-    def order(self, place: Place) -> int:
+    def order(self, key: LayerKey) -> int:
         """The layer's number in the order of the pass: an encoder's layers first, then a decoder's."""
-        block = self.anatomy.attention(*place)
+        block = self.anatomy.attention(*key)
         return self.layers[block.layer_module][block.use]
 
     def record(self, inputs: Inputs) -> Any:
@@ -83,13 +84,13 @@ class Replay:
 
     def run(self, variants: Sequence[Variant]) -> Any:
         """What the model returns for the recorded batch under each variant: [variant * example, ...], in turn."""
-        start = min(self.order(place) for variant in variants for place in variant)
-        lowest = {place for variant in variants for place in variant if self.order(place) == start}
+        start = min(self.order(key) for variant in variants for key in variant)
+        lowest = {key for variant in variants for key in variant if self.order(key) == start}
         shared = lowest.pop() if len(lowest) == 1 else None
         if shared is not None and not self._can_fan_out(shared):
             shared = None
         edits = merge(variants, shared)
-        changed = {self.order(place) for place in edits}
+        changed = {self.order(key) for key in edits}
         times = len(variants)
         skipped: dict[int, Any] = {}
 
@@ -108,7 +109,7 @@ class Replay:
             args, kwargs = _untile_arguments(args, kwargs, self.rows, times, self.anatomy.family.unbatched)
             return _flatten(forward(*args, **kwargs))
 
-        with edited(self.model, edits, "replay") as wiring, self._answering(answer):
+        with session(self.model, edits, purpose="replay") as wiring, self._answering(answer):
             return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
 
     def _forward(self, number: int, forward: Any, plain: bool = False) -> Callable[..., Any]:
@@ -117,9 +118,9 @@ class Replay:
             return self.first_position
         return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
 
-    def _can_fan_out(self, place: Place) -> bool:
+    def _can_fan_out(self, key: LayerKey) -> bool:
         """Behind a decoder's self-attention comes cross attention, which cannot take the wider tensor."""
-        return not (place[0] == "decoder" and "cross" in self.anatomy.stacks)
+        return not (key[0] == "decoder" and "cross" in self.anatomy.stacks)
 
     @contextmanager
     def _answering(self, answer: Answer) -> Iterator[None]:

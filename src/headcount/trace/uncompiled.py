@@ -18,10 +18,10 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountWarning
-from headcount.trace.sessions import opened
+from headcount.trace.open_sessions import open_sessions
 
 _lock = threading.RLock()
-_told: WeakSet[nn.Module] = WeakSet()
+_warned: WeakSet[nn.Module] = WeakSet()
 
 
 def run_uncompiled(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
@@ -65,7 +65,7 @@ class _Uncompiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.wiring.active:
             return self.compiled(*args, **kwargs)
-        _tell(self.wiring.model() or self.module)
+        _warn(self.wiring.model() or self.module)
         return self.own(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -112,7 +112,7 @@ def _call_optimized(original: Callable[..., Any]) -> Callable[..., Any]:
         model = _model_of(inner)
         if model is None:
             return original(self, *args, **kwargs)
-        _tell(model)
+        _warn(model)
         return inner(*args, **kwargs)
 
     return call
@@ -122,7 +122,7 @@ def _get_compiled_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _model_of(self) is None:
             return original(self, *args, **kwargs)
-        _tell(self)
+        _warn(self)
         return self.__call__
 
     return get
@@ -133,7 +133,7 @@ _STANDING = {"__call__": _call_optimized, "get_compiled_call": _get_compiled_cal
 
 def _model_of(module: nn.Module) -> nn.Module | None:
     """The model that this thread or task has a session open on and that the module is, holds, or is a part of."""
-    for session in opened() or ():
+    for session in open_sessions() or ():
         model = None if session.wiring is None else session.wiring.model()
         if isinstance(model, nn.Module) and (
             module is model
@@ -144,11 +144,11 @@ def _model_of(module: nn.Module) -> nn.Module | None:
     return None
 
 
-def _tell(model: nn.Module) -> None:
+def _warn(model: nn.Module) -> None:
     with _lock:
-        if model in _told:
+        if model in _warned:
             return
-        _told.add(model)
+        _warned.add(model)
     warnings.warn(
         f"{type(model).__name__} is compiled: inside a context of Headcount it runs uncompiled, afterwards as before",
         HeadcountWarning,
@@ -156,7 +156,7 @@ def _tell(model: nn.Module) -> None:
     )
 
 
-def tell_of_no_pass(purpose: str) -> None:
+def warn_of_no_pass(purpose: str) -> None:
     """No pass was seen: where functions have been compiled, one of them may have run the model without its hooks."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is not None and dynamo.counters["frames"]["ok"]:

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from headcount.trace.attention import AttentionCall
-from headcount.trace.wiring import Edit, OutputEdit, Place
+from headcount.trace.edits import Edit, LayerKey, OutputEdit
 
-Variant = Mapping[Place, Edit]
+Variant = Mapping[LayerKey, Edit]
 """What one variant changes, by layer."""
 
 
@@ -87,15 +87,12 @@ class FanOut(_Several):
         return torch.stack([outputs if edit is None else edit(outputs, call) for edit in self.edits])
 
 
-def merge(variants: Sequence[Variant], start: Place | None = None) -> dict[Place, Edit]:
+def merge(variants: Sequence[Variant], start: LayerKey | None = None) -> dict[LayerKey, Edit]:
     """The variants as one set of edits; at `start` the pass fans out, elsewhere it is already as wide as they are."""
-    places = {place for variant in variants for place in variant}
+    keys = {key for variant in variants for key in variant}
     if start is not None:
-        places.add(start)
-    return {
-        place: (FanOut if place == start else EachVariant)([variant.get(place) for variant in variants])
-        for place in places
-    }
+        keys.add(start)
+    return {key: (FanOut if key == start else EachVariant)([variant.get(key) for variant in variants]) for key in keys}
 
 
 def tile(value: Any, size: int, times: int) -> Any:

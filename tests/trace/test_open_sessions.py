@@ -10,7 +10,7 @@ from torch import Tensor
 
 import headcount as hc
 from headcount.errors import InvalidOption, NotReached
-from headcount.trace.wiring import check_untouched
+from headcount.trace.session import check_untouched
 from tests.contracts.test_concurrency import together
 from tests.contracts.zoo import BY_NAME, inputs, run, tiny
 

@@ -1,0 +1,70 @@
+"""What a session does to a layer, and what it sees of it: edits change head outputs, observers look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from headcount.models.anatomy import Attention
+from headcount.trace.attention import AttentionCall
+from headcount.trace.view import AttentionView
+
+LayerKey = tuple[str, int]
+"""A stack and a layer."""
+
+
+class Edit(Protocol):
+    """Changes the head outputs of one layer."""
+
+    needs_call: bool
+    """Whether it needs to know what the attention was called with; only such an edit can change the map."""
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        """The new outputs for `outputs` [B, Q, heads, size], which must not be changed in place."""
+        ...
+
+    def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
+        """What becomes of the layer's attention map [B, heads, Q, K]; most edits leave it as it is."""
+        ...
+
+
+class OutputEdit:
+    """Base of the edits that need nothing but the head outputs."""
+
+    needs_call = False
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        raise NotImplementedError
+
+    def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
+        return weights
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """One layer in one pass, as all edits left it: what an observer is shown.
+
+    `outputs`: the head outputs [B, Q, heads, size]. `call`: what its attention was called with; None where the session
+    asked for outputs alone.
+    """
+
+    block: Attention
+    outputs: Tensor
+    call: AttentionCall | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def layer_key(self) -> LayerKey:
+        return self.block.stack, self.block.layer
+
+    def attention(self, classes: Tensor | None = None) -> AttentionView:
+        """Its attention map, and sums over `classes` [B, K, C] of keys."""
+        assert self.call is not None, "a session with outputs_only=True hears no attention calls"
+        changes = tuple(edit.change_map for edit in self.edits if edit.needs_call)
+        return AttentionView(self.call, classes, changes, self.outputs)
+
+
+Observer = Callable[[LayerRun], None]

@@ -1,0 +1,137 @@
+"""Which sessions hold here: an intervention belongs to the thread or task that opened it.
+
+The sessions that are open stand in a context variable: a thread starts without any, an asyncio task with those that
+were open where it was created. What a pass leaves behind on its way (which layers it has reached, what attention was
+called with) is kept for each thread, since a pass never changes it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from headcount.core.heads import Layout
+from headcount.errors import NotReached
+from headcount.trace.attention import AttentionCall
+from headcount.trace.edits import Edit, LayerKey, LayerRun, Observer
+
+
+class Session:
+    """The edits and the observers of one context, and how often each of their layers was reached."""
+
+    def __init__(
+        self,
+        edits: Mapping[LayerKey, Edit],
+        observers: Mapping[LayerKey, Observer],
+        purpose: str,
+        outputs_only: bool = False,
+    ) -> None:
+        self.edits, self.observers, self.purpose, self.outputs_only = edits, observers, purpose, outputs_only
+        self.layers = dict.fromkeys([*edits, *observers])
+        self.wiring: Any = None
+        """Of the model that it is open on; None once the context has ended."""
+        self.chain: tuple[Session, ...] = ()
+        """The sessions that this thread or task had open when the context was opened, and this one."""
+        self.hits: Counter[LayerKey] = Counter()
+        self.apart: set[LayerKey] = set()
+        """The layers reached by a part of the model called alone, as generation calls an encoder."""
+        self.passes = 0
+        self.foreign_passes_before = 0
+        """The passes of other threads and tasks that had been made when the context was opened."""
+
+    def hears(self, key: LayerKey) -> bool:
+        """Whether its observers look at the layer's attention call."""
+        return key in self.observers and not self.outputs_only
+
+    def check(self, layout: Layout, reached: Container[LayerKey]) -> None:
+        missed = [key for key in self.layers if key not in reached]
+        if missed:
+            changes = any(key in self.edits for key in missed)
+            raise NotReached(
+                f"{self.purpose} did not reach {', '.join(layout.spell_layer(*key) for key in missed)}: the forward "
+                "pass did not go through the attention of these layers"
+                + (", so the result would be that of the untouched model" if changes else " as this family's should")
+            )
+
+    def check_end(self, layout: Layout, foreign_passes: int) -> None:
+        """At the end of the context: every layer was reached, and no pass was run where the context does not hold."""
+        if self.passes:
+            self.check(layout, self.hits)
+        elif self.layers and foreign_passes > self.foreign_passes_before:
+            raise NotReached(
+                f"{self.purpose} reached no pass: those inside the context were run by another thread or task, and a "
+                "context belongs to the thread or task that opened it; open it where the passes are run"
+            )
+
+
+@dataclass
+class PassState:
+    """What is under way on one model in one thread."""
+
+    calls: dict[LayerKey, AttentionCall] = field(default_factory=dict)
+    """Kept for the edits that need them."""
+    heard: dict[LayerKey, AttentionCall] = field(default_factory=dict)
+    """Kept for observers until the layer's head outputs are known."""
+    ran: dict[LayerKey, LayerRun] = field(default_factory=dict)
+    """Kept for observers until the layer's attention call is known."""
+    uses: Counter[nn.Module] = field(default_factory=Counter)
+    """How often the pass has used each output projection."""
+    in_pass: bool = False
+    reached: dict[Session, set[LayerKey]] = field(default_factory=dict)
+    """By session, the layers reached by the pass over the whole model that is under way."""
+    repeating: tuple[Session, ...] | None = None
+    """The sessions of the forward pass that gradient checkpointing repeats."""
+
+    def forget(self) -> None:
+        """Let go of the tensors of a pass that has ended or failed."""
+        self.in_pass = False
+        for kept in (self.calls, self.heard, self.ran):
+            kept.clear()
+
+
+class PassStates(threading.local):
+    """The state of this thread."""
+
+    def __init__(self) -> None:
+        self.state = PassState()
+
+
+_open: ContextVar[tuple[Session, ...] | None] = ContextVar("headcount_sessions", default=None)
+
+
+def open_sessions() -> tuple[Session, ...] | None:
+    """The sessions of this thread or task in the order of entry; None where none was ever opened."""
+    return _open.get()
+
+
+def add(session: Session) -> None:
+    session.chain = (*(_open.get() or ()), session)
+    _open.set(session.chain)
+
+
+def drop(session: Session) -> None:
+    # Not by a token: a context may be left in another task than it was entered in, and in any order.
+    _open.set(tuple(other for other in _open.get() or () if other is not session))
+
+
+@contextmanager
+def no_sessions() -> Iterator[None]:
+    """No session is open here for a while."""
+    token = _open.set(())
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def in_backward() -> bool:
+    """Whether autograd is running in this thread: a forward pass is then the repetition of one."""
+    return bool(torch._C._current_graph_task_id() != -1)
