@@ -177,9 +177,9 @@ def test_killed_at_any_moment_it_goes_on(
 
     finish = Group.finish
 
-    def finish_measures(group: Group, *arguments: Any) -> None:
-        """The typical maps are there, but for the mark that they are complete."""
-        kill() if "typical" in group.name else finish(group, *arguments)
+    def finish_measures(group: Group, *arguments: Any, **more: Any) -> None:
+        """The typical maps are laid out, but not written."""
+        kill() if "typical" in group.name else finish(group, *arguments, **more)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         if moment == "between":

@@ -221,7 +221,6 @@ def test_stopped_while_it_ran_it_is_taken_again(tmp_path: Path) -> None:
     stopped = mock.patch("headcount.attention_maps.maps.run_maps", side_effect=KeyboardInterrupt)
     with stopped, pytest.raises(KeyboardInterrupt):
         hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
-    assert not hc.open_study(tmp_path / "study")["maps/one"].attrs["complete"]
     found = hc.maps(model, tokenizer, TEXT, out=tmp_path / "study", name="one")
     assert found.attrs["complete"]
     np.testing.assert_array_equal(found.maps_encoder, hc.maps(model, tokenizer, TEXT).maps_encoder)

@@ -93,7 +93,7 @@ def test_only_candidates_are_chosen_for_the_pattern_of_all() -> None:
 def run(model: Any, data: pd.DataFrame, **options: Any) -> tuple[xr.Dataset, xr.Dataset]:
     """The measure and the typical maps."""
     patterns = measure(*model, data, only="patterns", **options)["patterns"].to_dataset()
-    return patterns, take_typical(prepare(*model, data, **options), patterns)
+    return patterns, xr.Dataset(dict(take_typical(prepare(*model, data, **options), patterns)))
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +239,7 @@ def test_progress_and_nothing_left_behind(model: Any) -> None:
     patterns = measure(net, tokenizer, TEXTS, only="patterns")["patterns"].to_dataset()
     net.train()
     task = prepare(net, tokenizer, TEXTS, progress=lambda done, of: told.append((done, of)))
-    shown = take_typical(task, patterns)
+    shown = xr.Dataset(dict(take_typical(task, patterns)))
     assert net.training
     net.eval()
     assert told == [(done + 1, shown.sizes["place"]) for done in range(shown.sizes["place"])]

@@ -177,7 +177,7 @@ def test_stopped_it_goes_on(run: Path, found: xr.Dataset, tmp_path: Path, monkey
 
     monkeypatch.setattr("headcount.choosing.importance._batch", counted)
     told: list[str] = []
-    again = dynamics(run, DATA, task="mrpc", steps=4, study=study, progress=lambda name, *_: told.append(name))
+    again = dynamics(run, DATA, task="mrpc", steps=4, study=study, progress=lambda done, total, step: told.append(step))
     assert sum(batches) == 60, "two checkpoints of 30 examples were left"
     xr.testing.assert_allclose(again, found)
     assert {"step-000000", "step-000024"} <= set(told)

@@ -60,7 +60,7 @@ def test_on_a_terminal_it_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     with show_progress("prune", "", every=0.01) as tell:
-        tell.stage("gates", 3, 4)
+        tell(3, 4, "gates")
         time.sleep(0.05)
     assert "prune: gates" in screen.getvalue()
     assert " of 4" not in screen.getvalue(), "no lines beside the bar"

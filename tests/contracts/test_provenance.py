@@ -12,7 +12,7 @@ import headcount as hc
 from headcount.choosing.dynamics import dynamics
 from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.provenance import PACKAGES, missing
-from headcount.costs.cost import cost, store_cost
+from headcount.costs.cost import cost
 from headcount.training.trainer import Settings
 from tests import planted
 
@@ -30,7 +30,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hc.compare(model, planted.classifier(), tokenizer, texts, text="sentence", out=out)
     hc.maps(model, tokenizer, "so it is good", out=out)
     find_smaller(model, tokenizer, texts, task="sst2", target=Target(keep=2), steps=2, randoms=1, study=out)
-    store_cost(cost({"whole": model}, batches=(1,), lengths=(8,), repeats=1), out)
+    cost({"whole": model}, batches=(1,), lengths=(8,), repeats=1, study=out)
     planted.save(folder / "model")
     texts.to_parquet(folder / "texts.parquet")
     hc.finetune(

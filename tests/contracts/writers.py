@@ -14,7 +14,7 @@ import torch
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
 from headcount.choosing.smaller import Target, find_smaller
-from headcount.costs.cost import cost, store_cost
+from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
 
@@ -53,7 +53,7 @@ def writers(folder: Path) -> dict[str, Callable[[Path], Any]]:
         "smaller": lambda out: find_smaller(
             model, tokenizer, texts, task="sst2", target=Target(keep=2), steps=2, randoms=1, study=out
         ),
-        "cost": lambda out: store_cost(cost({"whole": model}, **small), out),  # type: ignore[arg-type]
+        "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),
     }
 

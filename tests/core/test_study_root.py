@@ -72,11 +72,11 @@ def test_another_model_is_refused_and_nothing_is_written(tmp_path: Path) -> None
 
 def test_a_model_that_was_announced_and_never_came(tmp_path: Path) -> None:
     study = Study(tmp_path / "study")
-    study.announce_models({"aaaa": "bert-a"}, "cost/models")
+    study.announce("cost/models", {"models": {"bert-a": "aaaa"}}, {})
     write_result(tmp_path / "study", "measures/spread", {"model": "bbbb"}, RESULT.assign_attrs(model="bert-b"))
     with pytest.raises(StudyProblem, match="is a study of the model bert-b"):
-        study.announce_models({"aaaa": "bert-a"}, "cost/models")
-    study.announce_models({"aaaa": "bert-a", "bbbb": "bert-b"}, "cost/models")
+        study.announce("cost/models", {"models": {"bert-a": "aaaa"}}, {})
+    study.announce("cost/models", {"models": {"bert-a": "aaaa", "bert-b": "bbbb"}}, {})
 
 
 def test_a_result_can_be_struck(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 import headcount as hc
 from headcount.core.store import Group
 from headcount.costs import cost as cost_file
-from headcount.costs.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, store_cost, time_in_turns
+from headcount.costs.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, time_in_turns
 from headcount.errors import InvalidOption, StudyProblem
 from tests.contracts.zoo import BY_NAME, CASES, Case, tiny
 from tests.measures.tiny import hooks_of
@@ -280,32 +281,40 @@ def files(path: Path) -> dict[str, bytes]:
     return {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*") if one.is_file()}
 
 
-def test_costs_in_a_study(tmp_path: Path) -> None:
-    """What is there is what was measured, and a second measurement changes nothing."""
+def test_costs_in_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is what was measured, and is read the next time."""
     models = {"whole": tiny("bert"), "half": hc.prune(tiny("bert"), HALF)}
-    found = cost(models, **QUICK)
-    store_cost(found, tmp_path / "study")
+    found = cost(models, study=tmp_path / "study", **QUICK)
     node = hc.open_study(tmp_path / "study")["cost/models"]
     assert node.attrs["complete"]
     stored = node.to_dataset()
     for column in found.columns:
         np.testing.assert_array_equal(stored[column].values, found[column].to_numpy())
     before = files(tmp_path / "study")
-    store_cost(cost(models, **QUICK), tmp_path / "study")
-    assert files(tmp_path / "study") == before
-    store_cost(found.iloc[:2], tmp_path / "study", "two")
-    assert set(hc.open_study(tmp_path / "study")["cost"].children) == {"models", "two"}
+    cost({"whole": models["whole"]}, study=tmp_path / "study", name="one", **QUICK)
+    assert set(hc.open_study(tmp_path / "study")["cost"].children) == {"models", "one"}
+    monkeypatch.setattr(torch.nn.Module, "__call__", never)
+    again = cost(models, study=tmp_path / "study", **QUICK)
+    pd.testing.assert_frame_equal(again, found)
+    assert again.attrs == found.attrs
+    assert {name: files(tmp_path / "study")[name] for name in before if name != "zarr.json"} == {
+        name: content for name, content in before.items() if name != "zarr.json"
+    }
+
+
+def never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("the model was run")
 
 
 def test_costs_that_were_stopped_before_their_mark(tmp_path: Path) -> None:
-    found = cost({"whole": tiny("bert")}, **QUICK)
+    models = {"whole": tiny("bert")}
     with mock.patch.object(Group, "finish", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-        store_cost(found, tmp_path / "study")
-    store_cost(found, tmp_path / "study")
+        cost(models, study=tmp_path / "study", **QUICK)
+    cost(models, study=tmp_path / "study", **QUICK)
     assert hc.open_study(tmp_path / "study")["cost/models"].attrs["complete"]
 
 
 def test_costs_of_other_models_under_the_same_name(tmp_path: Path) -> None:
-    store_cost(cost({"whole": tiny("bert")}, **QUICK), tmp_path / "study")
+    cost({"whole": tiny("bert")}, study=tmp_path / "study", **QUICK)
     with pytest.raises(StudyProblem, match="other options"):
-        store_cost(cost({"whole": tiny("gpt2")}, **QUICK), tmp_path / "study")
+        cost({"whole": tiny("gpt2")}, study=tmp_path / "study", **QUICK)

@@ -15,8 +15,9 @@ import transformers as tf
 import xarray as xr
 
 import headcount as hc
+from headcount.engines import sinks
 from headcount.errors import InvalidOption, StudyProblem
-from headcount.measures import passes, results
+from headcount.measures import passes
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.measure import measure
 from headcount.trace import view as view_module
@@ -233,24 +234,24 @@ def test_killed_between_two_measures_of_a_unit(counted: Any, tmp_path: Path, mon
     names = "position,special,spread"
     whole = measure(model, tokenizer, TEXTS, only=names)
     saved: list[str] = []
-    real = results.FolderResult.save
+    real = sinks.FolderSink.save
 
     def save(self: Any, unit: int, values: Any) -> None:
         if len(saved) == 4:
             raise Killed
-        saved.append(self.measure.name)
+        saved.append(self.run.attributes["measure"])
         real(self, unit, values)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(results.FolderResult, "save", save)
+        patch.setattr(sinks.FolderSink, "save", save)
         measure(model, tokenizer, TEXTS, only=names, out=tmp_path / "study")
     assert saved == ["position", "special", "spread", "position"]
     passes_made.texts = 0
     ran: list[tuple[str, int]] = []
     monkeypatch.setattr(
-        results.FolderResult,
+        sinks.FolderSink,
         "save",
-        lambda self, unit, values: (ran.append((self.measure.name, unit)), real(self, unit, values)),
+        lambda self, unit, values: (ran.append((self.run.attributes["measure"], unit)), real(self, unit, values)),
     )
     found = measure(model, tokenizer, TEXTS, only=names, out=tmp_path / "study")
     assert passes_made.texts == 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from headcount.measures.compare import compare
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.measure import measure
 from headcount.measures.passes import collect, prepare
+from headcount.models.fingerprint import model_fingerprint
 from headcount.trace.wiring import Place
 from tests import planted as planted_heads
 from tests.measures.planted import PAIRS, SENTENCES
@@ -213,18 +215,25 @@ def test_some_of_the_texts(bert: Any) -> None:
     assert found["values_one"].values[:, 0, 1, 3].tolist() == [2013, 7013]
 
 
+def changed(model: Any, shift: float) -> Any:
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        next(other.parameters()).add_(shift)
+    return other
+
+
 def test_what_a_result_is_known_by(bert: Any, tmp_path: Path) -> None:
     task = prepare(*bert, TEXTS, out=tmp_path / "study")
     rows, run = np.arange(10), say_numbers(task)
 
-    def again(group: str, further: dict[str, Any] | None) -> Any:
-        return collect(task, [Numbers()], rows, run, group, further=further)["numbers"]
+    def again(group: str, other: Any) -> Any:
+        return collect(task, [Numbers()], rows, run, group, other=other)["numbers"]
 
-    first = again("mine", {"other": "x"})
-    assert first.attrs["other"] == "x"
-    assert again("mine", {"other": "x"}).equals(first)
-    with pytest.raises(StudyProblem, match="other: 'x' -> 'y'"):
-        again("mine", {"other": "y"})
+    first = again("mine", changed(bert[0], 1.0))
+    assert first.attrs["other"] == model_fingerprint(changed(bert[0], 1.0))
+    assert again("mine", changed(bert[0], 1.0)).equals(first)
+    with pytest.raises(StudyProblem, match="other: '"):
+        again("mine", changed(bert[0], 2.0))
     again("yours", None)
     assert set(hc.open_study(tmp_path / "study").children) == {"mine", "yours"}
 

@@ -17,7 +17,7 @@ import headcount as hc
 from headcount.choosing.dynamics import dynamics
 from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.store import Study
-from headcount.costs.cost import cost, store_cost
+from headcount.costs.cost import cost
 from headcount.data.tasks import find_task
 from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
@@ -113,7 +113,7 @@ def classifier_study(path: Path) -> Path:
     found = find_smaller(model, tokenizer, data, task="sst2", target=Target(keep=8), randoms=2, steps=4, study=path)
     hc.importance(model, tokenizer, data, task="sst2", out=path)
     small = hc.prune(copy.deepcopy(model), found.removed)
-    store_cost(cost({"whole": model, "small": small}, batches=(1,), lengths=(16,), repeats=1), path)
+    cost({"whole": model, "small": small}, batches=(1,), lengths=(16,), repeats=1, study=path)
     return path
 
 

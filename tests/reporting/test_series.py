@@ -14,12 +14,11 @@ import xarray as xr
 
 import headcount as hc
 from headcount.choosing.curves import curve as curve_of
-from headcount.choosing.dynamics import _dataset
+from headcount.choosing.dynamics import _arrays
 from headcount.choosing.orders import by_values
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.core.store import Study, write_result
-from headcount.costs.cost import store_cost
 from headcount.models.fingerprint import model_fingerprint
 from headcount.reporting.document import write_report
 from headcount.reporting.published import find_published
@@ -157,9 +156,8 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step, model in models.items():
         with torch.no_grad():
             model.bert.encoder.layer[0].attention.output.dense.weight[:, :4] *= step / 12
-    Study(place / "study").announce_models(
-        {model_fingerprint(model): f"step-{step}" for step, model in models.items()}, "pruning/dynamics"
-    )
+    marks = {f"step-{step}": model_fingerprint(model) for step, model in models.items()}
+    Study(place / "study").announce("pruning/dynamics", {"models": marks}, {})
     for step, model in models.items():
         values.append(hc.importance(model, tokenizer, texts, task="sst2")["michel"])
         order = by_values(values[-1].values, LAYOUT)
@@ -175,7 +173,8 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 out=place / "study",
             )
         )
-    result = _dataset([Path(f"step-{step:06d}") for step in (0, 6, 12)], curves, values, "michel")
+    arrays = _arrays([Path(f"step-{step:06d}") for step in models], curves, values)
+    result = xr.Dataset(dict(arrays), attrs={**curves[0].attrs, "estimator": "michel"})
     write_result(place / "study", "pruning/dynamics", {}, result)
     return place / "study"
 
@@ -304,8 +303,8 @@ def test_costs(tmp_path: Path) -> None:
             for length in (0, 128)
         ]
     )
-    rows.attrs = {"identity": {"models": {"whole": "1", "small": "2"}}}
-    store_cost(rows, tmp_path / "study", "after")
+    result = xr.Dataset({key: ("row", rows[key].to_numpy()) for key in rows.columns})
+    write_result(tmp_path / "study", "cost/after", {"models": {"whole": "1", "small": "2"}}, result)
     found = find_costs(read_view(tmp_path / "study"))
     plain(found)
     assert [one["name"] for one in found] == ["after"]

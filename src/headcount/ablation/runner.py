@@ -19,6 +19,7 @@ from headcount.data.batches import collate
 from headcount.data.encode import Encodings
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import first_not_finite
+from headcount.engines.run import Arrays
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
@@ -26,8 +27,6 @@ from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant, merge, tile
 from headcount.trace.wiring import edited
-
-Arrays = dict[str, np.ndarray]
 
 
 def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +16,29 @@ from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare, reference_means
 from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
+from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
 from headcount.ablation.runner import Runner
-from headcount.ablation.sinks import FolderSink, MemorySink, Sink
 from headcount.core.options import belongs_to, without_effect
-from headcount.core.provenance import fingerprint, versions
+from headcount.core.provenance import fingerprint
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
-from headcount.engines.shards import Shard, run_units
+from headcount.engines.executors import Shard
+from headcount.engines.ledger import Ledger
+from headcount.engines.progress import Progress
+from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
-from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
 from headcount.trace.modes import evaluating
 from headcount.trace.wiring import check_untouched
 
 MOST_TOKENS = 128
 """Tokens that are generated at most."""
-Progress = Callable[[float, float], None]
-"""Called with the work that is done and all of it."""
 
 
 @takes_compiled
@@ -124,7 +126,7 @@ def sweep(
         if reference is None:
             raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
-    identity = {
+    options = {
         "by": choices.by,
         "how": how,
         "task": job.task.name,
@@ -132,17 +134,12 @@ def sweep(
         "stack": stack or "all",
         "sets": fingerprint([str(one) for one in choices.sets]),
         "limit": limit,
-        "seed": seed,
-        "model": model_fingerprint(model),
-        "data": job.fingerprint,
-        "dtype": str(model.dtype).removeprefix("torch."),
         "max_length": job.encodings.limit,
         "texts": texts,
         "generate": generate,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
     units = plan_units(lengths, budget.tokens)
-    plan = plan_sweep(choices, lengths, budget.tokens, budget.width, units, not generated)
     attributes = {
         "by": choices.by,
         "how": how,
@@ -151,23 +148,25 @@ def sweep(
         "metric": job.metric_name,
         "higher_is_better": job.higher_is_better,
         "test": which_test(job.metric),
-        "model": model_name(model),
         "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
-        "model_class": type(model).__name__,
         "cut": job.encodings.cut,
         ATTRIBUTE: dict(job.examples.blank),
         "notes": list(job.examples.notes),
         "labels": _label_names(model, job.task),
-        "device": device_label(model),
-        "versions": versions(),
         "units": [list(unit) for unit in units],
     }
-    sink = (
-        MemorySink(plan, attributes | {"identity": identity})
-        if out is None
-        else FolderSink(out, name, identity, attributes, choices, job, order, texts)
+    run = Run(
+        group_name(f"sweep/{choices.by}-{how}", name),
+        find_origin(model, job.fingerprint, seed),
+        options,
+        attributes,
+        partial(summarise_arrays, choices, job, seed),
+        plan_arrays(choices, job),
+        fixed_arrays(choices, job, order, texts),
+        units,
     )
-    plan = plan_sweep(choices, lengths, budget.tokens, budget.width, sink.units, not generated)
+    ledger = Ledger([run], out, part, progress)
+    plan = plan_sweep(choices, lengths, budget.tokens, budget.width, ledger.units, not generated)
     runner = Runner(
         model,
         tokenizer,
@@ -182,34 +181,20 @@ def sweep(
         compiled,
         generate,
         job.examples.ids,
+        ledger.tick,
     )
+
+    def work(unit: Unit) -> dict[str, Arrays]:
+        return {run.group: arrange_outputs(choices, *runner.run(unit.number))}
+
     with evaluating(model):
-        _run(runner, sink, part, progress)
-    return sink.finish(choices, job, order, texts, seed)
+        return ledger.perform(work)[0]
 
 
 def _generation(job: Job, beams: int | None, tokens: int | None) -> dict[str, Any]:
     wanted = tokens or MOST_TOKENS
     most = min(wanted, (longest_positions(job.model) or wanted + 2) - 2)
     return {"num_beams": beams or 1, "max_new_tokens": most, "do_sample": False}
-
-
-def _run(runner: Runner, sink: Sink, shard: Shard, progress: Progress | None) -> None:
-    done = sink.done()
-    sizes = [stop - start for start, stop in runner.plan.units]
-    mine = shard.mine(range(len(sizes)))
-    total, reached = sum(sizes[unit] for unit in mine), float(sum(sizes[unit] for unit in mine if done[unit]))
-
-    def tick(share: float) -> None:
-        nonlocal reached
-        reached += share
-        if progress is not None:
-            progress(reached, total)
-
-    runner.tick = tick
-    tick(0)
-    if not sink.complete:
-        run_units(done, shard, runner.run, sink.save)
 
 
 def _label_names(model: PreTrainedModel, task: Task) -> list[str]:

@@ -9,12 +9,15 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.attention_maps.typical import CANDIDATES, take_typical
-from headcount.core.provenance import versions
+from headcount.core.provenance import origin_of
 from headcount.core.writers import writes_study
+from headcount.engines.ledger import perform
+from headcount.engines.progress import Progress
+from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
-from headcount.measures.passes import Progress, Task, prepare
+from headcount.measures.passes import Task, prepare
 from headcount.measures.patterns import SHORTEST
 from headcount.models.compiled import takes_compiled
 
@@ -70,20 +73,11 @@ def find_patterns(
 
 def _typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
     """The typical maps: read where a study has them already."""
-    out, name = task.out, task.name
-    group = f"patterns/typical{'@' + name if name else ''}"
-    if out is not None:
-        from headcount.core.store import Study
-
-        identity = {**patterns.attrs["identity"], "measure": "typical", "candidates": CANDIDATES}
-        there = Study(out).existing(group, identity)
-        if there is not None and there.complete:
-            return there.read()
-    found = take_typical(task, patterns)
-    kept = ("model", "model_class", "device")
-    found.attrs = {key: patterns.attrs[key] for key in kept} | {"versions": versions(), "measure": "typical"}
-    if out is not None:
-        from headcount.core.store import write_result
-
-        write_result(out, group, identity, found)
-    return found
+    run = Run(
+        group_name("patterns/typical", task.name),
+        origin_of(patterns.attrs),
+        {"measure": "typical", "candidates": CANDIDATES},
+        {"measure": "typical"},
+        lambda _: take_typical(task, patterns),
+    )
+    return perform(run, task.out)

@@ -19,6 +19,8 @@ from transformers import PreTrainedModel
 from headcount.attention_maps.plan import MapsPlan, plan_maps
 from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
+from headcount.engines.ledger import Ledger, perform
+from headcount.engines.run import Run
 from headcount.errors import InvalidOption, NotReached
 from headcount.models.compiled import takes_compiled
 from headcount.trace.attention import AttentionCall
@@ -69,10 +71,20 @@ def maps(
     """
     belongs_to("name", name, "out", out)
     plan = plan_maps(model, tokenizer, text, pair, max_length)
-    if out is not None:
-        return store_maps(model, plan, out, name).maps
-    attributes = plan.attributes | {"identity": plan.identity, "complete": True}
-    return xr.Dataset(plan.known() | plan.label(run_maps(model, plan)), attrs=attributes)
+    return perform(_run(model, plan)) if out is None else store_maps(model, plan, out, name).maps
+
+
+def _run(model: PreTrainedModel, plan: MapsPlan, name: str | None = None) -> Run:
+    return Run(
+        f"maps/{name or plan.name}",
+        plan.origin,
+        plan.options,
+        plan.attributes,
+        lambda _: plan.label(run_maps(model, plan)),
+        fixed=plan.known(),
+        # Each layer in a chunk of its own: one head's map is read without unpacking all.
+        by_layer=[f"maps_{stack}" for stack in plan.stacks],
+    )
 
 
 class _Pass(OutputEdit):
@@ -97,7 +109,7 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
         weights = wiring.weights(call)[0]
         if not bool(weights.isfinite().all()):
             raise InvalidOption(
-                f"the attention of {layout.spell_layer(*place)} is not finite in {plan.identity['dtype']}; "
+                f"the attention of {layout.spell_layer(*place)} is not finite in {plan.origin.identity['dtype']}; "
                 "give --dtype float32, or a model whose weights are whole"
             )
         maps[stack][layer, list(call.block.heads)] = pack(weights)
@@ -126,17 +138,11 @@ class StoredMaps:
 @writes_study("out")
 def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: str | None = None) -> StoredMaps:
     """The maps as the group `maps/<name>` of a study: read where they are there already, computed otherwise."""
-    from headcount.core.store import DONE, Study
-
     if name is not None and not re.fullmatch(r"\w[\w.@-]*", name):
         raise InvalidOption(f"got the name {name!r}; expected letters, digits, '.', '-' and '_'")
     check_untouched(model)
-    place = f"maps/{name or plan.name}"
-    group = Study(out).group(place, plan.identity, plan.attributes, {}, plan.known(), [(0, 1)])
-    new = not group.complete
-    if new:
-        found = plan.label(run_maps(model, plan))
-        # Each layer in a chunk of its own: one head's map is read without unpacking all.
-        group.finish(found, {}, by_layer=list(found))
-    size = sum(path.stat().st_size for path in (Path(out) / place).rglob("*") if path.is_file())
-    return StoredMaps(place, group.read().drop_vars(DONE), size, new)
+    ledger = Ledger([_run(model, plan, name)], out)
+    group, new = ledger.runs[0].group, not ledger.complete
+    (found,) = ledger.perform()
+    size = sum(path.stat().st_size for path in (Path(out) / group).rglob("*") if path.is_file())
+    return StoredMaps(group, found, size, new)

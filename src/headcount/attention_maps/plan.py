@@ -11,13 +11,13 @@ import numpy as np
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Layout
-from headcount.core.provenance import fingerprint, versions
+from headcount.core.provenance import Origin, fingerprint
 from headcount.data.number_options import check_numbers
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.decoder_inputs import decoder_inputs
-from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fingerprint import find_origin
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 
@@ -41,14 +41,15 @@ class MapsPlan:
     types: list[int] | None
     """The segment of each token, where the model has segments."""
     tokens: dict[str, list[str]]
-    identity: dict[str, Any]
+    origin: Origin
+    options: dict[str, Any]
     attributes: dict[str, Any]
 
     @property
     def name(self) -> str:
         """What the maps are called where nobody gives them a name."""
         slug = re.sub(r"[^a-z0-9]+", "-", self.attributes["text"].lower())[:24].strip("-") or "text"
-        return f"{slug}-{fingerprint([self.identity])[:6]}"
+        return f"{slug}-{fingerprint([{**self.origin.identity, **self.options}])[:6]}"
 
     @property
     def inputs(self) -> dict[str, list[int]]:
@@ -123,14 +124,10 @@ def plan_maps(
         types = None
     else:
         ids, types, cut = _encode_one(tokenizer, limit, text, pair, segmented)
-    identity = {
-        "model": model_fingerprint(model),
-        "dtype": str(model.dtype).removeprefix("torch."),
+    options = {
         "text": _brief(text),
         "pair": None if pair is None else _brief(pair),
         "lengths": [len(one) for one in ids.values()],
-        "data": fingerprint([ids, types]),
-        "seed": 0,  # nothing is drawn
     }
     attributes = {
         "text": text,
@@ -138,15 +135,12 @@ def plan_maps(
         "scale": SCALE,
         "max_length": limit,
         "tokens_cut": cut,
-        "model": model_name(model),
-        "model_class": type(model).__name__,
-        "device": device_label(model),
-        "versions": versions(),
     }
     tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(one)] for side, one in ids.items()}
     # Without an encoder beside it nobody feeds a decoder's cross-attention.
     stacks = tuple(stack for stack in anatomy.stacks if stack != "cross" or both)
-    plan = MapsPlan(anatomy, stacks, ids, types, tokens, identity, attributes)
+    origin = find_origin(model, fingerprint([ids, types]), seed=0)  # nothing is drawn
+    plan = MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes)
     _check_size(plan)
     return plan
 
@@ -185,7 +179,7 @@ def _check_size(plan: MapsPlan) -> None:
         layers, heads = _heads(plan.anatomy.layout, plan.stacks)
         fits = isqrt(MOST_BYTES // (layers * heads * len(plan.stacks)))
         raise InvalidOption(
-            f"got {max(plan.identity['lengths'])} tokens, whose maps would take {size / 1e6:.0f} MB; expected at most "
+            f"got {max(plan.options['lengths'])} tokens, whose maps would take {size / 1e6:.0f} MB; expected at most "
             f"{MOST_BYTES / 1e6:.0f} MB; cut the text with --max-length {fits} (max_length={fits})"
         )
 

@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 
 from headcount.attention_maps.maps import pack
-from headcount.core.results import HEAD_DIMS
+from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Task
@@ -46,7 +46,7 @@ def choose_typical(patterns: xr.Dataset, candidates: np.ndarray) -> np.ndarray:
     return found
 
 
-def take_typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
+def take_typical(task: Task, patterns: xr.Dataset) -> Labelled:
     """Pictures of typical maps: `maps` uint8 [stack, layer, head, kind, query, key], packed as all maps are.
 
     `text` and `named`: the text and the pattern of each. Texts are run one by one; nothing is kept but the pictures.
@@ -82,12 +82,11 @@ def take_typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
     shown = np.searchsorted(wanted, chosen)
     dims = (*HEAD_DIMS, "kind")
     texts = np.array([task.inputs.texts[number[int(ids[text])]] for text in wanted], dtype=object)
-    return xr.Dataset(
-        {
-            "maps": ((*dims, "query", "key"), maps),
-            "named": (dims, named),
-            "text": (dims, np.where(chosen == NONE, NONE, shown)),
-            "texts": (("place",), texts),
-        },
-        coords={"stack": patterns["stack"].values, "kind": list(KINDS)},
-    )
+    return {
+        "maps": ((*dims, "query", "key"), maps),
+        "named": (dims, named),
+        "text": (dims, np.where(chosen == NONE, NONE, shown)),
+        "texts": (("place",), texts),
+        "stack": (("stack",), patterns["stack"].values),
+        "kind": (("kind",), np.array(KINDS, dtype=object)),
+    }

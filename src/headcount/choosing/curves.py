@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,18 @@ from headcount.ablation.job import Data
 from headcount.ablation.sweep import sweep
 from headcount.choosing.orders import removals
 from headcount.core.heads import Head
-from headcount.core.provenance import fingerprint
+from headcount.core.provenance import fingerprint, origin_of
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.tasks import Task
+from headcount.engines.ledger import perform
+from headcount.engines.progress import Progress
+from headcount.engines.run import Run, group_name
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 
-Progress = Callable[[float, float], None]
-SAID = ("task", "metric", "higher_is_better", "test", "model", "data", "device", "versions", ATTRIBUTE)
+SAID = ("task", "metric", "higher_is_better", "test", "data", ATTRIBUTE)
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
@@ -87,7 +89,7 @@ def curve(
     def at(order: Sequence[Head], count: int, values: np.ndarray) -> float:
         return float(values[places[frozenset(order[:count])]]) if count <= len(order) else float("nan")
 
-    arrays = {
+    arrays: dict[str, tuple[tuple[str, ...], Any]] = {
         key: (
             ("order", "removed"),
             np.array([[at(order, count, found[key].values) for count in counts] for order in orders.values()]),
@@ -97,19 +99,18 @@ def curve(
     width = max(map(len, orders.values()))
     spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
     single = {key: ((), float(found[key])) for key in ("baseline", "baseline_low", "baseline_high")}
-    result = xr.Dataset(
-        arrays | single | {"sequence": (("order", "rank"), np.array(spelled, dtype=object))},
-        coords={"order": list(orders), "removed": counts, "kept": ("removed", [layout.count - one for one in counts])},
-        attrs={key: found.attrs[key] for key in SAID if key in found.attrs}
-        | {"examples": found.sizes["example"], "heads": layout.count},
-    )
-    result.attrs["identity"] = {
-        **found.attrs["identity"],
-        "orders": fingerprint([list(orders), spelled]),
-        "steps": counts,
+    arrays |= single | {
+        "sequence": (("order", "rank"), np.array(spelled, dtype=object)),
+        "order": (("order",), np.array(list(orders), dtype=object)),
+        "removed": (("removed",), np.array(counts)),
+        "kept": (("removed",), layout.count - np.array(counts)),
     }
-    if out is not None:
-        from headcount.core.store import write_result
-
-        write_result(out, f"pruning/curve{'@' + name if name else ''}", result.attrs["identity"], result)
-    return result
+    run = Run(
+        group_name("pruning/curve", name),
+        origin_of(found.attrs),
+        {"orders": fingerprint([list(orders), spelled]), "steps": counts},
+        {key: found.attrs[key] for key in SAID if key in found.attrs}
+        | {"examples": found.sizes["example"], "heads": layout.count},
+        lambda _: arrays,
+    )
+    return perform(run, out).set_coords("kept")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +14,23 @@ from headcount.choosing.curves import SAID, curve
 from headcount.choosing.importance import CHOICES, estimate, importance
 from headcount.choosing.orders import by_values, removals
 from headcount.choosing.smaller import find_known_task, read_halves
-from headcount.core.provenance import fingerprint
+from headcount.core.provenance import Origin, fingerprint, origin_of
+from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.ledger import announce, perform
+from headcount.engines.progress import Progress, in_step
+from headcount.engines.run import Run
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
 
+GROUP = "pruning/dynamics"
 SETTLED = 0.9
 """The rank correlation with the final order from which on the order counts as settled."""
-Progress = Callable[[str, float, float], None]
 
 
 def find_checkpoints(folder: str | Path) -> list[Path]:
@@ -74,7 +76,6 @@ def dynamics(
     places = find_checkpoints(folder)
     known = find_known_task(data, task)
     parts = read_halves(data, known, limit, seed, load_tokenizer(places[0]))
-    tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []
     if study is not None:
@@ -84,7 +85,7 @@ def dynamics(
         words = load_tokenizer(tokenizer or place)
         layout = read_anatomy(model).layout
         name = None if study is None else place.name
-        found = importance(model, words, parts[0], name=name, progress=partial(tell, place.name), **shared)
+        found = importance(model, words, parts[0], name=name, progress=in_step(progress, place.name), **shared)
         order = by_values(estimate(found, estimator), layout)
         curves.append(
             curve(
@@ -96,63 +97,53 @@ def dynamics(
                 name=name,
                 metric=metric,
                 max_new_tokens=max_new_tokens,
-                progress=partial(tell, place.name),
+                progress=in_step(progress, place.name),
                 **shared,
             )
         )
         values.append(found[estimator])
         marks.append(model_fingerprint(model))
-    result = _dataset(places, curves, values, estimator)
-    result.attrs["identity"] = {
-        "models": marks,
-        "data": fingerprint([part.to_json() for part in parts]),
-        "task": known.name,
-        "steps": steps,
-        "estimator": estimator,
-        "seed": seed,
-        "limit": limit,
-        "max_length": max_length,
-    }
-    if study is not None:
-        from headcount.core.store import write_result
-
-        write_result(study, "pruning/dynamics", result.attrs["identity"], result)
-    return result
+    data_mark = fingerprint([part.to_json() for part in parts])
+    run = Run(
+        GROUP,
+        Origin({"models": marks, "data": data_mark, "seed": seed}, origin_of(curves[0].attrs).attributes),
+        {"task": known.name, "steps": steps, "estimator": estimator, "limit": limit, "max_length": max_length},
+        {key: curves[0].attrs[key] for key in (*SAID, "heads", "examples") if key in curves[0].attrs}
+        | {"estimator": estimator},
+        lambda _: _arrays(places, curves, values),
+    )
+    return perform(run, study)
 
 
 def _announce(study: str | Path, places: list[Path], task: Task) -> None:
     """All checkpoints are of one training, of which the study's model must be one."""
-    from headcount.core.store import Study
-
     marks = {
-        model_fingerprint(load_model(place, head=task.kind.name, dtype=torch.float32)): str(place) for place in places
+        str(place): model_fingerprint(load_model(place, head=task.kind.name, dtype=torch.float32)) for place in places
     }
-    Study(study).announce_models(marks, "pruning/dynamics")
+    announce(GROUP, marks, study)
 
 
-def _dataset(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray], estimator: str) -> xr.Dataset:
-    numbers = [int(place.name.removeprefix("step-")) for place in places]
+def _arrays(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray]) -> Labelled:
     last = values[-1].values.ravel()
     agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
-    steps = {
+    by_step = {
         key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]))
         for key in ("score", "delta", "low", "high")
     }
-    single = {
-        "baseline": ("checkpoint", [float(one["baseline"]) for one in curves]),
-        "agreement": ("checkpoint", agreement[:, 0]),
-        "agreement_low": ("checkpoint", agreement[:, 1]),
-        "agreement_high": ("checkpoint", agreement[:, 2]),
+    by_checkpoint = {
+        "checkpoint": np.array([int(place.name.removeprefix("step-")) for place in places]),
+        "baseline": np.array([float(one["baseline"]) for one in curves]),
+        "agreement": agreement[:, 0],
+        "agreement_low": agreement[:, 1],
+        "agreement_high": agreement[:, 2],
     }
-    heads = {"importance": (("checkpoint", "stack", "layer", "head"), np.stack([one.values for one in values]))}
-    coords = {
-        "checkpoint": numbers,
-        "removed": curves[0]["removed"].values,
-        **{dim: values[0][dim].values for dim in ("stack", "layer", "head")},
+    axes = {"removed": curves[0]["removed"], **{dim: values[0][dim] for dim in HEAD_DIMS}}
+    return {
+        **by_step,
+        **{name: (("checkpoint",), array) for name, array in by_checkpoint.items()},
+        "importance": (("checkpoint", *HEAD_DIMS), np.stack([one.values for one in values])),
+        **{dim: ((dim,), axis.values) for dim, axis in axes.items()},
     }
-    said = (*SAID, "heads", "examples")
-    attributes = {key: curves[0].attrs[key] for key in said if key in curves[0].attrs}
-    return xr.Dataset(steps | single | heads, coords=coords, attrs=attributes | {"estimator": estimator})
 
 
 def settled_at(result: xr.Dataset, level: float = SETTLED) -> int | None:

@@ -7,7 +7,7 @@ one parameter, log a. The loss is the task's plus lambda times the expected numb
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,6 +22,7 @@ from headcount.choosing.importance import batch_of, frozen, padding_of
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, TrainingDiverged
 from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
@@ -34,7 +35,6 @@ START = 2.0
 """log a at the beginning: the gates of a converged model begin nearly open."""
 OTHERWISE = "give --dtype float32 or another --order (a lower rate= in Python)"
 """What to do where gates cannot be learned."""
-Progress = Callable[[float, float], None]
 
 
 def sample_gate(log_a: Tensor, generator: torch.Generator | None = None) -> Tensor:

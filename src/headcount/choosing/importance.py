@@ -6,8 +6,9 @@ gate is Att_h(x) . dL/dAtt_h(x), so one pass gives it for every head and every e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,7 @@ from headcount.ablation.job import Data, Job, prepare
 from headcount.core.agreement import effects
 from headcount.core.heads import Head
 from headcount.core.options import belongs_to
-from headcount.core.provenance import versions
-from headcount.core.results import by_head
+from headcount.core.results import HEAD_DIMS, Labelled, by_head
 from headcount.core.schema import Schema
 from headcount.core.statistics import rank_correlation
 from headcount.core.sweep_schemas import ABLATED
@@ -31,12 +31,13 @@ from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
-from headcount.engines.shards import Shard, run_units
+from headcount.engines.ledger import Ledger
+from headcount.engines.progress import Progress
+from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.errors import NotFinite
-from headcount.measures.contract import Measure, Setting
-from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.measures.results import coordinates, mean_values, plan_values, with_schemas
 from headcount.models.compiled import takes_compiled
-from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fingerprint import find_origin
 from headcount.trace.attention import AttentionCall
 from headcount.trace.modes import evaluating
 from headcount.trace.origin import not_finite
@@ -49,10 +50,17 @@ NORMED = ("michel", "gate", "norm")
 CHOICES = (*ESTIMATORS, *(f"{name}_normed" for name in NORMED))
 UNIT, GPU_UNIT = 64, 1024
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
-Progress = Callable[[float, float], None]
 PAPER = "Michel 2019, section 4.1"
 SCHEMAS = {
-    name: Schema(title, unit, direction, (None if name == "taylor" else 0, None), name == "taylor", paper=PAPER)
+    name: Schema(
+        title,
+        unit,
+        direction,
+        (None if name == "taylor" else 0, None),
+        signed=name == "taylor",
+        category=ABLATED,
+        paper=PAPER,
+    )
     for name, title, unit, direction in (
         ("michel", "Importance", "mean |slope of the loss|", "high: the loss depends on it"),
         ("michel_normed", "Importance, by layer", "1: all of its layer", "high: the loss depends on it"),
@@ -63,26 +71,23 @@ SCHEMAS = {
         ("norm_normed", "Length of its output, by layer", "1: all of its layer", "high: says much"),
     )
 }
+VARIABLES: dict[str, tuple[str, ...]] = {"michel": (), "taylor": (), "norm": ()}
+"""`michel`: E|dL/dgate| over examples (the paper's I_h). `taylor`: -E dL/dgate, the rise of the loss that the first
+order predicts for the head's removal, with its sign. `norm`: the mean length of what the head gives. From these follow
+`gate`: |E dL/dgate|, blind to heads whose examples disagree, and `..._normed`: divided by the l2 norm of the layer."""
+SAID = {
+    "group": "pruning",
+    "measure": "importance",
+    "summary": "how much the loss hangs on the head: michel, taylor (signed), gate, norm",
+    "paper": PAPER,
+}
 
 
-class Importance(Measure):
-    """`michel`: E|dL/dgate| over examples (the paper's I_h). `taylor`: -E dL/dgate, the rise of the loss that the first
-    order foretells for the head's removal, with its sign. `gate`: |E dL/dgate|, blind to heads whose examples disagree.
-    `norm`: the mean length of what the head gives. `..._normed`: divided by the l2 norm of the layer.
-    """
-
-    name = "importance"
-    summary = "how much the loss hangs on the head: michel, taylor (signed), gate, norm"
-    paper = PAPER
-    kind = "importance"
-    category = ABLATED
-    schemas = SCHEMAS
-
-    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return {"michel": (), "taylor": (), "norm": ()}
-
-    def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return derive(means)
+def summarise(seed: int, values: Arrays) -> Labelled:
+    """Means with intervals over the examples, and what follows from the means."""
+    found = mean_values(VARIABLES, values, seed)
+    derived = derive({key: found[key][1] for key in VARIABLES})
+    return with_schemas(found | {name: (HEAD_DIMS, array) for name, array in derived.items()}, SCHEMAS)
 
 
 def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -128,68 +133,38 @@ def importance(
     cuda = model.device.type == "cuda"
     size = GPU_UNIT if cuda else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
-    setting = Setting(
-        (),
-        False,
-        False,
-        None,
-        {stack: layout.layers(stack) for stack in layout.stacks},
-        max(layout.width(stack) for stack in layout.stacks),
+    coords = coordinates(layout, ids, {})
+    run = Run(
+        group_name("pruning/importance", name),
+        find_origin(model, job.fingerprint, seed),
+        {"task": job.task.name, "limit": limit, "max_length": job.encodings.limit},
+        {
+            **SAID,
+            "task": job.task.name,
+            "kind": job.task.kind.name,
+            "cut": job.encodings.cut,
+            ATTRIBUTE: dict(job.examples.blank),
+            "notes": list(job.examples.notes),
+        },
+        partial(summarise, seed),
+        plan_values(VARIABLES, coords, SCHEMAS),
+        coords,
+        units,
     )
-    said = {
-        "group": "pruning",
-        "measure": "importance",
-        "summary": Importance.summary,
-        "paper": Importance.paper,
-        "task": job.task.name,
-        "kind": job.task.kind.name,
-        "device": device_label(model),
-        "versions": versions(),
-        "model": model_name(model),
-        "model_class": type(model).__name__,
-        "cut": job.encodings.cut,
-        ATTRIBUTE: dict(job.examples.blank),
-        "notes": list(job.examples.notes),
-    }
-    identity = {
-        "model": model_fingerprint(model),
-        "data": job.fingerprint,
-        "task": job.task.name,
-        "limit": limit,
-        "seed": seed,
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "max_length": job.encodings.limit,
-    }
-    result: MemoryResult | FolderResult = (
-        MemoryResult(Importance(), setting, layout, ids, said | {"identity": identity}, units)
-        if out is None
-        else FolderResult(out, name, identity, Importance(), setting, layout, ids, said, units)
-    )
+    ledger = Ledger([run], out, progress=progress)
     padding = padding_of(tokenizer)
     tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
-    finished = result.done()
-    reached = sum(stop - start for (start, stop), done in zip(units, finished, strict=True) if done)
-
-    def tell(more: int) -> None:
-        nonlocal reached
-        reached += more
-        if progress is not None:
-            progress(reached, len(order))
-
-    def work(unit: int) -> Arrays:
-        start, stop = units[unit]
-        rows = order[start:stop]
+    def work(unit: Unit) -> dict[str, Arrays]:
+        rows = order[unit.start : unit.stop]
         parts = []
         for first, last in plan_batches(job.encodings.lengths[rows], tokens):
             parts.append(_batch(job, rows[first:last], padding))
-            tell(last - first)
-        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+            ledger.tick(last - first)
+        return {run.group: {f"values_{key}": np.concatenate([part[key] for part in parts]) for key in VARIABLES}}
 
     with evaluating(model), frozen(model), torch.inference_mode(False):
-        tell(0)
-        run_units(finished, Shard(), work, result.save)
-    return result.finish(seed)
+        return ledger.perform(work)[0]
 
 
 class _Probe(OutputEdit):

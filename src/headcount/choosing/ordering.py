@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,12 @@ from headcount.choosing.importance import NORMED, estimate, importance
 from headcount.choosing.orders import Order, at_random, by_values, read_order
 from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
+from headcount.engines.progress import Progress, in_step
 from headcount.trace.gates import gated
 
 ORDERS = ("importance", "ablation", "taylor", "norm", "gates", "random")
 ESTIMATED = ("importance", "taylor", "norm")
 """Those that one pass estimates, and that can be computed again after each step."""
-Progress = Callable[[str, float, float], None]
-"""Called with what is being done, the work that is done and all of it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Source:
     shared: dict[str, Any]
     name: str | None
     """Of the results in the study, where there is one."""
-    tell: Progress
+    progress: Progress | None
 
 
 def find_orders(
@@ -71,7 +69,7 @@ def find_orders(
                     source.tokenizer,
                     source.table,
                     name=source.name,
-                    progress=partial(source.tell, "importance"),
+                    progress=in_step(source.progress, "importance"),
                     **source.shared,
                 )
             found[name] = (
@@ -93,7 +91,7 @@ def _ablation(source: Source) -> np.ndarray:
         stack=source.stack,
         name=source.name and f"{source.name}-order",
         texts=False,
-        progress=partial(source.tell, "ablation"),
+        progress=in_step(source.progress, "ablation"),
         **source.shared,
     )
     lost: np.ndarray = effects(swept).values
@@ -107,7 +105,7 @@ def _gates(source: Source) -> np.ndarray:
         source.tokenizer,
         source.table,
         stacks=None if source.stack is None else [source.stack],
-        progress=partial(source.tell, "gates"),
+        progress=in_step(source.progress, "gates"),
         **_without_study(source),
     )
     middle = int(np.abs(learned["kept"].values - source.layout.count / 2).argmin())
@@ -134,7 +132,7 @@ def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) ->
                     source.model,
                     source.tokenizer,
                     source.table,
-                    progress=partial(source.tell, f"importance, step {step + 2} of {steps}"),
+                    progress=in_step(source.progress, f"importance, step {step + 2} of {steps}"),
                     **_without_study(source),
                 )
     return tuple(order)

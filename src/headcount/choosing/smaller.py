@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, read_data
 from headcount.choosing.curves import curve
-from headcount.choosing.ordering import ESTIMATED, ORDERS, Progress, Source, find_orders
+from headcount.choosing.ordering import ESTIMATED, ORDERS, Source, find_orders
 from headcount.choosing.orders import Order, at_random, read_order, removals, spare
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
@@ -24,6 +23,7 @@ from headcount.core.writers import writes_study
 from headcount.data.blank_rows import leave_out_blank
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_glue, find_task
+from headcount.engines.progress import Progress, in_step
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
@@ -136,9 +136,8 @@ def find_smaller(
     most = _check(orders, layout, stack, randoms, steps, at_least)
     counts = _counts(target, layout, most, steps)
     parts = read_halves(data, known, limit, seed, tokenizer)
-    tell = progress or (lambda *_: None)
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
-    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, tell)
+    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress)
     found, estimates = find_orders(source, orders, randoms, steps if anew else 0, normed)
     found = {one: spare(order, layout, at_least) for one, order in found.items()}
     decides = next(iter(found))
@@ -150,7 +149,7 @@ def find_smaller(
             found,
             steps=counts,
             name=name and f"{name}-{what}",
-            progress=partial(tell, f"curves, {what} part"),
+            progress=in_step(progress, f"curves, {what} part"),
             **shared,
         )
         for what, part in zip(("choosing", "confirming"), parts, strict=True)

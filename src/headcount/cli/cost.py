@@ -47,8 +47,7 @@ def cost(
     from rich.markup import escape
 
     from headcount.cli.progress import show_progress
-    from headcount.core.writers import writing_study
-    from headcount.costs.cost import LENGTHS, announce_cost, attention_share, make_inputs, store_cost
+    from headcount.costs.cost import LENGTHS, attention_share, make_inputs
     from headcount.costs.cost import cost as measure
     from headcount.errors import InvalidOption
 
@@ -63,14 +62,10 @@ def cost(
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
     models = {one: load_ready(one, device, dtype, trust_remote_code) for one in names}
-    with writing_study(study), show_progress("cost", "batch shapes") as progress:
-        if study is not None:
-            announce_cost(models, study, name or "models")
-        found = measure(models, batches=many, lengths=long, repeats=repeats, progress=progress)
+    with show_progress("cost", "batch shapes") as progress:
+        found = measure(models, batches=many, lengths=long, repeats=repeats, study=study, name=name, progress=progress)
         first = models[model]
         share = attention_share(first, make_inputs(first, max(many), max(long or LENGTHS)))
-        if study is not None:
-            store_cost(found, study, name or "models")
     if json_:
         print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
         return

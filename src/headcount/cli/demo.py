@@ -150,7 +150,7 @@ def make_smaller(
     from headcount.cli.options import as_stored
     from headcount.cli.prune import curve_heading, curve_table
     from headcount.core.cut_story import tell_cut
-    from headcount.costs.cost import cost, store_cost
+    from headcount.costs.cost import cost
     from headcount.models.checkpoint import save
     from headcount.models.load import load
     from headcount.pruning.prune import prune
@@ -168,7 +168,7 @@ def make_smaller(
             randoms=1,
             steps=QUICK_STEPS if quick else STEPS,
             study=out,
-            progress=tick.stage,
+            progress=tick,
         ),
     )
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
@@ -182,9 +182,10 @@ def make_smaller(
     batch, length = TIMED
     measured = step(
         "what it costs",
-        lambda tick: cost(both, batches=(batch,), lengths=(length,), repeats=3 if quick else 9, progress=tick),
+        lambda tick: cost(
+            both, batches=(batch,), lengths=(length,), repeats=3 if quick else 9, study=out, progress=tick
+        ),
     )
-    store_cost(measured, out)
     console.print(f"\nThe model without them is in {folder}; loaded again, beside the whole one:")
     for table in tables(measured, ["whole", "small"]):
         console.print(table)

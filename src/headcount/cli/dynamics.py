@@ -64,7 +64,7 @@ def dynamics(
             device=place,
             study=study,
             tokenizer=tokenizer,
-            progress=progress.stage,
+            progress=progress,
         )
     console.print(as_rows(found))
     for line in tell(found):

@@ -46,10 +46,6 @@ class show_progress:  # noqa: N801
                 self.task, completed=done, total=total, description=f"{self.what}: {stage}" if stage else self.what
             )
 
-    def stage(self, name: str, done: float, total: float) -> None:
-        """The same for work that gives the name first."""
-        self(done, total, name)
-
     def __exit__(self, *error: Any) -> None:
         if self.bar is not None:
             self.bar.__exit__(*error)

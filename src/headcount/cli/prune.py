@@ -161,7 +161,7 @@ def prune(
             max_length=max_length,
             study=study,
             name=name,
-            progress=progress.stage,
+            progress=progress,
         )
     console.print(curve_heading(found))
     console.print(curve_table(found))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +29,11 @@ from headcount.core.manifest import (
     write_sealed,
 )
 from headcount.core.provenance import differences
+from headcount.core.results import ArrayPlan, Labelled, fill_value
 from headcount.core.study_root import entry, list_result
 from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
 
 DONE = "done"
-Labelled = Mapping[str, tuple[Any, ...]]
-"""By name, the dimensions and the values of arrays and, where there are any, their attributes: as xarray takes them."""
-
-
-@dataclass(frozen=True)
-class ArrayPlan:
-    """An array to be filled unit by unit along its dimension `example`."""
-
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    dtype: str
-    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Group:
@@ -68,6 +56,19 @@ class Group:
         """As it is on the disk now: another shard may have finished it."""
         with clear_errors(self.path):
             return bool(read_node(self.path / self.name)["attributes"].get(COMPLETE, False))
+
+    def units(self) -> list[tuple[int, int]]:
+        """The ranges of examples that are written at once: all of the size of a chunk but the last."""
+        with clear_errors(self.path):
+            arrays = [self.zarr[name] for name in self._manifest().get("by_unit", self.zarr.array_keys())]
+            sizes = [
+                (array.shape[axis], array.chunks[axis])
+                for array in arrays
+                for axis, dim in enumerate(array.metadata.dimension_names or ())
+                if dim == "example"
+            ]
+        examples, size = min(sizes, key=lambda both: both[1])
+        return [(start, min(start + size, examples)) for start in range(0, examples, size)]
 
     def done(self) -> list[bool]:
         """Which units of work are there; one whose chunks are lost or damaged is not."""
@@ -204,7 +205,7 @@ def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, size: int) -> None
         dtype=plan.dtype,
         dimension_names=plan.dims,
         compressors=CODECS,
-        fill_value=_empty(plan.dtype),
+        fill_value=fill_value(plan.dtype),
         attributes=dict(plan.attributes),
     )
 
@@ -226,16 +227,11 @@ def put_array(
             dtype="string" if text else values.dtype,
             dimension_names=dims,
             overwrite=overwrite,
-            fill_value=_empty("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
+            fill_value=fill_value("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
             attributes=dict(*attributes),
         )
         if values.size:
             array[...] = values.astype(object) if text else values
-
-
-def _empty(dtype: str) -> Any:
-    """What a place that was never written reads as: unknown, where the type has a way to say so."""
-    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
 
 
 @contextmanager

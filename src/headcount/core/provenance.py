@@ -8,13 +8,32 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+INHERITED = ("model", "model_class", "device", "versions")
 PACKAGES = ("headcount", "torch", "transformers", "numpy")
 _command: ContextVar[str] = ContextVar("command", default="")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the numbers of a result come from.
+
+    `identity`: the fingerprints of the model (or of several) and of the data, the seed and the dtype, which must be
+    equal for the result to be resumed. `attributes`: the names of the models and the device, for the reader.
+    """
+
+    identity: Mapping[str, Any]
+    attributes: Mapping[str, Any]
+
+
+def origin_of(attributes: Mapping[str, Any]) -> Origin:
+    """The origin of what is computed from another result alone: that of the result with these attributes."""
+    return Origin(attributes["identity"], {key: attributes[key] for key in INHERITED if key in attributes})
 
 
 def current_command() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,23 @@ import xarray as xr
 from headcount.core.heads import Layout
 
 HEAD_DIMS = ("stack", "layer", "head")
+Labelled = Mapping[str, tuple[Any, ...]]
+"""By name, the dimensions and the values of arrays and, where there are any, their attributes: as xarray takes them."""
+
+
+@dataclass(frozen=True)
+class ArrayPlan:
+    """An array to be filled unit by unit along its dimension `example`."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fill_value(dtype: str) -> Any:
+    """What an entry that was never written reads as: unknown, where the type has a way to say so."""
+    return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
 
 
 def head_coords(layout: Layout, heads: bool = True) -> dict[str, Any]:

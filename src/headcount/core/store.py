@@ -27,9 +27,7 @@ from headcount.core.checked_store import CheckedStore
 from headcount.core.group import (
     CODECS,
     DONE,
-    ArrayPlan,
     Group,
-    Labelled,
     clear_errors,
     open_result,
     plan_array,
@@ -57,6 +55,7 @@ from headcount.core.manifest import (
     write_sealed,
 )
 from headcount.core.provenance import current_command, fingerprint
+from headcount.core.results import ArrayPlan, Labelled
 from headcount.core.study_model import models_of
 from headcount.core.study_root import (
     admit_models,
@@ -110,6 +109,7 @@ class Study:
 
     def existing(self, name: str, identity: Mapping[str, Any]) -> Group | None:
         """The group with this name, if it is there and whole; a damaged one is taken away, to be computed again."""
+        _check_name(name)
         with finishing(self.path):
             return self._existing(name, identity)
 
@@ -139,8 +139,7 @@ class Study:
         units: list[tuple[int, int]],
     ) -> Group:
         """The group with this name: the one that is there, if it was made with the same options, or a new one."""
-        if not re.fullmatch(r"[\w.@-]+(/[\w.@-]+)*", name) or ".." in name:
-            raise StudyProblem(f"got {name!r} for the name of a result; expected letters, digits, '.', '-' and '_'")
+        _check_name(name)
         with finishing(self.path):
             found = self._existing(name, identity)
             if found is not None:
@@ -150,10 +149,10 @@ class Study:
                 self._lay_out(name, identity, attributes, arrays, fixed, units)
         return Group(self.path, name, identity)
 
-    def announce_models(self, models: Mapping[str, str], result: str) -> None:
-        """Say before anything is computed which models (name by fingerprint) a result will speak of."""
+    def announce(self, name: str, identity: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+        """Say before anything is computed which models a result will speak of: others than the study's are refused."""
         with finishing(self.path), clear_errors(self.path):
-            admit_models(self.path, result, {mark: {"name": name} for mark, name in models.items()})
+            admit_models(self.path, name, models_of(identity, attributes))
 
     def _lay_out(
         self,
@@ -238,6 +237,11 @@ class Study:
         warnings.warn(
             f"{self.path}: {name} was damaged ({wrong[0]}) and is computed again", HeadcountWarning, stacklevel=2
         )
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[\w.@-]+(/[\w.@-]+)*", name) or ".." in name:
+        raise StudyProblem(f"got {name!r} for the name of a result; expected letters, digits, '.', '-' and '_'")
 
 
 def _above(name: str) -> list[str]:

@@ -7,7 +7,7 @@ slows down slows both.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,43 +15,53 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-import xarray as xr
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import PreTrainedModel
 
-from headcount.core.options import no_repeats, without_effect
-from headcount.core.provenance import versions
+from headcount.core.options import belongs_to, no_repeats, without_effect
+from headcount.core.results import Labelled
 from headcount.core.writers import writes_study
 from headcount.costs.memory import peak_bytes
 from headcount.data.number_options import check_numbers
+from headcount.engines.ledger import perform
+from headcount.engines.progress import Progress
+from headcount.engines.run import Run
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention, read_anatomy
-from headcount.models.fingerprint import device_label, model_fingerprint
+from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
 from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.pruning.verify import random_images
 from headcount.trace.modes import evaluating
 
 BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
-Progress = Callable[[float, float], None]
+COLUMNS = (
+    *("model", "batch", "length", "ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes"),
+    *("parameters", "attention_parameters", "bytes"),
+)
 
 
+@writes_study("study")
 def cost(
     models: Mapping[str, PreTrainedModel],
     *,
     batches: Sequence[int] = BATCHES,
     lengths: Sequence[int] | None = None,
     repeats: int = REPEATS,
+    study: str | Path | None = None,
+    name: str | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
 
     Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
-    `lengths`: 32 and 128 by default.
+    `lengths`: 32 and 128 by default. `study`: a folder that keeps the numbers, as `cost/NAME` ("models" by default);
+    times differ from run to run, those that are there stay and are read.
     """
     check_numbers(repeats=repeats)
+    belongs_to("name", name, "study", study)
     vision = any(model.main_input_name == "pixel_values" for model in models.values())
     if vision:
         without_effect("lengths", lengths, "images have no length in tokens")
@@ -62,14 +72,32 @@ def cost(
     no_repeats("lengths", lengths)
     for batch, length in product(batches, lengths):
         check_numbers(batches=batch, lengths=length)
-    for name, model in models.items():
+    for which, model in models.items():
         longest = longest_positions(model)
         if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
-            raise InvalidOption(f"got the length {max(lengths)}; {name} takes at most {longest} tokens")
+            raise InvalidOption(f"got the length {max(lengths)}; {which} takes at most {longest} tokens")
         if max(batches) > 1 and _needs_padding(model) and model.config.pad_token_id is None:
-            raise InvalidOption(f"{name} has no pad_token_id and takes one text at a time; set it, or give the batch 1")
+            raise InvalidOption(
+                f"{which} has no pad_token_id and takes one text at a time; set it, or give the batch 1"
+            )
     shapes = [(batch, length) for batch in batches for length in ((0,) if vision else lengths)]
-    rows = []
+    run = Run(
+        f"cost/{name or 'models'}",
+        find_origin(models, "random tokens", 0),
+        {"batches": list(batches), "lengths": list(lengths), "repeats": repeats},
+        {},
+        lambda _: _measure(models, shapes, repeats, progress),
+    )
+    result = perform(run, study)
+    found = pd.DataFrame({key: result[key].values for key in COLUMNS})
+    found.attrs = result.attrs
+    return found
+
+
+def _measure(
+    models: Mapping[str, PreTrainedModel], shapes: list[tuple[int, int]], repeats: int, progress: Progress | None
+) -> Labelled:
+    rows: list[dict[str, Any]] = []
     for number, shape in enumerate(shapes):
         inputs = {name: make_inputs(model, *shape) for name, model in models.items()}
         times = time_in_turns(models, inputs, repeats)
@@ -91,37 +119,8 @@ def cost(
             )
         if progress is not None:
             progress(number + 1, len(shapes))
-    found = pd.DataFrame(rows)
-    found.attrs = {
-        "identity": {
-            "models": {name: model_fingerprint(model) for name, model in models.items()},
-            "data": "random tokens",
-            "seed": 0,
-            "batches": list(batches),
-            "lengths": list(lengths),
-            "repeats": repeats,
-        },
-        "device": device_label(next(iter(models.values()))),
-        "versions": versions(),
-    }
-    return found
-
-
-@writes_study("study")
-def announce_cost(models: Mapping[str, PreTrainedModel], study: str | Path, name: str = "models") -> None:
-    """Refuse before anything is timed what `store_cost` would refuse: models that are not the study's."""
-    from headcount.core.store import Study
-
-    Study(study).announce_models({model_fingerprint(model): key for key, model in models.items()}, f"cost/{name}")
-
-
-@writes_study("study")
-def store_cost(found: pd.DataFrame, study: str | Path, name: str = "models") -> None:
-    """Keep the numbers in a study, as `cost/NAME`; times differ from run to run: those of the same models stay."""
-    from headcount.core.store import write_result
-
-    result = xr.Dataset({key: ("row", found[key].to_numpy()) for key in found.columns}, attrs=found.attrs)
-    write_result(study, f"cost/{name}", found.attrs["identity"], result)
+    table = pd.DataFrame(rows)
+    return {key: (("row",), table[key].to_numpy()) for key in COLUMNS}
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Where work runs: this process, or a shard of it."""
+"""Where work runs and how it is recorded: runs, the sinks that keep their arrays, the executors of their units."""

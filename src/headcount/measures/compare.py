@@ -15,15 +15,15 @@ from headcount.core.schema import Schema
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
-from headcount.measures.passes import Progress, Task, collect, prepare
+from headcount.measures.passes import Task, collect, prepare
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
-from headcount.models.fingerprint import model_fingerprint, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.trace.modes import evaluating
@@ -126,15 +126,7 @@ def compare(
 
     rows = np.arange(len(task.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(
-            task,
-            measures,
-            rows,
-            run,
-            "compare",
-            further={"other": model_fingerprint(other)},
-            names={"other_model": model_name(other)},
-        )
+        found = collect(task, measures, rows, run, "compare", other=other)
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {"cut": task.inputs.cut, ATTRIBUTE: task.inputs.blank, "texts": len(rows)}
     return tree

@@ -117,10 +117,11 @@ class Measure:
         """What a reader of the result should know of the measure itself."""
         return {}
 
-    def attributes(self, variable: str) -> dict[str, Any]:
-        """What is stored with an array: the meaning of its variable, where it has one."""
-        schema = self.schemas.get(variable)
-        return {} if schema is None else replace(schema, category=self.category, paper=self.paper).attributes()
+    def stored_schemas(self) -> Schemas:
+        """By variable, what is stored with its arrays."""
+        return {
+            name: replace(schema, category=self.category, paper=self.paper) for name, schema in self.schemas.items()
+        }
 
 
 def share_of_attention(target: str, direction: str = "1: looks at nothing else", **more: Any) -> Schema:

@@ -16,6 +16,7 @@ from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.number_options import check_numbers
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
 from headcount.measures.contract import Measure, Values
@@ -23,7 +24,7 @@ from headcount.measures.distances import EXAMPLES, head_distances
 from headcount.measures.gradients import mask_words, run_gradients
 from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
-from headcount.measures.passes import Progress, Run, Task, collect, prepare
+from headcount.measures.passes import Feed, Task, collect, prepare
 from headcount.models.compiled import takes_compiled
 from headcount.trace.modes import evaluating
 from headcount.trace.observe import observe
@@ -92,14 +93,14 @@ def measure(
     kept = [one for one in chosen if one.name not in left_out]
     found: dict[str, xr.Dataset] = {}
     with evaluating(model), torch.inference_mode(False):
-        for kind, run in _runs(task).items():
+        for kind, feed in _feeds(task).items():
             group = [one for one in kept if one.kind == kind]
             if group:
                 rows = np.arange(len(task.inputs.ids))
                 most = distance_examples or EXAMPLES
                 if kind == "maps" and len(rows) > most:
                     rows = np.sort(np.random.default_rng(seed).permutation(len(rows))[:most])
-                found |= collect(task, group, rows, run, one_by_one=kind == "maps")
+                found |= collect(task, group, rows, feed, one_by_one=kind == "maps")
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {
         "left_out": left_out,
@@ -110,7 +111,7 @@ def measure(
     return tree
 
 
-def _runs(task: Task) -> dict[str, Run]:
+def _feeds(task: Task) -> dict[str, Feed]:
     """How each kind of measure is fed."""
 
     def layers(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[Place, Values]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,23 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.options import belongs_to
-from headcount.core.provenance import fingerprint, versions
+from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import Marks, mark
 from headcount.data.number_options import check_numbers
 from headcount.data.parse import parse_texts
-from headcount.engines.shards import Shard, run_units
+from headcount.engines.ledger import Ledger
+from headcount.engines.progress import Progress
+from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
-from headcount.measures.results import Arrays, FolderResult, MemoryResult
+from headcount.measures.results import coordinates, plan_values, summarise
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
-from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fingerprint import device_label, find_origin, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
@@ -36,9 +39,7 @@ from headcount.trace.origin import NotFiniteRow, not_finite
 from headcount.trace.precision import wide
 from headcount.trace.wiring import Place, check_untouched
 
-Progress = Callable[[float, float], None]
-"""Called with the work that is done and all of it."""
-Run = Callable[[list[Measure], np.ndarray], dict[str, dict[Place, Values]]]
+Feed = Callable[[list[Measure], np.ndarray], dict[str, dict[Place, Values]]]
 """From some measures and the numbers of a batch's texts to the values of each layer, by measure."""
 UNIT, GPU_UNIT = 64, 512
 """Texts of a unit of work: what a kill can lose."""
@@ -144,90 +145,62 @@ def collect(
     task: Task,
     measures: list[Measure],
     rows: np.ndarray,
-    run: Run,
+    feed: Feed,
     group: str = "measures",
     one_by_one: bool = False,
-    further: dict[str, Any] | None = None,
-    names: dict[str, str] | None = None,
+    other: PreTrainedModel | None = None,
 ) -> dict[str, xr.Dataset]:
-    """The results of the measures that one kind of pass feeds; `further` is part of their identity, `names` is not."""
+    """The results of the measures that one kind of pass feeds; `other` is the model that they compare with."""
     order = rows[by_length(task.inputs.lengths[rows])]
     ids = task.inputs.ids[order]
     size = GPU_UNIT if task.model.device.type == "cuda" else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
-    attributes = {
-        "group": group,
-        "model": model_name(task.model),
-        "model_class": type(task.model).__name__,
-        "device": device_label(task.model),
-        "cut": task.inputs.cut,
-        ATTRIBUTE: task.inputs.blank,
-        "versions": versions(),
-        **(further or {}),
-        **(names or {}),
-    }
-    results: dict[str, MemoryResult | FolderResult] = {}
-    for one in _known_first(task, measures, group):
-        said = attributes | {"measure": one.name, "summary": one.summary, "paper": one.paper, **one.notes()}
-        known = _identity(task, one, ids) | (further or {})
-        if task.out is None:
-            said["identity"] = known
-            results[one.name] = MemoryResult(one, task.setting, task.anatomy.layout, ids, said, units)
-        else:
-            results[one.name] = FolderResult(
-                task.out, task.name, known, one, task.setting, task.anatomy.layout, ids, said, units
-            )
-    done = {name: result.done() for name, result in results.items()}
-    finished = [all(flags[unit] for flags in done.values()) for unit in range(len(units))]
-    reached = sum(stop - start for (start, stop), over in zip(units, finished, strict=True) if over)
+    origin = find_origin(task.model, task.inputs.fingerprint, task.seed, other)
+    runs = {}
+    for one in measures:
+        coords = coordinates(task.anatomy.layout, ids, one.coords(task.setting))
+        notes = one.notes()
+        runs[group_name(f"{group}/{one.name}", task.name)] = Run(
+            group_name(f"{group}/{one.name}", task.name),
+            origin,
+            {
+                "measure": one.name,
+                "examples": len(ids),
+                "max_length": task.inputs.limit,
+                "coords": one.coords(task.setting),
+                **({"rule": fingerprint([notes])} if notes else {}),
+            },
+            {
+                "group": group,
+                "cut": task.inputs.cut,
+                ATTRIBUTE: task.inputs.blank,
+                "measure": one.name,
+                "summary": one.summary,
+                "paper": one.paper,
+                **notes,
+            },
+            partial(summarise, one, task.setting, task.seed),
+            plan_values(one.variables(task.setting), coords, one.stored_schemas()),
+            coords,
+            units,
+        )
+    by_group = dict(zip(runs, measures, strict=True))
 
-    def tell(more: int) -> None:
-        nonlocal reached
-        reached += more
-        if task.progress is not None:
-            task.progress(reached, len(order))
+    def work(unit: Unit) -> dict[str, Arrays]:
+        missing = {by_group[group].name: group for group in unit.groups}
+        wanted = [one for one in measures if one.name in missing]
+        values = _run_unit(task, wanted, order[unit.start : unit.stop], feed, 1 if one_by_one else task.tokens)
+        return {missing[name]: {f"values_{key}": array for key, array in each.items()} for name, each in values.items()}
 
-    def work(unit: int) -> None:
-        missing = [one for one in measures if not done[one.name][unit]]
-        values = _run_unit(task, missing, order[slice(*units[unit])], run, 1 if one_by_one else task.tokens)
-        for one in missing:
-            results[one.name].save(unit, values[one.name])
-        tell(units[unit][1] - units[unit][0])
-
-    tell(0)
-    run_units(finished, Shard(), work, lambda *_: None)
-    return {name: result.finish(task.seed) for name, result in results.items()}
+    found = Ledger(list(runs.values()), task.out, progress=task.progress).perform(work)
+    return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
-def _known_first(task: Task, measures: list[Measure], group: str) -> list[Measure]:
-    """What is in the study comes first: if it is refused, nothing new has been laid out beside it."""
-    if task.out is None:
-        return measures
-    mark = f"@{task.name}" if task.name else ""
-    return sorted(measures, key=lambda one: not (Path(task.out or "") / group / f"{one.name}{mark}").exists())
-
-
-def _identity(task: Task, one: Measure, ids: np.ndarray) -> dict[str, Any]:
-    """What must be the same for a result to be gone on with."""
-    notes = one.notes()
-    return {
-        "measure": one.name,
-        "model": model_fingerprint(task.model),
-        "data": task.inputs.fingerprint,
-        "examples": len(ids),
-        "seed": task.seed,
-        "max_length": task.inputs.limit,
-        "dtype": str(task.model.dtype).removeprefix("torch."),
-        "coords": one.coords(task.setting),
-        **({"rule": fingerprint([notes])} if notes else {}),
-    }
-
-
-def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, run: Run, tokens: int) -> dict[str, Arrays]:
+def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, feed: Feed, tokens: int) -> dict[str, Arrays]:
     """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
     parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
     for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
-        for name, values in run_in_memory(task, measures, rows[start:stop], run):
+        for name, values in run_in_memory(task, measures, rows[start:stop], feed):
             parts[name].append(values)
     return {
         name: {key: np.concatenate([part[key] for part in found]) for key in found[0]} for name, found in parts.items()
@@ -243,13 +216,13 @@ def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
     return not_finite(error.model, read_anatomy(error.model), inputs, task.inputs.ids[number], what)
 
 
-def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, run: Run) -> Iterator[tuple[str, Arrays]]:
+def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, feed: Feed) -> Iterator[tuple[str, Arrays]]:
     """The values of a batch by measure; where memory does not suffice, of half the texts at a time.
 
     Of one text, half the measures at a time; where one measure does not fit, an error says what it needs.
     """
     try:
-        found = try_in_memory(lambda: run(measures, rows))
+        found = try_in_memory(lambda: feed(measures, rows))
         if found is not None:
             yield from [(one.name, _place(task, one, found[one.name], len(rows))) for one in measures]
             return
@@ -257,12 +230,12 @@ def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, run: Ru
         raise _not_finite(task, error, rows[error.row]) from error
     if len(rows) > 1:
         middle = len(rows) // 2
-        yield from run_in_memory(task, measures, rows[:middle], run)
-        yield from run_in_memory(task, measures, rows[middle:], run)
+        yield from run_in_memory(task, measures, rows[:middle], feed)
+        yield from run_in_memory(task, measures, rows[middle:], feed)
     elif len(measures) > 1:
         middle = len(measures) // 2
-        yield from run_in_memory(task, measures[:middle], rows, run)
-        yield from run_in_memory(task, measures[middle:], rows, run)
+        yield from run_in_memory(task, measures[:middle], rows, feed)
+        yield from run_in_memory(task, measures[middle:], rows, feed)
     else:
         one, tokens = measures[0], int(task.inputs.lengths[rows[0]])
         needed = one.bytes_of_text(task.setting, tokens, wide(task.model.dtype).itemsize)

@@ -1,129 +1,63 @@
-"""Where the values of a measure go as they come, in memory or in a study folder, and the Dataset that they make."""
+"""The arrays of a measure's result: values for each text and head as they come, and the means that follow from them."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from headcount.core.heads import Layout
-from headcount.core.results import HEAD_DIMS, head_coords
+from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords
+from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
+from headcount.engines.run import Arrays
 from headcount.measures.contract import Measure, Setting
 
-Arrays = dict[str, np.ndarray]
-"""By variable: [example, stack, layer, head, ...]."""
-LABELLED = dict[str, tuple[Any, ...]]
+Variables = Mapping[str, tuple[str, ...]]
+"""The variables and their dimensions after the head."""
+Schemas = Mapping[str, Schema]
 
 
-def coordinates(measure: Measure, setting: Setting, layout: Layout) -> LABELLED:
-    """The coordinates of a measure's arrays."""
-    coords = head_coords(layout) | measure.coords(setting)
+def coordinates(layout: Layout, ids: np.ndarray, coords: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The coordinates of values: those of texts and heads, and of the dimensions after the head."""
+    axes = {"example": ids} | head_coords(layout) | dict(coords)
     return {
         name: ((name,), np.asarray(values, dtype=object if isinstance(values[0], str) else None))
-        for name, values in coords.items()
+        for name, values in axes.items()
     }
 
 
-def summarise(measure: Measure, setting: Setting, values: Arrays, seed: int) -> LABELLED:
-    """Means with intervals over the texts, and what follows from the means."""
-    found: LABELLED = {}
-    means = {}
-    for name, extra in measure.variables(setting).items():
+def plan_values(variables: Variables, coords: Labelled, schemas: Schemas) -> dict[str, ArrayPlan]:
+    """The values of each text: [example, stack, layer, head, ...] by variable."""
+    arrays = {}
+    for name, extra in variables.items():
+        dims = ("example", *HEAD_DIMS, *extra)
+        said = schemas[name].attributes() if name in schemas else {}
+        arrays[f"values_{name}"] = ArrayPlan(dims, tuple(len(coords[dim][1]) for dim in dims), "float32", said)
+    return arrays
+
+
+def mean_values(variables: Variables, values: Arrays, seed: int) -> dict[str, tuple[Any, ...]]:
+    """Means over the texts, with intervals."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, extra in variables.items():
         dims = (*HEAD_DIMS, *extra)
-        means[name], low, high = mean_interval(values[name], seed=seed)
-        found |= {name: (dims, means[name]), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
-    for name, array in measure.finish(means).items():
+        mean, low, high = mean_interval(values[f"values_{name}"], seed=seed)
+        found |= {name: (dims, mean), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
+    return found
+
+
+def with_schemas(found: Labelled, schemas: Schemas) -> Labelled:
+    """The same arrays, each with what its variable means, where that is known."""
+    return {name: (*array, schemas[name].attributes() if name in schemas else {}) for name, array in found.items()}
+
+
+def summarise(measure: Measure, setting: Setting, seed: int, values: Arrays) -> Labelled:
+    """Means with intervals over the texts, and what follows from the means."""
+    variables = measure.variables(setting)
+    found = mean_values(variables, values, seed)
+    for name, array in measure.finish({name: found[name][1] for name in variables}).items():
         found[name] = (HEAD_DIMS[: array.ndim], array)
-    found |= measure.whole(values, seed)
-    return {name: (*labelled, measure.attributes(name)) for name, labelled in found.items()}
-
-
-class MemoryResult:
-    """Keeps the values of one measure in memory."""
-
-    complete = False
-
-    def __init__(
-        self,
-        measure: Measure,
-        setting: Setting,
-        layout: Layout,
-        ids: np.ndarray,
-        attributes: dict[str, Any],
-        units: list[tuple[int, int]],
-    ) -> None:
-        self.measure, self.setting, self.layout, self.ids = measure, setting, layout, ids
-        self.attributes, self.units = attributes, units
-        self.found: dict[int, Arrays] = {}
-
-    def done(self) -> list[bool]:
-        return [False] * len(self.units)
-
-    def save(self, unit: int, values: Arrays) -> None:
-        self.found[unit] = values
-
-    def finish(self, seed: int) -> xr.Dataset:
-        values = {
-            name: np.concatenate([self.found[unit][name] for unit in range(len(self.units))])
-            for name in self.measure.variables(self.setting)
-        }
-        order = np.argsort(self.ids)
-        values = {name: array[order] for name, array in values.items()}
-        variables = self.measure.variables(self.setting)
-        arrays: LABELLED = {
-            f"values_{name}": (("example", *HEAD_DIMS, *variables[name]), array, self.measure.attributes(name))
-            for name, array in values.items()
-        }
-        arrays |= summarise(self.measure, self.setting, values, seed)
-        coords = coordinates(self.measure, self.setting, self.layout) | {"example": (("example",), self.ids[order])}
-        return xr.Dataset(arrays, coords=coords, attrs=self.attributes)
-
-
-class FolderResult:
-    """Writes the values of one measure into a study as they come."""
-
-    def __init__(
-        self,
-        out: str | Path,
-        name: str | None,
-        identity: dict[str, Any],
-        measure: Measure,
-        setting: Setting,
-        layout: Layout,
-        ids: np.ndarray,
-        attributes: dict[str, Any],
-        units: list[tuple[int, int]],
-    ) -> None:
-        from headcount.core.store import ArrayPlan, Study
-
-        self.measure, self.setting, self.ids, self.units = measure, setting, ids, units
-        coords = coordinates(measure, setting, layout)
-        arrays = {}
-        for variable, extra in measure.variables(setting).items():
-            dims = ("example", *HEAD_DIMS, *extra)
-            shape = (len(ids), *(len(coords[dim][1]) for dim in dims[1:]))
-            arrays[f"values_{variable}"] = ArrayPlan(dims, shape, "float32", measure.attributes(variable))
-        fixed = coords | {"example": (("example",), ids)}
-        group = f"{attributes['group']}/{measure.name}{'@' + name if name else ''}"
-        self.group = Study(out).group(group, identity, attributes, arrays, fixed, units)
-
-    @property
-    def complete(self) -> bool:
-        return self.group.complete
-
-    def done(self) -> list[bool]:
-        return self.group.done()
-
-    def save(self, unit: int, values: Arrays) -> None:
-        self.group.write_unit(unit, *self.units[unit], {f"values_{name}": array for name, array in values.items()})
-
-    def finish(self, seed: int) -> xr.Dataset:
-        if not self.group.complete and all(self.group.done()):
-            stored = self.group.read()
-            order = np.argsort(self.ids)
-            values = {name: stored[f"values_{name}"].values[order] for name in self.measure.variables(self.setting)}
-            self.group.finish(summarise(self.measure, self.setting, values, seed), {})
-        return self.group.read().sortby("example")
+    found |= measure.whole({name: values[f"values_{name}"] for name in variables}, seed)
+    return with_schemas(found, measure.stored_schemas())

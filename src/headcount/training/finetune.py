@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from transformers import PreTrainedTokenizerBase
 from headcount.core.options import no_repeats, without_effect
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
+from headcount.engines.progress import Progress
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot_write
 from headcount.models.device import find_device
 from headcount.models.load import load_tokenizer
@@ -24,7 +25,6 @@ from headcount.training.run import Run, perform
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
 
-Progress = Callable[[float, float], None]
 """Called with the runs that are done, parts of one included, and all of them."""
 
 
@@ -118,7 +118,7 @@ def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[
         if progress is not None:
             progress(done, len(runs))
 
-    def steps(reached: float, total: float) -> None:
+    def steps(reached: float, total: float, _: str = "") -> None:
         if progress is not None:
             progress(done + reached / max(1, total), len(runs))
 

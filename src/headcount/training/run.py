@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from headcount.core.provenance import differences, versions
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
+from headcount.engines.progress import Progress
 from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
@@ -32,8 +33,6 @@ from headcount.training.trainer import (
     save_whole,
 )
 
-Progress = Callable[[float, float], None]
-"""Called with the steps that are done and all of them."""
 MOST_TRAINING = 2000
 """Training examples that the training score is taken over."""
 

@@ -1,0 +1,101 @@
+"""The arrays of a sweep's result: outputs of every variant for every example, what is known of the examples, scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headcount.ablation.job import Job
+from headcount.ablation.plan import Choices
+from headcount.ablation.summary import Summary, summarise
+from headcount.core.results import ArrayPlan
+from headcount.data.kinds.outputs import DTYPES
+from headcount.engines.run import Arrays
+
+
+def plan_arrays(choices: Choices, job: Job) -> dict[str, ArrayPlan]:
+    """The outputs that are kept for each example, of the baseline and of each choice."""
+    examples, coords = len(job.examples.ids), choices.coords()
+    lead = tuple(len(coords[dim]) for dim in choices.dims)
+    arrays = {}
+    for key, shape in output_shapes(job).items():
+        arrays[f"baseline_{key}"] = ArrayPlan(_dims(key, ()), (examples, *shape), DTYPES[key])
+        arrays[key] = ArrayPlan(_dims(key, choices.dims), (*lead, examples, *shape), DTYPES[key])
+    return arrays
+
+
+def arrange_outputs(choices: Choices, baseline: Arrays, variants: Arrays) -> Arrays:
+    """The outputs of a unit of work as these arrays, from [example, ...] and [choice, example, ...]."""
+    arrays = {f"baseline_{key}": value for key, value in baseline.items()}
+    return arrays | {key: _arranged(choices, value) for key, value in variants.items()}
+
+
+def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> Summary:
+    """The statistics, over the examples in their own order, so that they do not depend on that of the passes."""
+    keys = output_shapes(job)
+    baseline = {key: arrays[f"baseline_{key}"] for key in keys}
+    variants = {key: _flat(choices, arrays[key]) for key in keys}
+    return summarise(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
+
+
+def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
+    """The arrays that are kept for each example, with their shapes."""
+    return {"texts": ()} if job.generated else job.task.kind.output_shapes(job.model, job.encodings.rows)
+
+
+def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """What is known before any pass: coordinates, labels and texts of the examples, in the order of `rows`."""
+    fixed: dict[str, tuple[tuple[str, ...], Any]] = {
+        dim: ((dim,), np.asarray(values, dtype=object if isinstance(values[0], str) else None))
+        for dim, values in choices.coords().items()
+    }
+    fixed["example"] = (("example",), job.examples.ids[rows])
+    labels = job.examples.labels
+    if isinstance(labels, np.ndarray):
+        fixed["label"] = (("example",), labels[rows])
+    elif labels is not None:
+        fixed["label"] = (("example",), np.array([_text(labels[row]) for row in rows], dtype=object))
+    if texts:
+        for number, column in enumerate(
+            ("text", "pair", *[f"choice{n}" for n in range(2, 9)])[: len(job.examples.texts[0])]
+        ):
+            values = [_text(job.examples.texts[row][number]) for row in rows]
+            fixed[column] = (("example",), np.array(values, dtype=object))
+    return fixed
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else " ".join(map(str, value))
+
+
+def _dims(key: str, lead: tuple[str, ...]) -> tuple[str, ...]:
+    tail = {"logits": ("class",), "predictions": ("word",)}.get(key, ())
+    return (*lead, "example", *tail)
+
+
+def _arranged(choices: Choices, values: np.ndarray) -> np.ndarray:
+    """[*dims, example, ...] from [choice, example, ...]."""
+    if choices.dims == ("set",):
+        return values
+    coords = choices.coords()
+    shape = tuple(len(coords[dim]) for dim in choices.dims)
+    filler: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else -1
+    full = np.full((*shape, *values.shape[1:]), filler, dtype=values.dtype)
+    for place, value in zip(_places(choices), values, strict=True):
+        full[place] = value
+    return full
+
+
+def _flat(choices: Choices, values: np.ndarray) -> np.ndarray:
+    """[choice, example, ...] from [*dims, example, ...]."""
+    if choices.dims == ("set",):
+        return values
+    return np.stack([values[place] for place in _places(choices)])
+
+
+def _places(choices: Choices) -> list[tuple[int, ...]]:
+    stacks = {stack: number for number, stack in enumerate(choices.layout.stacks)}
+    if choices.heads:
+        return [(stacks[head.stack], head.layer, head.head) for head in choices.keys]
+    return [(stacks[stack], layer) for stack, layer in choices.keys]

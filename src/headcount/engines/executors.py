@@ -1,0 +1,58 @@
+"""Who works on the units of a run: this process, or one of several that share them (a shard)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headcount.engines.run import Unit
+from headcount.errors import InvalidOption
+
+
+class Executor(Protocol):
+    """Works on units. A unit is plain data, `work` a function of it; `save` is called here, in this process."""
+
+    def mine(self, numbers: Iterable[int]) -> list[int]:
+        """Those of a run's units that are worked on here; the others are left to other processes."""
+        ...
+
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
+        """Work on each of these units, in any order, and save what it gives as soon as it is there."""
+        ...
+
+
+class ThisProcess:
+    """All units, one after the other."""
+
+    def mine(self, numbers: Iterable[int]) -> list[int]:
+        return list(numbers)
+
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
+        for unit in units:
+            save(unit, work(unit))
+
+
+@dataclass(frozen=True)
+class Shard(ThisProcess):
+    """Part `number` (from 1) of `count`: for arrays of jobs and several machines that share a study folder.
+
+    >>> Shard.parse("2/3").mine(range(7))
+    [1, 4]
+    """
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str | None) -> Shard:
+        if text is None:
+            return cls()
+        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            raise InvalidOption(f"got the shard {text!r}; expected i/n with i from 1 to n, such as 1/4")
+        return cls(int(match[1]), int(match[2]))
+
+    def mine(self, numbers: Iterable[int]) -> list[int]:
+        return [number for number in numbers if number % self.count == self.number - 1]

@@ -1,0 +1,103 @@
+"""The one way to a result: runs are opened where they were left, worked on unit by unit, finished and read.
+
+A verb says what it computes (`Run`) and how (`work`); what is done already, who does the rest, where it is kept and
+where the numbers come from is known here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import xarray as xr
+
+from headcount.engines.executors import Executor, ThisProcess
+from headcount.engines.progress import Progress, Tally
+from headcount.engines.run import Arrays, Run, Unit
+from headcount.engines.sinks import Sink, open_sinks
+
+Work = Callable[[Unit], dict[str, Arrays]]
+"""From a unit to its arrays, by group and by name."""
+
+
+class Ledger:
+    """Some runs that one pass over the examples feeds, in a study folder or, without one, in memory."""
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        out: str | Path | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.runs, self.progress = runs, progress
+        self.executor = executor or ThisProcess()
+        self.sinks = open_sinks(runs, out)
+        self.tally = Tally(None, 0, 0)
+
+    @property
+    def units(self) -> list[tuple[int, int]]:
+        """Those of the first run, as they were laid out when it began."""
+        return self.sinks[self.runs[0].group].units
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs are done already, and will only be read."""
+        return all(sink.complete for sink in self.sinks.values())
+
+    def tick(self, share: float) -> None:
+        """Called by the work, if it likes: so many more examples are done of its unit."""
+        self.tally.tick(share)
+
+    def perform(self, work: Work = lambda unit: {}) -> list[xr.Dataset]:
+        """The results, in the order of the runs; one whose other shards are not done yet holds what is there."""
+        pending, done, total = self._plan()
+        self.tally = Tally(self.progress, done, total)
+        self.executor.execute(pending, work, self._save)
+        return [_finish(run, self.sinks[run.group]) for run in self.runs]
+
+    def _plan(self) -> tuple[list[Unit], int, int]:
+        """The units that are still to be worked on here, and how many examples are done and in all."""
+        by_units: dict[tuple[tuple[int, int], ...], list[str]] = {}
+        for group, sink in self.sinks.items():
+            by_units.setdefault(tuple(sink.units), []).append(group)
+        flags = {group: sink.done() for group, sink in self.sinks.items()}
+        pending, done, total = [], 0, 0
+        for units, groups in by_units.items():
+            for number in self.executor.mine(range(len(units))):
+                start, stop = units[number]
+                lacking = tuple(group for group in groups if not flags[group][number])
+                total += stop - start
+                if lacking:
+                    pending.append(Unit(number, start, stop, lacking))
+                else:
+                    done += stop - start
+        return pending, done, total
+
+    def _save(self, unit: Unit, found: dict[str, Arrays]) -> None:
+        for group in unit.groups:
+            self.sinks[group].save(unit.number, found[group])
+        self.tally.save(unit.stop - unit.start)
+
+
+def announce(group: str, models: Mapping[str, str], out: str | Path) -> None:
+    """Refuse a result before anything is computed if its models (fingerprints by name) are not the study's."""
+    from headcount.core.store import Study
+
+    Study(out).announce(group, {"models": models}, {})
+
+
+def perform(run: Run, out: str | Path | None = None) -> xr.Dataset:
+    """The result of a run without units: read where the study has it, computed otherwise."""
+    return Ledger([run], out).perform()[0]
+
+
+def _finish(run: Run, sink: Sink) -> xr.Dataset:
+    if not sink.complete and all(sink.done()):
+        found = _by_example(sink.read()) if run.units else xr.Dataset()
+        sink.finish(run.finish({name: found[name].values for name in run.arrays}))
+    return _by_example(sink.read())
+
+
+def _by_example(found: xr.Dataset) -> xr.Dataset:
+    return found.sortby("example") if "example" in found.coords else found
