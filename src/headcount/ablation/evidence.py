@@ -22,13 +22,6 @@ from headcount.core.statistics import ScoreTable, Sums, false_discovery, interva
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 
-TESTS = {
-    "mcnemar": "McNemar's exact test: examples that change become right as often as wrong",
-    "bootstrap-t": "bootstrap-t, one counterexample added: the mean change of the loss is zero",
-    "permutation": "paired permutation test: the model with and without the heads are interchangeable",
-}
-"""By name: the test, and the null hypothesis that it tests."""
-
 
 @dataclass(frozen=True)
 class Evidence:

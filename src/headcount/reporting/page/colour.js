@@ -41,7 +41,7 @@ export function colours(metric) {
 // Red, green and blue of a colour as d3 writes it: rgb(1, 2, 3) or #010203.
 export function rgb(colour) {
   const found = /rgb\((\d+), ?(\d+), ?(\d+)\)/.exec(colour);
-  return found ? found.slice(1).map(Number) : [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  return found ? found.slice(1).map(Number) : [1, 3, 5].map((index) => parseInt(colour.slice(index, index + 2), 16));
 }
 
 // Black or white, whichever is read more easily on a colour.

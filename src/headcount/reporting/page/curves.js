@@ -36,15 +36,15 @@ export function curves(one) {
   if (one.published) {
     inside.append(
       s("path", {
-        d: path(one.published.gone.map((share, place) => [share * one.heads, one.published.score[place]])),
+        d: path(one.published.gone.map((share, index) => [share * one.heads, one.published.score[index]])),
         class: "published",
       }),
     );
     entries.push(h("li", {}, h("span", { class: "dashes" }, "┅┅"), one.published.source));
   }
   if (randoms.length) {
-    const at = gone.map((count, place) => {
-      const scores = randoms.map((each) => whole(each.score)[place]).filter((value) => value !== null);
+    const at = gone.map((count, index) => {
+      const scores = randoms.map((each) => whole(each.score)[index]).filter((value) => value !== null);
       return [count, min(scores), max(scores), mean(scores)];
     });
     inside.append(
@@ -60,12 +60,12 @@ export function curves(one) {
     );
     entries.push(h("li", {}, swatch("#9a9a9a"), `random: mean and range of ${randoms.length}`));
   }
-  named.forEach((each, place) => {
-    const colour = OF_ORDER[place % OF_ORDER.length];
+  named.forEach((each, index) => {
+    const colour = OF_ORDER[index % OF_ORDER.length];
     const band = gone
       .map((count, at) => [count, whole(each.low)[at], whole(each.high)[at]])
       .filter((point) => point[1] !== null);
-    if (place === 0)
+    if (index === 0)
       inside.append(
         s("path", {
           d: area(
@@ -103,7 +103,7 @@ export function curves(one) {
         "li",
         {},
         swatch(colour),
-        `${each.order}${place === 0 ? ", with the 95 % interval of its change from the whole model" : ""}`,
+        `${each.order}${index === 0 ? ", with the 95 % interval of its change from the whole model" : ""}`,
       ),
     );
   });

@@ -36,8 +36,8 @@ function shape(tag, attributes, text) {
 function inlined(svg) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];
-  [copy, ...copy.querySelectorAll("*")].forEach((node, place) => {
-    const style = getComputedStyle(originals[place]);
+  [copy, ...copy.querySelectorAll("*")].forEach((node, index) => {
+    const style = getComputedStyle(originals[index]);
     for (const name of COPIED) if (style[name] !== "") node.setAttribute(name, style.getPropertyValue(name));
     for (const name of ["class", "tabindex", "role"]) node.removeAttribute(name);
   });

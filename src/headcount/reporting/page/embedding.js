@@ -11,7 +11,7 @@ import { linear, wide } from "./scales.js";
 export function embedding(study, metric, { open, hover, chosen }) {
   const { x: left, y: up, facts } = study.embedding;
   const points = study.heads
-    .map((head, place) => ({ place, name: head[3], layer: head[1], x: left[place], y: up[place] }))
+    .map((head, index) => ({ index, name: head[3], layer: head[1], x: left[index], y: up[index] }))
     .filter((point) => point.x !== null);
   if (!points.length) return null;
   const x = linear(wide(extent(points, (point) => point.x)));
@@ -22,17 +22,17 @@ export function embedding(study, metric, { open, hover, chosen }) {
     yTicks: 0,
   });
   for (const point of points) {
-    const value = metric.values[point.place];
+    const value = metric.values[point.index];
     inside.append(
       s("circle", {
         cx: x(point.x),
         cy: y(point.y),
         r: 5,
         fill: value === null ? "none" : scale.of(value),
-        class: `dot${point.place === chosen ? " chosen" : ""}`,
-        "data-point": point.place,
-        onclick: () => open(point.place),
-        onmouseenter: (event) => hover(point.place, event),
+        class: `dot${point.index === chosen ? " chosen" : ""}`,
+        "data-point": point.index,
+        onclick: () => open(point.index),
+        onmouseenter: (event) => hover(point.index, event),
         onmouseleave: () => hover(null),
       }),
     );
@@ -50,7 +50,7 @@ export function embedding(study, metric, { open, hover, chosen }) {
     node,
     {
       rows: () =>
-        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.place] })),
+        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.index] })),
     },
   );
 }

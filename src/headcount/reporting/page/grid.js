@@ -14,7 +14,7 @@ export function grid(
   { size = 27, label, matches = () => true, chosen = null, open, hover, tabs = true },
 ) {
   const scale = colours(metric);
-  const index = new Map(study.heads.map((head, place) => [head.slice(0, 3).join("/"), place]));
+  const indices = new Map(study.heads.map((head, index) => [head.slice(0, 3).join("/"), index]));
   const widest = Math.max(1, ...study.stacks.map((stack) => stack.width));
   const several = study.heads.some((head) => head[3].includes("."));
   const parts = [];
@@ -54,9 +54,9 @@ export function grid(
           ),
         );
       for (let head = 0; head < stack.width; head++) {
-        const place = index.get([stack.stack, layer, head].join("/"));
+        const index = indices.get([stack.stack, layer, head].join("/"));
         const left = LEFT + head * size;
-        if (place === undefined) {
+        if (index === undefined) {
           row.append(
             s("rect", {
               x: left + 1.5,
@@ -70,24 +70,24 @@ export function grid(
           );
           continue;
         }
-        const value = metric.values[place];
+        const value = metric.values[index];
         const known = value !== null;
         const colour = known ? scale.of(value) : null;
-        const name = study.heads[place][3];
+        const name = study.heads[index][3];
         const cell = s(
           "g",
           {
             role: "gridcell",
-            class: `cell${matches(place) ? "" : " dimmed"}${place === chosen ? " chosen" : ""}`,
-            tabindex: tabs ? (place === (chosen ?? 0) ? 0 : -1) : undefined,
-            "data-head": place,
-            "aria-label": [`${name}: ${metric.title} ${shown(metric, place)}`, sure(metric, place) && "significant"]
+            class: `cell${matches(index) ? "" : " dimmed"}${index === chosen ? " chosen" : ""}`,
+            tabindex: tabs ? (index === (chosen ?? 0) ? 0 : -1) : undefined,
+            "data-head": index,
+            "aria-label": [`${name}: ${metric.title} ${shown(metric, index)}`, sure(metric, index) && "significant"]
               .filter(Boolean)
               .join(", "),
-            onclick: () => open?.(place),
-            ...(hover ? { onmouseenter: (event) => hover(place, event), onmouseleave: () => hover(null) } : {}),
+            onclick: () => open?.(index),
+            ...(hover ? { onmouseenter: (event) => hover(index, event), onmouseleave: () => hover(null) } : {}),
             // A listener for the focus alone would make a cell a stop of the tabulator.
-            ...(hover && tabs ? { onfocus: (event) => hover(place, event), onblur: () => hover(null) } : {}),
+            ...(hover && tabs ? { onfocus: (event) => hover(index, event), onblur: () => hover(null) } : {}),
           },
           s("rect", {
             x: left + 0.5,
@@ -97,12 +97,12 @@ export function grid(
             fill: colour ?? "none",
             class: known ? "" : "unknown",
           }),
-          sure(metric, place)
+          sure(metric, index)
             ? s("circle", { cx: left + size / 2, cy: top + size / 2, r: Math.max(1.5, size / 8), fill: inkOn(colour) })
             : null,
           s("rect", { x: left + 1, y: top + 1, width: size - 2, height: size - 2, class: "ring" }),
         );
-        cells.set(place, { cell, stack: stack.stack, layer, head });
+        cells.set(index, { cell, stack: stack.stack, layer, head });
         row.append(cell);
       }
       parts.push(row);
@@ -130,13 +130,13 @@ export function grid(
 function walk(event, cells, open) {
   const here = event.target.closest?.("[data-head]");
   if (!here) return;
-  const place = Number(here.dataset.head);
+  const index = Number(here.dataset.head);
   if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
-    open?.(place);
+    open?.(index);
     return;
   }
-  const best = nextHead(cells, place, event.key);
+  const best = nextHead(cells, index, event.key);
   if (best === null) return;
   event.preventDefault();
   if (best === undefined) return;

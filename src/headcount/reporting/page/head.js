@@ -6,8 +6,8 @@ import { flips, numbers, offsets, relations } from "./head_numbers.js";
 import { headPatterns } from "./head_patterns.js";
 import { headMap, lines } from "./maps.js";
 
-export function headPage(study, place, state, { close, step }) {
-  const [stack, layer, head, name] = study.heads[place];
+export function headPage(study, index, state, { close, step }) {
+  const [stack, layer, head, name] = study.heads[index];
   const role = study.metrics.find((metric) => metric.id === "roles");
   const effect = study.metrics.find((metric) => metric.effect);
   const parts = [
@@ -18,7 +18,7 @@ export function headPage(study, place, state, { close, step }) {
         "div",
         {},
         h("h2", { id: "head-title", tabindex: -1 }, name),
-        h("p", { class: "caption" }, subtitle(study, place, role, effect)),
+        h("p", { class: "caption" }, subtitle(study, index, role, effect)),
       ),
       h(
         "nav",
@@ -31,11 +31,11 @@ export function headPage(study, place, state, { close, step }) {
   ];
   const rest = () =>
     [
-      headPatterns(study, place),
-      flips(study, place),
-      relations(study, place),
-      offsets(study, place),
-      numbers(study, place),
+      headPatterns(study, index),
+      flips(study, index),
+      relations(study, index),
+      offsets(study, index),
+      numbers(study, index),
     ].filter(Boolean);
   if (!study.maps.length) return h("div", { class: "head-page" }, parts, rest());
   // The map is what people open a head for: all else is drawn when it has been painted.
@@ -45,21 +45,21 @@ export function headPage(study, place, state, { close, step }) {
   return node;
 }
 
-function subtitle(study, place, role, effect) {
+function subtitle(study, index, role, effect) {
   const said = [];
   const pattern = study.metrics.find((metric) => metric.id === "patterns");
-  if (pattern && pattern.values[place] !== null) said.push(`Its maps: ${pattern.names[pattern.values[place]]}.`);
-  const does = role && role.values[place] !== null ? role.names[role.values[place]] : null;
+  if (pattern && pattern.values[index] !== null) said.push(`Its maps: ${pattern.names[pattern.values[index]]}.`);
+  const does = role && role.values[index] !== null ? role.names[role.values[index]] : null;
   if (does && !(pattern && does === "mixed")) said.push(`Mostly: ${does}.`);
-  if (effect && effect.values[place] !== null) {
-    const certain = sure(effect, place) ? "significant" : `not significant (q = ${plain(effect.q[place], 2)})`;
-    said.push(`Without it ${effect.unit} changes by ${shown(effect, place)}, ${certain}.`);
+  if (effect && effect.values[index] !== null) {
+    const certain = sure(effect, index) ? "significant" : `not significant (q = ${plain(effect.q[index], 2)})`;
+    said.push(`Without it ${effect.unit} changes by ${shown(effect, index)}, ${certain}.`);
   }
   return said.join(" ");
 }
 
 function attention(study, stack, layer, head, state) {
-  const place = h("div", { class: "map" });
+  const container = h("div", { class: "map" });
   const told = h("p", { class: "caption told", "aria-live": "polite" });
   let turn = 0;
   const draw = async (shown = () => {}) => {
@@ -67,14 +67,14 @@ function attention(study, stack, layer, head, state) {
     const maps = study.maps[state.map ?? 0] ?? study.maps[0];
     const found = maps.stacks.find((one) => one.stack === stack);
     if (!found || layer >= found.shape[0] || head >= found.shape[1]) {
-      place.replaceChildren(h("p", {}, "This text has no map of this head."));
+      container.replaceChildren(h("p", {}, "This text has no map of this head."));
       shown();
       return;
     }
     const coarse = maps.levels < 256 ? ` Kept in ${maps.levels} shades, so that the page stays small.` : "";
     const map = await headMap(found, layer, head, told);
     if (mine !== turn) return; // another text was chosen meanwhile
-    place.replaceChildren(
+    container.replaceChildren(
       figure("As a map", `A row is where a token looks; strong colours are much.${coarse}`, map, { level: "h4" }),
       told,
     );
@@ -83,7 +83,7 @@ function attention(study, stack, layer, head, state) {
     shown();
     const beams = await lines(found, layer, head);
     if (mine === turn)
-      place.append(
+      container.append(
         figure("As lines between words", "Point at a word on the left to see its own lines.", beams, { level: "h4" }),
       );
   };
@@ -100,7 +100,7 @@ function attention(study, stack, layer, head, state) {
           },
         )
       : h("p", { class: "caption" }, mapTitle(study, study.maps[0]));
-  return { node: h("section", {}, h("h3", {}, "Where it looks"), chooser, place), painted: first };
+  return { node: h("section", {}, h("h3", {}, "Where it looks"), chooser, container), painted: first };
 }
 
 export function mapTitle(study, maps) {

@@ -7,9 +7,9 @@ import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
 
-export function flips(study, place) {
+export function flips(study, index) {
   const parts = study.flips.map((one) => {
-    const found = one.heads[place];
+    const found = one.heads[index];
     if (!found) return h("p", {}, `Without it the model answers all ${one.examples} examples as before.`);
     const list = h(
       "ol",
@@ -45,10 +45,10 @@ export function flips(study, place) {
   return study.flips.length ? h("section", {}, h("h3", {}, "What changes without it"), parts) : null;
 }
 
-export function relations(study, place) {
-  const rows = study.relations.filter((one) => one.attention[place] !== null);
+export function relations(study, index) {
+  const rows = study.relations.filter((one) => one.attention[index] !== null);
   if (!rows.length) return null;
-  const top = max(rows, (one) => Math.max(one.attention[place], one.control[place] ?? 0)) || 1;
+  const top = max(rows, (one) => Math.max(one.attention[index], one.control[index] ?? 0)) || 1;
   const x = scaleLinear([0, top], [0, 200]);
   const node = drawing(
     440,
@@ -56,18 +56,18 @@ export function relations(study, place) {
     "Relations between words",
     rows.map((one, row) => [
       s("text", { x: 146, y: row * 30 + 18, "text-anchor": "end", class: "name" }, one.name),
-      s("rect", { x: 152, y: row * 30 + 6, width: Math.max(1, x(one.attention[place])), height: 8, class: "bar-fill" }),
+      s("rect", { x: 152, y: row * 30 + 6, width: Math.max(1, x(one.attention[index])), height: 8, class: "bar-fill" }),
       s("rect", {
         x: 152,
         y: row * 30 + 16,
-        width: Math.max(1, x(one.control[place] ?? 0)),
+        width: Math.max(1, x(one.control[index] ?? 0)),
         height: 5,
         class: "bar-control",
       }),
       s(
         "text",
-        { x: 160 + x(Math.max(one.attention[place], one.control[place] ?? 0)), y: row * 30 + 17, class: "tick" },
-        `${plain(one.attention[place], 2)} (${plain(one.control[place], 2)})${one.gain_low[place] > 0 ? " ●" : ""}`,
+        { x: 160 + x(Math.max(one.attention[index], one.control[index] ?? 0)), y: row * 30 + 17, class: "tick" },
+        `${plain(one.attention[index], 2)} (${plain(one.control[index], 2)})${one.gain_low[index] > 0 ? " ●" : ""}`,
       ),
     ]),
   );
@@ -82,14 +82,14 @@ export function relations(study, place) {
       {
         level: "h3",
         rows: () =>
-          rows.map((one) => ({ relation: one.name, attention: one.attention[place], control: one.control[place] })),
+          rows.map((one) => ({ relation: one.name, attention: one.attention[index], control: one.control[index] })),
       },
     ),
   );
 }
 
-export function offsets(study, place) {
-  const values = study.offsets?.values[place];
+export function offsets(study, index) {
+  const values = study.offsets?.values[index];
   if (!values || values.every((value) => value === null)) return null;
   const x = scaleBand(study.offsets.offsets.map(String), [0, 1]).padding(0.15);
   const y = scaleLinear([0, max(values)], [0, 1]).nice();
@@ -116,17 +116,17 @@ export function offsets(study, place) {
   );
 }
 
-export function numbers(study, place) {
+export function numbers(study, index) {
   const heads = study.heads.length;
-  const known = study.metrics.filter((metric) => metric.values[place] !== null);
+  const known = study.metrics.filter((metric) => metric.values[index] !== null);
   const rows = () =>
     known.map((metric) => ({
       number: metric.title,
-      value: metric.kind === "category" ? metric.names[metric.values[place]] : metric.values[place],
-      low: metric.low?.[place] ?? null,
-      high: metric.high?.[place] ?? null,
+      value: metric.kind === "category" ? metric.names[metric.values[index]] : metric.values[index],
+      low: metric.low?.[index] ?? null,
+      high: metric.high?.[index] ?? null,
       unit: metric.unit,
-      rank: rank(metric, place),
+      rank: rank(metric, index),
     }));
   const table = h(
     "table",
@@ -150,8 +150,8 @@ export function numbers(study, place) {
           "tr",
           {},
           h("td", {}, metric.title, metric.unit ? h("span", { class: "unit" }, ` ${metric.unit}`) : null),
-          h("td", { class: "right" }, shown(metric, place), sure(metric, place) ? " ●" : ""),
-          h("td", { class: "right" }, rank(metric, place) ? `${rank(metric, place)} of ${heads}` : ""),
+          h("td", { class: "right" }, shown(metric, index), sure(metric, index) ? " ●" : ""),
+          h("td", { class: "right" }, rank(metric, index) ? `${rank(metric, index)} of ${heads}` : ""),
         ),
       ),
     ),

@@ -6,10 +6,10 @@ import { picture } from "./maps.js";
 import { colour, spread } from "./pattern_names.js";
 import { layer } from "./unpack.js";
 
-export function headPatterns(study, place) {
+export function headPatterns(study, index) {
   const told = study.patterns;
-  if (!told || told.share[place].every((share) => share === null)) return null;
-  const one = { share: told.share[place], low: told.low[place], high: told.high[place] };
+  if (!told || told.share[index].every((share) => share === null)) return null;
+  const one = { share: told.share[index], low: told.low[index], high: told.high[index] };
   const rows = told.names
     .map((name, kind) => ({ name, kind }))
     .filter(({ kind }) => one.share[kind] > 0)
@@ -30,15 +30,15 @@ export function headPatterns(study, place) {
       })),
   });
   if (study.typical)
-    typicalMaps(study, place).then((found) => {
+    typicalMaps(study, index).then((found) => {
       if (found) node.append(found);
     });
   return h("section", {}, node);
 }
 
 // The clearest map, one in the middle and an exception, each between 32 stretches of its text.
-async function typicalMaps(study, place) {
-  const [stack, number, head] = study.heads[place];
+async function typicalMaps(study, index) {
+  const [stack, number, head] = study.heads[index];
   const found = study.typical.stacks.find((one) => one.stack === stack);
   if (!found?.text[number]?.[head]) return null;
   const kinds = study.typical.kinds

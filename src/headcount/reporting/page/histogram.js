@@ -54,9 +54,9 @@ export function histogram(study, metric) {
     node,
     {
       rows: () =>
-        study.heads.map((head, place) => ({
+        study.heads.map((head, index) => ({
           head: head[3],
-          score: metric.values[place] === null ? null : metric.values[place] + metric.baseline,
+          score: metric.values[index] === null ? null : metric.values[index] + metric.baseline,
         })),
     },
   );

@@ -23,13 +23,13 @@ export function legend(metric, { brief = false } = {}) {
     const bar = s(
       "svg",
       { viewBox: "0 0 240 12", width: 240, height: 12, "aria-hidden": "true", class: "bar" },
-      Array.from({ length: steps }, (_, place) =>
+      Array.from({ length: steps }, (_, index) =>
         s("rect", {
-          x: (place * 240) / steps,
+          x: (index * 240) / steps,
           y: 0,
           width: 240 / steps + 0.5,
           height: 12,
-          fill: scale.of(low + ((place + 0.5) / steps) * (high - low)),
+          fill: scale.of(low + ((index + 0.5) / steps) * (high - low)),
         }),
       ),
     );

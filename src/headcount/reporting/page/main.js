@@ -73,21 +73,21 @@ function follow() {
   const found = /^#(?:study-(\d+)\/)?(.+)$/.exec(spelled(location.hash));
   if (!found) return shut();
   const number = found[1] ? Number(found[1]) - 1 : state.study;
-  const place = data.studies[number]?.heads.findIndex((head) => head[3] === found[2]) ?? -1;
-  if (place < 0) return shut();
+  const index = data.studies[number]?.heads.findIndex((head) => head[3] === found[2]) ?? -1;
+  if (index < 0) return shut();
   if (number !== state.study) {
     state.study = number;
     state.metric = null;
     draw();
   }
-  show(place);
+  show(index);
 }
 
-const link = (place) => `#${data.studies.length > 1 ? `study-${state.study + 1}/` : ""}${study().heads[place][3]}`;
+const link = (index) => `#${data.studies.length > 1 ? `study-${state.study + 1}/` : ""}${study().heads[index][3]}`;
 
-const open = (place) => {
-  if (location.hash === link(place)) show(place);
-  else location.hash = link(place);
+const open = (index) => {
+  if (location.hash === link(index)) show(index);
+  else location.hash = link(index);
 };
 
 function close() {
@@ -104,10 +104,10 @@ function shut() {
   mark();
 }
 
-function show(place) {
-  state.head = place;
-  const step = (by) => open((place + by + study().heads.length) % study().heads.length);
-  panel.replaceChildren(headPage(study(), place, state, { close, step }));
+function show(index) {
+  state.head = index;
+  const step = (by) => open((index + by + study().heads.length) % study().heads.length);
+  panel.replaceChildren(headPage(study(), index, state, { close, step }));
   panel.hidden = false;
   panel.scrollTop = 0;
   document.body.classList.add("opened");
@@ -116,10 +116,10 @@ function show(place) {
 }
 
 // Where the heads of the chosen study are drawn: in the grids, the scatter and the map of heads.
-const drawn = (place) =>
+const drawn = (index) =>
   body.querySelectorAll(
     ["#centre", "#alike"]
-      .flatMap((part) => [`${part} [data-head="${place}"]`, `${part} [data-point="${place}"]`])
+      .flatMap((part) => [`${part} [data-head="${index}"]`, `${part} [data-point="${index}"]`])
       .join(","),
   );
 
@@ -129,16 +129,16 @@ function mark() {
   if (state.head !== null) for (const node of drawn(state.head)) node.classList.add("chosen");
 }
 
-function hover(place, event) {
+function hover(index, event) {
   for (const node of body.querySelectorAll(".hovered")) node.classList.remove("hovered");
-  tip.hidden = place === null;
-  if (place === null) return;
-  for (const node of drawn(place)) node.classList.add("hovered");
+  tip.hidden = index === null;
+  if (index === null) return;
+  for (const node of drawn(index)) node.classList.add("hovered");
   const metrics = [metricOf(state.metric), metricOf(state.beside)].filter(Boolean);
   tip.replaceChildren(
-    h("b", {}, study().heads[place][3]),
+    h("b", {}, study().heads[index][3]),
     ...metrics.map((metric) =>
-      h("div", {}, `${metric.title}: ${shown(metric, place)}${sure(metric, place) ? " ●" : ""}`),
+      h("div", {}, `${metric.title}: ${shown(metric, index)}${sure(metric, index) ? " ●" : ""}`),
     ),
   );
   const box = event.target.getBoundingClientRect();
@@ -148,7 +148,7 @@ function hover(place, event) {
   tip.style.top = `${below ? box.bottom + 8 : box.top - tip.offsetHeight - 8}px`;
 }
 
-const matches = (place) => keeps(study().heads[place][3], place, metricOf(state.metric), state);
+const matches = (index) => keeps(study().heads[index][3], index, metricOf(state.metric), state);
 
 function draw() {
   const one = study();
@@ -156,7 +156,7 @@ function draw() {
     // At first what happens without a head, and beside it what is most likely asked next.
     state.metric = one.metrics[0]?.id ?? null;
     state.beside =
-      one.metrics.find((each, place) => place && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
+      one.metrics.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
   }
   if (!metricOf(state.beside)) state.beside = "";
   const metric = metricOf(state.metric);
@@ -226,15 +226,15 @@ function centre() {
     figure(title, null, h("div", { class: "with-legend" }, grid(one, each, { ...shared, size }), legend(each)), {
       level: "h3",
       rows: () =>
-        one.heads.map((head, place) => ({
+        one.heads.map((head, index) => ({
           head: head[3],
           value:
-            each.kind === "category" && each.values[place] !== null
-              ? each.names[each.values[place]]
-              : each.values[place],
-          low: each.low?.[place] ?? null,
-          high: each.high?.[place] ?? null,
-          q: each.q?.[place] ?? null,
+            each.kind === "category" && each.values[index] !== null
+              ? each.names[each.values[index]]
+              : each.values[index],
+          low: each.low?.[index] ?? null,
+          high: each.high?.[index] ?? null,
+          q: each.q?.[index] ?? null,
         })),
     });
   const widest = Math.max(...one.stacks.map((stack) => stack.width)),

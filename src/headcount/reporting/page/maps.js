@@ -83,9 +83,9 @@ export async function headMap(stack, layerNumber, head, told) {
     : [];
   const node = drawing(width, height, "Attention map: from the tokens on the left to the tokens above", names, image);
   node.addEventListener("mousemove", (event) => {
-    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(node.getScreenCTM().inverse());
-    const column = Math.floor((place.x - left) / cell),
-      row = Math.floor((place.y - top) / cell);
+    const pointer = new DOMPoint(event.clientX, event.clientY).matrixTransform(node.getScreenCTM().inverse());
+    const column = Math.floor((pointer.x - left) / cell),
+      row = Math.floor((pointer.y - top) / cell);
     const inside = row >= 0 && row < rows && column >= 0 && column < columns;
     told.textContent = inside
       ? `${stack.queries[row]} → ${stack.keys[column]}: ${plain(weight(bytes[offset + row * columns + column]))}`

@@ -3,7 +3,7 @@ import { mean } from "d3-array";
 
 export function spearman(points) {
   const ranks = (values) => {
-    const order = values.map((value, place) => [value, place]).sort((a, b) => a[0] - b[0]);
+    const order = values.map((value, index) => [value, index]).sort((a, b) => a[0] - b[0]);
     const found = new Array(values.length);
     for (let start = 0; start < order.length; ) {
       let stop = start;
@@ -16,10 +16,10 @@ export function spearman(points) {
   const [a, b] = [ranks(points.map((point) => point.x)), ranks(points.map((point) => point.y))];
   const [ma, mb] = [mean(a), mean(b)];
   let [top, left, right] = [0, 0, 0];
-  a.forEach((value, place) => {
-    top += (value - ma) * (b[place] - mb);
+  a.forEach((value, index) => {
+    top += (value - ma) * (b[index] - mb);
     left += (value - ma) ** 2;
-    right += (b[place] - mb) ** 2;
+    right += (b[index] - mb) ** 2;
   });
   return top / Math.sqrt(left * right);
 }

@@ -47,7 +47,7 @@ export function reliability(told) {
   const head = h(
     "tr",
     {},
-    ["the rule is sure", "maps", "mean", "right"].map((name, place) => h("th", { class: place ? "right" : "" }, name)),
+    ["the rule is sure", "maps", "mean", "right"].map((name, index) => h("th", { class: index ? "right" : "" }, name)),
   );
   const body = told.reliability.map((row) =>
     h(

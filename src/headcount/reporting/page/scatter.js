@@ -11,7 +11,7 @@ import { linear, wide } from "./scales.js";
 
 export function scatter(study, first, second, { open, hover, matches, chosen }) {
   const points = study.heads
-    .map((head, place) => ({ place, name: head[3], x: first.values[place], y: second.values[place] }))
+    .map((head, index) => ({ index, name: head[3], x: first.values[index], y: second.values[index] }))
     .filter((point) => point.x !== null && point.y !== null);
   if (!points.length || first.kind === "category" || second.kind === "category") return null;
   const x = linear(wide(extent(points, (point) => point.x)));
@@ -33,19 +33,19 @@ export function scatter(study, first, second, { open, hover, matches, chosen }) 
       s("circle", {
         cx: x(point.x),
         cy: y(point.y),
-        r: sure(first, point.place) ? 5.5 : 4,
+        r: sure(first, point.index) ? 5.5 : 4,
         fill: scale.of(point.x),
-        "data-point": point.place,
+        "data-point": point.index,
         class: [
           "dot",
-          sure(first, point.place) && "sure",
-          !matches(point.place) && "dimmed",
-          point.place === chosen && "chosen",
+          sure(first, point.index) && "sure",
+          !matches(point.index) && "dimmed",
+          point.index === chosen && "chosen",
         ]
           .filter(Boolean)
           .join(" "),
-        onclick: () => open(point.place),
-        onmouseenter: (event) => hover(point.place, event),
+        onclick: () => open(point.index),
+        onmouseenter: (event) => hover(point.index, event),
         onmouseleave: () => hover(null),
       }),
     );

@@ -33,10 +33,10 @@ export function several(data, choose) {
   });
   const rows = () =>
     data.studies.flatMap((study, number) =>
-      study.heads.map((head, place) => ({
+      study.heads.map((head, index) => ({
         study: study.name,
         head: head[3],
-        value: effects[number]?.values[place] ?? null,
+        value: effects[number]?.values[index] ?? null,
       })),
     );
   const meaning = effects.some((metric) => metric?.effect)

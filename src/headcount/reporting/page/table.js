@@ -7,7 +7,7 @@ import { sorted } from "./order.js";
 export function headTable(study, metrics, state, { open, matches, sort }) {
   const columns = metrics.filter(Boolean);
   const by = state.sort;
-  const order = sorted(study.heads.map((_, place) => place).filter(matches), columns[by?.column], by);
+  const order = sorted(study.heads.map((_, index) => index).filter(matches), columns[by?.column], by);
   const heading = (title, column) => {
     const now = by?.column === column ? (by.up ? "ascending" : "descending") : "none";
     return h(
@@ -37,29 +37,29 @@ export function headTable(study, metrics, state, { open, matches, sort }) {
     h(
       "tbody",
       {},
-      order.slice(0, 400).map((place) =>
+      order.slice(0, 400).map((index) =>
         h(
           "tr",
           {},
           h(
             "th",
             {},
-            h("button", { type: "button", class: "plain", onclick: () => open(place) }, study.heads[place][3]),
+            h("button", { type: "button", class: "plain", onclick: () => open(index) }, study.heads[index][3]),
           ),
-          columns.map((metric) => h("td", { class: "right" }, shown(metric, place), sure(metric, place) ? " ●" : "")),
+          columns.map((metric) => h("td", { class: "right" }, shown(metric, index), sure(metric, index) ? " ●" : "")),
         ),
       ),
     ),
   );
   const rows = () =>
-    order.map((place) =>
+    order.map((index) =>
       Object.fromEntries([
-        ["head", study.heads[place][3]],
+        ["head", study.heads[index][3]],
         ...study.metrics.flatMap((metric) => {
-          const value = metric.values[place];
+          const value = metric.values[index];
           const cells = [[metric.title, metric.kind === "category" && value !== null ? metric.names[value] : value]];
           for (const side of ["low", "high", "p", "q"])
-            if (metric[side]) cells.push([`${metric.title}: ${side}`, metric[side][place]]);
+            if (metric[side]) cells.push([`${metric.title}: ${side}`, metric[side][index]]);
           return cells;
         }),
       ]),

@@ -51,8 +51,8 @@ export async function wall(study, maps, open, room) {
         y = ((event.clientY - box.top) / box.height) * height;
       const head = Math.floor((x - left) / (tile + 4)),
         number = Math.floor((y - top) / (tile + 4));
-      const place = study.heads.findIndex((one) => one[0] === stack.stack && one[1] === number && one[2] === head);
-      if (place >= 0) open(place);
+      const index = study.heads.findIndex((one) => one[0] === stack.stack && one[1] === number && one[2] === head);
+      if (index >= 0) open(index);
     });
     parts.push(canvas);
   }

@@ -5,7 +5,7 @@ import { mapTitle } from "./head.js";
 import { wall } from "./wall.js";
 
 export function walls(one, open) {
-  const place = h("div", { class: "pair waiting" });
+  const container = h("div", { class: "pair waiting" });
   const twin = one.maps.findIndex(
     (maps, number) =>
       number && maps.text === one.maps[0].text && maps.pair === one.maps[0].pair && maps.model !== one.maps[0].model,
@@ -23,7 +23,7 @@ export function walls(one, open) {
           await wall(one, one.maps[number], open, chosen.second === "" ? 900 : 540),
         ),
       );
-    place.replaceChildren(...parts);
+    container.replaceChildren(...parts);
   };
   // Drawn when it comes into sight: it unpacks every layer.
   const seen = new IntersectionObserver(
@@ -35,7 +35,7 @@ export function walls(one, open) {
     },
     { rootMargin: "300px" },
   );
-  seen.observe(place);
+  seen.observe(container);
   const rest =
     one.maps.length > 1
       ? [
@@ -52,7 +52,7 @@ export function walls(one, open) {
   const node = figure(
     "All maps of one text",
     "Where every head looks: a row of a map is where a token looks. A click opens the head.",
-    h("div", {}, h("div", { class: "controls" }, rest), place),
+    h("div", {}, h("div", { class: "controls" }, rest), container),
   );
   node.querySelector(".tools").append(
     h(
