@@ -108,6 +108,8 @@ class Shelf:
 
 
 Visit = Callable[..., Any]
+PATIENCE = 30_000
+"""Milliseconds that the browser is waited for."""
 
 
 class Tab:
@@ -118,7 +120,9 @@ class Tab:
         self.at = "about:blank"
         self.context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}, **options)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(5000)
+        # A busy machine draws late, which is no fault of the page.
+        self.page.set_default_timeout(PATIENCE)
+        pytest.importorskip("playwright.sync_api").expect.set_options(timeout=PATIENCE)
         self.page.add_init_script(WATCH)
         self.page.on("request", self.asked)
         self.page.on("dialog", self.said)
