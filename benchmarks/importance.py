@@ -10,7 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 import headcount as hc
-from headcount.ablation.job import prepare
+from headcount.ablation.job import prepare_job
 from headcount.choosing.importance import CPU_TOKENS, GPU_TOKENS, batch_of, importance, padding_of
 from headcount.data.batches import by_length, plan_batches
 from headcount.zoo.bundled import bundled_pairs
@@ -29,7 +29,7 @@ def seconds(work: Callable[[], object], repeats: int, device: str) -> list[float
 
 def forward(model: PreTrainedModel, tokenizer: object, table: pd.DataFrame, tokens: int) -> None:
     """Plain passes over the batches that importance makes."""
-    job = prepare(model, tokenizer, table, "qnli", "zero", None, None, 0, None, False)
+    job = prepare_job(model, tokenizer, table, "qnli", "zero", None, None, 0, None, False)
     order = by_length(job.encodings.lengths)
     with torch.inference_mode():
         for start, stop in plan_batches(job.encodings.lengths[order], tokens):

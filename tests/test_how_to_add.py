@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import pickle
 import re
 from collections.abc import Callable, Iterable
@@ -17,6 +18,7 @@ from torch import Tensor
 
 import headcount as hc
 from headcount.ablation.replacements import REPLACEMENTS
+from headcount.cli.main import main
 from headcount.data.kinds.classification import Classification
 from headcount.data.kinds.metrics import Metric, Outputs
 from headcount.engines import ledger
@@ -102,8 +104,8 @@ class Negated(Replacement):
         return outputs
 
 
-def test_a_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class and an entry in the table: contexts and sweeps take it, and the promises hold for it."""
+def test_a_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A class and an entry in the table: contexts, sweeps and the command line take it, the promises hold for it."""
     monkeypatch.setitem(REPLACEMENTS, "negated", Negated)
     model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path), planted.texts(20)
     batch = tokenizer(texts["sentence"].tolist(), padding=True, return_tensors="pt")
@@ -119,6 +121,11 @@ def test_a_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not np.allclose(logits, swept["baseline_logits"].values)
     with pytest.raises(InvalidOption, match="reference=, which has no effect here"):
         hc.sweep(model, tokenizer, texts, task="sst2", how="negated", reference=texts)
+    texts.to_csv(tmp_path / "texts.csv", index=False)
+    folder = str(planted.save(tmp_path / "model"))
+    words = ["sweep", folder, "--task", "sst2", "--data", str(tmp_path / "texts.csv"), "--how", "negated", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["choices"][0]["score"] == float(swept["score"][0, 0, 0])
     for name in ("bert", "llama", "t5"):
         promises.test_nothing_stays_behind(zoo.BY_NAME[name], "negated")
 

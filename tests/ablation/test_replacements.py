@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args, get_type_hints
+from typing import get_type_hints
 
 import pytest
 
@@ -18,6 +18,6 @@ def test_the_names_of_the_replacements() -> None:
         check_how("shuffle")
 
 
-def test_the_command_line_takes_all_of_them() -> None:
-    taken = get_args(get_type_hints(sweep_verb)["how"])
-    assert set(taken) == set(REPLACEMENTS)
+def test_the_help_names_all_of_them() -> None:
+    help_line = get_type_hints(sweep_verb, include_extras=True)["how"].__metadata__[0].help
+    assert all(name in help_line for name in REPLACEMENTS)

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 import headcount as hc
 from headcount.data.annotations import Annotated
-from headcount.data.marks import Facts, Kinds, Links, find_facts, mark
+from headcount.data.marks import Facts, Links, VocabularyIds, find_facts, mark
 from headcount.data.read_annotated import read_annotated
 from headcount.zoo.bundled import bundled_sentences
 from tests.measures.tiny import bare_tokenizer
@@ -28,7 +28,7 @@ def tokenizer() -> Any:
 def facts_of(tokenizer: Any, *texts: str) -> tuple[Facts, list[str], list[int | None]]:
     made = tokenizer(*texts)
     return (
-        find_facts({key: made[key] for key in made}, Kinds.of(tokenizer), made.word_ids()),
+        find_facts({key: made[key] for key in made}, VocabularyIds.of(tokenizer), made.word_ids()),
         made.tokens(),
         made.word_ids(),
     )
@@ -37,7 +37,7 @@ def facts_of(tokenizer: Any, *texts: str) -> tuple[Facts, list[str], list[int | 
 def annotated(tokenizer: Any, sentence: Annotated) -> tuple[Facts, list[str], list[int | None]]:
     made = tokenizer(list(sentence.words), is_split_into_words=True)
     row = {key: made[key] for key in made}
-    return find_facts(row, Kinds.of(tokenizer), made.word_ids(), sentence), made.tokens(), made.word_ids()
+    return find_facts(row, VocabularyIds.of(tokenizer), made.word_ids(), sentence), made.tokens(), made.word_ids()
 
 
 def test_classes_of_a_pair(tokenizer: Any) -> None:
@@ -108,7 +108,7 @@ def test_marks_are_known_in_every_spelling(piece: str) -> None:
         def get_vocab(self) -> dict[str, int]:
             return {spelled: number for number, spelled in enumerate(["Ġdog", piece, "##s", "...", "?", "Ġ", "##"])}
 
-    facts = find_facts({"input_ids": [0, 1, 2, 3, 4, 5, 6]}, Kinds.of(Spelling()), [0, 1, 1, 2, 3, 4, 5])
+    facts = find_facts({"input_ids": [0, 1, 2, 3, 4, 5, 6]}, VocabularyIds.of(Spelling()), [0, 1, 1, 2, 3, 4, 5])
     assert facts.classes["punctuation"] == [1]
 
 
@@ -165,7 +165,7 @@ def test_words_that_were_cut_off_have_no_links(tokenizer: Any, sentences: list[A
     made = tokenizer(list(sentences[0].words), is_split_into_words=True, truncation=True, max_length=9)
     kept = max(word for word in made.word_ids() if word is not None)
     assert 3 <= kept < 7
-    facts = find_facts({key: made[key] for key in made}, Kinds.of(tokenizer), made.word_ids(), sentences[0])
+    facts = find_facts({key: made[key] for key in made}, VocabularyIds.of(tokenizer), made.word_ids(), sentences[0])
     assert len(facts.links["verb to subject"]) == 1
     assert facts.links["noun to pronoun"] == []
     assert facts.classes["pronoun"] == []

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from headcount.data.kinds.masked_lm import MaskedLM
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES, choose_measures
 from headcount.measures.contract import Setting
@@ -15,7 +16,7 @@ RICH = Setting(
     ("punctuation", "first", "cls", "sep", "special", "other", "text 1", "text 2", "noun", "verb"),
     True,
     True,
-    "masked",
+    MaskedLM(),
     {"encoder": 2},
     4,
 )

@@ -15,6 +15,7 @@ import transformers as tf
 import xarray as xr
 
 import headcount as hc
+from headcount.data.kinds.masked_lm import MaskedLM
 from headcount.engines import sinks
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.measures import passes
@@ -116,7 +117,7 @@ def _setting(whole: xr.DataTree) -> Any:
     from headcount.measures.contract import Setting
 
     assert set(whole["position"].sizes) >= {"layer"}
-    return Setting(("cls", "sep"), False, False, "masked", {"encoder": 2}, 4)
+    return Setting(("cls", "sep"), False, False, MaskedLM(), {"encoder": 2}, 4)
 
 
 def test_intervals_hold_the_means(whole: xr.DataTree) -> None:

@@ -13,6 +13,7 @@ import torch
 import transformers as tf
 
 import headcount as hc
+from headcount.data.kinds.catalogue import KINDS
 from headcount.errors import InvalidOption, NotFinite, StudyProblem
 from headcount.measures import passes
 from headcount.measures.compare import compare
@@ -72,7 +73,7 @@ def test_options_of_1(bert: Any) -> None:
 def test_what_can_be_asked(bert: Any) -> None:
     model, tokenizer = bert
     setting = prepare(model, tokenizer, TEXTS).setting
-    assert (setting.pairs, setting.annotated, setting.language) == (False, False, "masked")
+    assert (setting.pairs, setting.annotated, setting.language) == (False, False, KINDS["masked-lm"])
     assert (setting.layers, setting.width) == ({"encoder": 2}, 4)
     assert {"cls", "sep"} <= set(setting.classes)
     assert prepare(model.bert, tokenizer, TEXTS).setting.language is None
@@ -80,7 +81,7 @@ def test_what_can_be_asked(bert: Any) -> None:
     assert prepare(model, tokenizer, pairs, text=("one", "two")).setting.pairs
     assert not prepare(model, tokenizer, pairs, text="two").setting.pairs
     assert prepare(model, tokenizer, pairs, text="two").inputs.texts == [second for _, second in PAIRS]
-    assert prepare(*causal(), TEXTS).setting.language == "causal"
+    assert prepare(*causal(), TEXTS).setting.language is KINDS["causal-lm"]
     both = prepare(*translator(), BOTH).setting
     assert (both.layers, both.width) == ({"encoder": 3, "decoder": 2, "cross": 2}, 4)
 

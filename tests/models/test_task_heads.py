@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import transformers
 
+from headcount.data.kinds.catalogue import KINDS
 from headcount.models.task_heads import ENDINGS, has_head, is_classifier, is_multiple_choice, language_of
 from tests.contracts.zoo import CASES, Case, tiny
 
@@ -23,9 +24,9 @@ def test_what_an_auto_class_gives_has_its_head(case: Case, auto_class: str) -> N
 
 
 def test_which_language_model_it_is() -> None:
-    assert language_of(tiny("bert", head="AutoModelForMaskedLM")) == "masked"
-    assert language_of(tiny("bert", head="AutoModelForPreTraining")) == "masked"
+    assert language_of(tiny("bert", head="AutoModelForMaskedLM")) is KINDS["masked-lm"]
+    assert language_of(tiny("bert", head="AutoModelForPreTraining")) is KINDS["masked-lm"]
     assert language_of(tiny("electra", head="AutoModelForPreTraining")) is None
-    assert language_of(tiny("gpt2", head="AutoModelForCausalLM")) == "causal"
-    assert language_of(tiny("marian", head="AutoModelForSeq2SeqLM")) == "translation"
+    assert language_of(tiny("gpt2", head="AutoModelForCausalLM")) is KINDS["causal-lm"]
+    assert language_of(tiny("marian", head="AutoModelForSeq2SeqLM")) is KINDS["translation"]
     assert language_of(tiny("bert")) is None

@@ -12,7 +12,7 @@ import transformers as tf
 from torch import Tensor
 
 import headcount as hc
-from headcount.ablation.job import Job, prepare
+from headcount.ablation.job import Job, prepare_job
 from headcount.core.results import by_head
 from headcount.data.tasks import Task, find_task
 from headcount.models.anatomy import read_anatomy
@@ -96,7 +96,7 @@ def prepared(kind: str, tokenizer: Any) -> Job:
 
 
 def job_of(model: Any, data: pd.DataFrame, task: Task, tokenizer: Any) -> Job:
-    return prepare(model, tokenizer, data, task, "zero", None, None, 0, None, False)
+    return prepare_job(model, tokenizer, data, task, "zero", None, None, 0, None, False)
 
 
 def alone(job: Job, row: int) -> dict[str, Tensor]:

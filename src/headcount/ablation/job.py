@@ -65,7 +65,7 @@ class Job:
         return fingerprint([self.examples.ids, self.encodings.rows, self.examples.labels])
 
 
-def prepare(
+def prepare_job(
     model: PreTrainedModel,
     tokenizer: Any,
     data: Data,

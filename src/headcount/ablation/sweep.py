@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
 from headcount.ablation.evidence import which_test
-from headcount.ablation.job import Data, Job, prepare, reference_means
+from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
@@ -100,7 +100,7 @@ def sweep(
         without_effect("reference", reference, f"{how} needs no mean outputs, as mean does")
     if out is not None:
         check_untouched(model)
-    job = prepare(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
+    job = prepare_job(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose_head_sets(job.anatomy.layout, by, stack, sets, draws, size, seed)
     generated = job.generated
     if isinstance(job.metric, Metric):

@@ -17,7 +17,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data, Job, prepare
+from headcount.ablation.job import Data, Job, prepare_job
 from headcount.choosing.importance import batch_of, frozen, padding_of
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.number_options import check_numbers
@@ -85,7 +85,7 @@ def learn_gates(
     if not strengths or not all(0 <= strength < float("inf") for strength in strengths):
         raise InvalidOption(f"got strengths={list(strengths)}; expected at least one price of 0 or more")
     check_numbers(steps=steps, batch=batch, rate=rate, weight_rate=weight_rate, seed=seed, limit=limit)
-    job = prepare(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
+    job = prepare_job(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
     chosen = list(layout.stacks) if stacks is None else list(stacks)
     unknown = [one for one in chosen if one not in layout.stacks]

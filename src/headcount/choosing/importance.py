@@ -18,7 +18,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data, Job, prepare
+from headcount.ablation.job import Data, Job, prepare_job
 from headcount.core.agreement import effects
 from headcount.core.heads import Head
 from headcount.core.options import belongs_to
@@ -132,7 +132,7 @@ def importance(
     belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
-    job = prepare(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
+    job = prepare_job(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
     order = by_length(job.encodings.lengths)
     ids = np.asarray(job.examples.ids)[order]

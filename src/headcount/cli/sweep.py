@@ -38,7 +38,7 @@ def sweep(
     by: Annotated[
         Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
     ] = None,
-    how: Annotated[Literal["uniform", "zero", "mean"], Parameter(help="What stands in for a head.")] = "uniform",
+    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "uniform",
     stack: Annotated[Literal["encoder", "decoder", "cross"] | None, Parameter(help="Only this stack.")] = None,
     sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
     draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
@@ -86,11 +86,13 @@ def sweep(
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
     from headcount.ablation.plan import read_sets
+    from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
     from headcount.models.anatomy import read_anatomy
 
+    check_how(how)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     found = find_task(task, texts=text, label=label, names=labels, metric=metric)
     loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)

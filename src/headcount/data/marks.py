@@ -56,7 +56,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class VocabularyIds:
     """Which ids of a vocabulary are special tokens and punctuation."""
 
     special: frozenset[int]
@@ -65,26 +65,28 @@ class Kinds:
     sep: int | None
 
     @classmethod
-    def of(cls, tokenizer: Any) -> Kinds:
+    def of(cls, tokenizer: Any) -> VocabularyIds:
         pieces = tokenizer.get_vocab().items()
         marks = frozenset(number for piece, number in pieces if piece.lstrip("Ġ▁").removeprefix("##") in PUNCTUATION)
         return cls(frozenset(PLAIN.special_ids(tokenizer)), marks, tokenizer.cls_token_id, tokenizer.sep_token_id)
 
 
-def find_facts(row: dict[str, Any], kinds: Kinds, words: Sequence[Any], sentence: Annotated | None = None) -> Facts:
+def find_facts(
+    row: dict[str, Any], known: VocabularyIds, words: Sequence[Any], sentence: Annotated | None = None
+) -> Facts:
     """The facts of one encoding; `words` gives the word number of each token (None for special ones).
 
     The words of a pair are told apart by their segments.
     """
     ids: list[int] = list(row["input_ids"])
     segment = list(row.get("token_type_ids") or [0] * len(ids))
-    marks = [place for place, number in enumerate(ids) if number in kinds.marks]
+    marks = [place for place, number in enumerate(ids) if number in known.marks]
     classes = {"punctuation": marks, "first": [0] if ids else []}
-    if kinds.cls is not None:
-        classes["cls"] = [place for place, number in enumerate(ids) if number == kinds.cls]
-    if kinds.sep is not None:
-        classes["sep"] = [place for place, number in enumerate(ids) if number == kinds.sep]
-    outside = {place for place, number in enumerate(ids) if number in kinds.special}
+    if known.cls is not None:
+        classes["cls"] = [place for place, number in enumerate(ids) if number == known.cls]
+    if known.sep is not None:
+        classes["sep"] = [place for place, number in enumerate(ids) if number == known.sep]
+    outside = {place for place, number in enumerate(ids) if number in known.special}
     classes["special"] = sorted(outside)
     taken = outside | set(marks)
     classes["other"] = [place for place in range(len(ids)) if place not in taken]

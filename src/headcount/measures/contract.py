@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from headcount.core.schema import Schema
+from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
 from headcount.trace.view import AttentionView
 
@@ -33,8 +34,8 @@ class Setting:
     """The classes of tokens that are known."""
     annotated: bool
     pairs: bool
-    language: str | None
-    """The language-model loss that the model has."""
+    language: Language | None
+    """The language-model task that the model can do."""
     layers: dict[str, int]
     """How many layers each stack has."""
     width: int

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedModel
 
 from headcount.core.schema import Schema
-from headcount.data.kinds.masked_lm import MASKED_SHARE
-from headcount.data.kinds.tokens import IGNORED, Encoding
+from headcount.data.kinds.language import Language
+from headcount.data.kinds.outputs import logits_of
+from headcount.data.kinds.tokens import IGNORED
 from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Schemas, Setting, Values
 from headcount.trace.allowed import allowed_keys
@@ -59,31 +59,18 @@ class Gradients(Measure):
         return {name: () for name in CLASSES if name in setting.classes}
 
 
-def mask_words(row: Encoding, outside: list[int], tokenizer: Any, seed: int, number: int) -> Encoding:
-    """The row with 15 % of its words masked, at least one, and labels at their places."""
-    free = np.setdiff1d(np.arange(len(row["input_ids"])), outside)
-    chosen = np.random.default_rng([seed, number]).permutation(free)[: max(1, round(MASKED_SHARE * len(free)))]
-    ids, labels = list(row["input_ids"]), [IGNORED] * len(row["input_ids"])
-    for place in chosen:
-        labels[place], ids[place] = ids[place], tokenizer.mask_token_id
-    return {**row, "input_ids": ids, "labels": labels}
-
-
 def run_gradients(
-    model: PreTrainedModel, batch: Mapping[str, Tensor], language: str, source: Marks, target: Marks | None
+    model: PreTrainedModel, batch: Mapping[str, Tensor], language: Language, source: Marks, target: Marks | None
 ) -> dict[LayerKey, Values]:
     """The measure's values for all layers of one batch."""
     labels = batch["labels"]
-    inputs = dict(batch) if language == "translation" else {key: batch[key] for key in batch if key != "labels"}
+    inputs = dict(batch) if language.labels_are_inputs else {key: batch[key] for key in batch if key != "labels"}
     found: dict[LayerKey, Values] = {}
     bad: list[Tensor] = []
-    predicted = ((labels[:, 1:] if language == "causal" else labels) != IGNORED).any(1)
+    predicted = (language.aligned(labels, labels)[1] != IGNORED).any(1)
 
     def objective(result: Any) -> Tensor:
-        logits = result.prediction_logits if hasattr(result, "prediction_logits") else result.logits
-        aim = labels
-        if language == "causal":
-            logits, aim = logits[:, :-1], labels[:, 1:]
+        logits, aim = language.aligned(logits_of(result), labels)
         scored = aim != IGNORED  # the others would cost a row of the vocabulary each
         losses = functional.cross_entropy(logits[scored].float(), aim[scored], reduction="none")
         share = 1 / scored.sum(1).clamp(min=1)

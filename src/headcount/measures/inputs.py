@@ -19,7 +19,7 @@ from headcount.data.examples import draw_rows
 from headcount.data.kinds.texts import PLAIN, Texts
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.translation import Translation
-from headcount.data.marks import Facts, Kinds, find_facts
+from headcount.data.marks import Facts, VocabularyIds, find_facts
 from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
@@ -230,7 +230,7 @@ def _encode(
     whole = tokenizer(*columns, verbose=False, **options)
     long = {number for number, ids in enumerate(whole["input_ids"]) if len(ids) > longest}
     made = tokenizer(*columns, truncation=True, max_length=longest, **options) if long else whole
-    kinds, rows, facts = Kinds.of(tokenizer), [], []
+    known, rows, facts = VocabularyIds.of(tokenizer), [], []
     for number in range(len(columns[0])):
         row = {key: list(made[key][number]) for key in made if key != "offset_mapping"}
         sentence = None if sentences is None else join(*sentences[number])
@@ -243,7 +243,7 @@ def _encode(
                 raise DataProblem(
                     f"{where(number)}: the tokenizer makes no token of the word {short(sentence.words[lost[0]])}"
                 )
-        found = find_facts(row, kinds, words, sentence)
+        found = find_facts(row, known, words, sentence)
         if len(found.classes["special"]) == found.length:
             text = " | ".join(column[number] for column in columns)
             raise DataProblem(f"{where(number)}: nothing but special tokens in {short(text)}; expected some text")
@@ -299,12 +299,12 @@ def _translations(
     sources, aims = (list(column) for column in zip(*texts, strict=True))
     rows, facts, cut = _encode(tokenizer, [sources], where, longest)
     wanted, _, cut_too = _encode(_Targets(tokenizer), [aims], where, longest)
-    kinds, targets = Kinds.of(tokenizer), []
+    known, targets = VocabularyIds.of(tokenizer), []
     for row, aim in zip(rows, wanted, strict=True):
         row["labels"] = aim["input_ids"]
         row["decoder_input_ids"] = decoder_inputs(model, aim["input_ids"])
         # Only what the decoder reads is looked at; the words of its tokens are asked for in pairs alone.
-        targets.append(find_facts({"input_ids": row["decoder_input_ids"]}, kinds, [None] * len(aim["input_ids"])))
+        targets.append(find_facts({"input_ids": row["decoder_input_ids"]}, known, [None] * len(aim["input_ids"])))
     mark_rarest([row["decoder_input_ids"] for row in rows], targets)
     lengths = np.array([max(a.length, b.length) for a, b in zip(facts, targets, strict=True)])
     joined = [f"{source} | {target}" for source, target in texts]

@@ -14,6 +14,8 @@ from transformers import PreTrainedModel
 from headcount.core.options import without_effect
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.kinds.language import Language
+from headcount.data.kinds.masked_lm import mask_tokens
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress
@@ -21,7 +23,7 @@ from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
 from headcount.measures.contract import Measure, Values
 from headcount.measures.distances import EXAMPLES, head_distances
-from headcount.measures.gradients import mask_words, run_gradients
+from headcount.measures.gradients import run_gradients
 from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
 from headcount.measures.passes import Feed, Task, collect, prepare
@@ -119,8 +121,11 @@ def _feeds(task: Task) -> dict[str, Feed]:
         return run_measures(task.model, task.anatomy, batch, source, target, task.setting.classes, measures)
 
     def gradients(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        batch, source, target = task.batch(numbers, [_with_labels(task, number) for number in numbers], links=False)
-        return {measures[0].name: run_gradients(task.model, batch, str(task.setting.language), source, target)}
+        language = task.setting.language
+        assert language is not None  # otherwise the measure is left out
+        rows = [_with_labels(task, language, number) for number in numbers]
+        batch, source, target = task.batch(numbers, rows, links=False)
+        return {measures[0].name: run_gradients(task.model, batch, language, source, target)}
 
     def maps(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         return {measures[0].name: _distances(task, numbers)}
@@ -128,11 +133,11 @@ def _feeds(task: Task) -> dict[str, Feed]:
     return {"layers": layers, "gradients": gradients, "maps": maps}
 
 
-def _with_labels(task: Task, number: int) -> Encoding:
+def _with_labels(task: Task, language: Language, number: int) -> Encoding:
     row = task.inputs.rows[number]
-    if task.setting.language == "masked":
-        outside = task.inputs.facts[number].classes["special"]
-        return mask_words(row, outside, task.tokenizer, task.seed, int(task.inputs.ids[number]))
+    if language.masked:
+        free = np.setdiff1d(np.arange(len(row["input_ids"])), task.inputs.facts[number].classes["special"])
+        return mask_tokens(row, free, task.tokenizer, task.seed, int(task.inputs.ids[number]))
     return row if "labels" in row else {**row, "labels": list(row["input_ids"])}
 
 

@@ -117,7 +117,7 @@ def prepare(
     )
     layout = anatomy.layout
     language = language_of(model)
-    if new_head(model) or (language == "masked" and tokenizer.mask_token_id is None):
+    if new_head(model) or (language is not None and language.masked and tokenizer.mask_token_id is None):
         language = None
     setting = Setting(
         inputs.classes,

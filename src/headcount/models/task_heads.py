@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from transformers import PreTrainedModel
 
+from headcount.data.kinds.catalogue import KINDS
+from headcount.data.kinds.language import Language
+
 ENDINGS = {
     "AutoModelForSequenceClassification": ("ForSequenceClassification",),
     "AutoModelForTokenClassification": ("ForTokenClassification",),
@@ -37,11 +40,11 @@ def is_multiple_choice(model: PreTrainedModel) -> bool:
     return has_head(model, "AutoModelForMultipleChoice")
 
 
-def language_of(model: PreTrainedModel) -> str | None:
-    """Which language-model loss the model has: masked, causal, translation, or none."""
-    if has_head(model, "AutoModelForMaskedLM"):
-        # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
-        return "masked" if model.get_output_embeddings() is not None else None
-    if getattr(model.config, "is_encoder_decoder", False):
-        return "translation" if has_head(model, "AutoModelForSeq2SeqLM") else None
-    return "causal" if has_head(model, "AutoModelForCausalLM") else None
+def language_of(model: PreTrainedModel) -> Language | None:
+    """The language-model task that the model's head is for, if it is for one."""
+    both = bool(getattr(model.config, "is_encoder_decoder", False))
+    for kind in KINDS.values():
+        if isinstance(kind, Language) and has_head(model, kind.auto_class) and kind.labels_are_inputs == both:
+            # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
+            return kind if model.get_output_embeddings() is not None else None
+    return None

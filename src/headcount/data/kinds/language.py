@@ -24,6 +24,8 @@ class Language(Kind):
     label_columns = ()
     metrics: ClassVar[tuple[Metric, ...]] = (TOKEN_LOSS, PERPLEXITY)
     over_vocabulary = True
+    masked: ClassVar[bool] = False
+    """Whether the tokens that are predicted are masked in the text."""
 
     def aligned(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and labels of the same tokens, side by side."""

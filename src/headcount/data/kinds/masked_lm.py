@@ -16,12 +16,29 @@ if TYPE_CHECKING:
 MASKED_SHARE = 0.15
 
 
+def mask_tokens(row: Encoding, free: np.ndarray, tokenizer: Any, seed: int, number: int) -> Encoding:
+    """The row with a part of its `free` tokens masked, at least one, and labels at their positions.
+
+    Which ones depends on the seed and the number of the row alone.
+    """
+    count = max(1, round(MASKED_SHARE * len(free)))
+    masked = set(np.random.default_rng([seed, number]).permutation(free)[:count].tolist())
+    ids = list(enumerate(row["input_ids"]))
+    labels = [token if index in masked else IGNORED for index, token in ids]
+    return {
+        **row,
+        "input_ids": [tokenizer.mask_token_id if index in masked else token for index, token in ids],
+        "labels": labels,
+    }
+
+
 class MaskedLM(Language):
-    """15 % of the tokens are masked, at least one; which ones depends on the seed and the row alone."""
+    """15 % of the tokens are masked, at least one, special ones aside."""
 
     name = "masked-lm"
     aliases = ("fill-mask", "mlm")
     auto_class = "AutoModelForMaskedLM"
+    masked = True
 
     def special_ids(self, tokenizer: Any) -> set[int]:
         """Unknown and masked words too: the model is not asked for them."""
@@ -31,15 +48,10 @@ class MaskedLM(Language):
         if tokenizer.mask_token_id is None:
             raise DataProblem("the tokenizer has no mask token; masked-lm needs one, causal-lm does not")
         rows, cut = super().encode(examples, tokenizer, limit, seed)
-        for row, number in zip(rows, examples.ids, strict=True):
-            special = tokenizer.get_special_tokens_mask(row["input_ids"], already_has_special_tokens=True)
-            free = np.flatnonzero(np.array(special) == 0)
-            count = max(1, round(MASKED_SHARE * len(free)))
-            masked = set(np.random.default_rng([seed, int(number)]).permutation(free)[:count].tolist())
-            ids = row["input_ids"]
-            row["labels"] = [token if index in masked else IGNORED for index, token in enumerate(ids)]
-            row["input_ids"] = [tokenizer.mask_token_id if index in masked else ids[index] for index in range(len(ids))]
-        return rows, cut
+        special = [tokenizer.get_special_tokens_mask(row["input_ids"], already_has_special_tokens=True) for row in rows]
+        free = [np.flatnonzero(np.array(one) == 0) for one in special]
+        numbered = zip(rows, free, examples.ids, strict=True)
+        return [mask_tokens(row, own, tokenizer, seed, int(number)) for row, own, number in numbered], cut
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"])
