@@ -123,7 +123,7 @@ def check_reductions(make: Any, expected: Tensor, seed: int = 0) -> None:
     for number in range(queries):
         close(view.row(number), expected[:, :, number])
     close(view.largest, expected.amax(-1))
-    close(expected.gather(-1, view.places[..., None])[..., 0], expected.amax(-1))
+    close(expected.gather(-1, view.column_of_largest[..., None])[..., 0], expected.amax(-1))
     close(view.entropy(), entropy_of(expected))
     close(make(None).entropy(), entropy_of(expected))
 
@@ -304,7 +304,7 @@ def test_the_map_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not view.built
     view.entropy()
     assert not made
-    _ = view.mass, view.map, view.largest, view.places, view.total, view.diagonal(1), view.row(0)
+    _ = view.mass, view.map, view.largest, view.column_of_largest, view.total, view.diagonal(1), view.row(0)
     view.received(torch.ones(2, 6))
     view.entropy()
     assert len(made) == 1

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention
-from headcount.trace.allowed import uniform_outputs, uniform_weights
 from headcount.trace.attention import AttentionCall
 from headcount.trace.edits import Edit
+from headcount.trace.uniform import uniform_outputs, uniform_weights
 from headcount.trace.variants import Replacement
 
 

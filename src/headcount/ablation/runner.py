@@ -23,7 +23,7 @@ from headcount.engines.run import Arrays
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
-from headcount.trace.origin import NotFiniteRow, not_finite
+from headcount.trace.not_finite import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
 from headcount.trace.session import session
 from headcount.trace.variants import Variant, merge, tile

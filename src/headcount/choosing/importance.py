@@ -41,7 +41,7 @@ from headcount.models.fingerprint import find_origin
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.gates import Gate
 from headcount.trace.modes import evaluating
-from headcount.trace.origin import not_finite
+from headcount.trace.not_finite import not_finite
 from headcount.trace.precision import wide, widened
 from headcount.trace.session import check_untouched, session
 

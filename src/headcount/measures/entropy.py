@@ -9,7 +9,7 @@ import torch
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
-from headcount.trace.allowed import allowed_counts
+from headcount.trace.masks import allowed_counts
 
 BROAD = 0.8
 """Of the entropy of uniform attention; Clark's 3.8 nats of 4.78."""

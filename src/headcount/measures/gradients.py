@@ -16,11 +16,11 @@ from headcount.data.kinds.outputs import logits_of
 from headcount.data.kinds.tokens import IGNORED
 from headcount.data.marks import Marks
 from headcount.measures.contract import Measure, Schemas, Setting, Values
-from headcount.trace.allowed import allowed_keys
 from headcount.trace.attention import AttentionCall
 from headcount.trace.edits import LayerKey
 from headcount.trace.gradients import each_map_gradient
-from headcount.trace.origin import refuse_rows
+from headcount.trace.masks import allowed_keys
+from headcount.trace.not_finite import refuse_rows
 
 CLASSES = ("sep", "punctuation", "other")
 

@@ -15,7 +15,7 @@ from headcount.measures.contract import Measure, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.memory import try_in_memory
-from headcount.trace.origin import refuse_rows
+from headcount.trace.not_finite import refuse_rows
 from headcount.trace.session import session
 
 Found = dict[str, dict[LayerKey, Values]]

@@ -30,8 +30,8 @@ from headcount.measures.passes import Feed, Task, collect, prepare
 from headcount.models.compiled import takes_compiled
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
+from headcount.trace.not_finite import refuse_rows
 from headcount.trace.observe import observe
-from headcount.trace.origin import refuse_rows
 
 
 @takes_compiled

@@ -36,7 +36,7 @@ from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
 from headcount.trace.edits import LayerKey
 from headcount.trace.memory import spell_bytes, try_in_memory
-from headcount.trace.origin import NotFiniteRow, not_finite
+from headcount.trace.not_finite import NotFiniteRow, not_finite
 from headcount.trace.precision import wide
 from headcount.trace.session import check_untouched
 

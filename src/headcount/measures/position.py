@@ -55,7 +55,7 @@ class Position(Measure):
             }
         width = real.shape[1]
         place = torch.arange(width, device=real.device)
-        offset_of_largest = view.places - place
+        offset_of_largest = view.column_of_largest - place
         attention, largest_at = [], []
         for offset in OFFSETS:
             start, stop = max(0, -offset), max(0, min(width, width - offset))

@@ -50,7 +50,7 @@ class Rare(Measure):
         known = (chosen.sum(-1) > 0)[:, None]
         attention = seen.mass(RAREST)
         control = (seen.mass("other") - attention) / others
-        index = seen.view.places
+        index = seen.view.column_of_largest
         hit = chosen[:, None].expand(-1, index.shape[1], -1).gather(2, index)
         nothing = torch.full_like(attention[..., 0], float("nan"))
         found = {

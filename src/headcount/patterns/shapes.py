@@ -19,7 +19,7 @@ from headcount.patterns.picture_sums import (
     offsets,
     spread_diagonals,
 )
-from headcount.trace.allowed import uniform_weights
+from headcount.trace.uniform import uniform_weights
 from headcount.trace.view import AttentionView
 
 LIGHTS = (

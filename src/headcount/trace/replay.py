@@ -20,8 +20,8 @@ from transformers import PreTrainedModel
 from headcount.models.anatomy import Anatomy
 from headcount.models.first_position import first_position_forward
 from headcount.trace.edits import LayerKey
+from headcount.trace.forward_overrides import ForwardOverride, original_forward, overriding_forwards
 from headcount.trace.session import session
-from headcount.trace.standins import StandIn, own_forward, standing_before
 from headcount.trace.variants import Variant, merge, tile, untile
 
 PASS_ORDER = ("encoder", "decoder")
@@ -47,7 +47,7 @@ class Replay:
         self.first_position = first_position_forward(model, anatomy) if first_position else None
         self.compiled: dict[nn.Module, Any] = {}
         if compiled:
-            self.compiled = {module: torch.compile(own_forward(module), dynamic=True) for module in self.layers}
+            self.compiled = {module: torch.compile(original_forward(module), dynamic=True) for module in self.layers}
         self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
         self.recorded: list[Any] = []
         self.inputs: Inputs = {}
@@ -124,10 +124,10 @@ class Replay:
 
     @contextmanager
     def _answering(self, answer: Answer) -> Iterator[None]:
-        """Let `answer` stand before every layer's own code."""
+        """Let `answer` be called instead of every layer's own code."""
         uses: Counter[nn.Module] = Counter()
 
-        def stand_in(module: nn.Module, numbers: list[int]) -> StandIn:
+        def override(module: nn.Module, numbers: list[int]) -> ForwardOverride:
             def call(forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
                 number = numbers[uses[module] % len(numbers)]
                 uses[module] += 1
@@ -135,7 +135,7 @@ class Replay:
 
             return call
 
-        with standing_before({module: stand_in(module, numbers) for module, numbers in self.layers.items()}):
+        with overriding_forwards({module: override(module, numbers) for module, numbers in self.layers.items()}):
             yield
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from headcount.errors import UnknownFamily
-from headcount.trace.allowed import allowed_keys, hides_only, is_causal
 from headcount.trace.attention import AttentionCall
+from headcount.trace.masks import allowed_keys, hides_only, is_causal
 from headcount.trace.precision import widened
 
 CLOSED = torch.finfo(torch.float32).min / 4

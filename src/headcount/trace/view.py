@@ -103,7 +103,7 @@ class AttentionView:
         return self._rows.largest / self.total
 
     @property
-    def places(self) -> Tensor:
+    def column_of_largest(self) -> Tensor:
         """Where it is: a key's number [B, H, Q]."""
         return self._rows.column
 
@@ -152,6 +152,6 @@ class AttentionView:
         query, key = widened(query), widened(self.call.by_head(key))
         mean: Tensor = (query * (self.unnormalised @ key)).sum(-1) * self.call.scale / self.total
         # Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean.
-        index = self.places[..., None].expand(-1, -1, -1, key.shape[-1])
+        index = self.column_of_largest[..., None].expand(-1, -1, -1, key.shape[-1])
         largest: Tensor = (query * key.gather(2, index)).sum(-1) * self.call.scale
         return (self.total.log() + largest - mean).clamp(min=0)

@@ -11,19 +11,19 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headcount.errors import InvalidOption, NotReached
+from headcount.errors import NotReached
 from headcount.models.anatomy import Anatomy, Attention
 from headcount.trace.attention import AttentionCall, Listener, listen
 from headcount.trace.checkpointing import repeatable
 from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.guard import guard_passes
 from headcount.trace.hooks import Hook
 from headcount.trace.open_sessions import PassState, PassStates, Session, in_backward, no_sessions, open_sessions
 from headcount.trace.uncompiled import run_uncompiled
@@ -83,7 +83,7 @@ class Wiring:
         with LOCK:
             model = self.model()
             if not self.sessions and model is not None:
-                self._guard(model)
+                self.remove["guard"] = guard_passes(model, self)
                 self.remove["checkpointing"] = repeatable(model, self)
                 self.remove["compiled"] = run_uncompiled(model, self)
             self.sessions.append(session)
@@ -230,54 +230,6 @@ class Wiring:
             self.under.reached.setdefault(session, set()).add(key)
         else:
             session.apart.add(key)
-
-    def _guard(self, model: PreTrainedModel) -> None:
-        """Refuse the keyword that transformers 5 accepts and ignores, and check every session after a pass."""
-
-        # A hook may meet a pass of another thread while it is being registered: it then comes without the keywords.
-        def before(module: nn.Module, args: Any, kwargs: Mapping[str, Any] | None = None) -> None:
-            active, kwargs = self.active, kwargs or {}
-            if not active:
-                return
-            for name in ("head_mask", "decoder_head_mask", "cross_attn_head_mask"):
-                if kwargs.get(name) is not None:
-                    raise InvalidOption(
-                        f"got {name}=, which transformers 5 accepts and ignores; use headcount.gated(model, gates)"
-                    )
-            if module is self.model() and not in_backward():
-                self.under.in_pass = True
-                # An encoder that has run before, alone and in this context, has been reached.
-                given = kwargs.get("encoder_outputs") is not None
-                self.under.reached = {
-                    session: {key for key in session.apart if given and key[0] == "encoder"} for session in active
-                }
-
-        def after(*_: Any) -> None:
-            if not in_backward():
-                self.under.in_pass = False
-                for session in self.active:
-                    session.check(self.layout, self.under.reached.get(session, ()))
-                self.under.reached = {}
-
-        def passing(*_: Any) -> None:
-            if not in_backward():
-                active = self.active
-                self.foreign_passes += not active
-                for session in active:
-                    session.passes += 1
-
-        handles = [model.register_forward_hook(Hook(after))]
-        # A part of the model can be called alone: its first layer shows that a pass was made.
-        for layers in self.anatomy.stacks.values():
-            handles.append(layers[0].layer_module.register_forward_pre_hook(Hook(passing)))
-        for module in {id(model): model, id(model.base_model): model.base_model}.values():
-            handles.append(module.register_forward_pre_hook(Hook(before), with_kwargs=True))
-
-        def remove() -> None:
-            for handle in handles:
-                handle.remove()
-
-        self.remove["guard"] = remove
 
 
 def _needs_call(session: Session, key: LayerKey) -> bool:

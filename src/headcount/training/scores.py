@@ -19,7 +19,7 @@ from headcount.data.tasks import Task
 from headcount.errors import NotFinite
 from headcount.models.anatomy import read_anatomy
 from headcount.models.longest import longest_input
-from headcount.trace.origin import not_finite
+from headcount.trace.not_finite import not_finite
 
 FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
 """What the papers give beside a task's own metric."""

@@ -1,4 +1,4 @@
-"""Stand-ins answer in their own thread alone, in any order of leaving, and nothing of them stays."""
+"""Overrides answer in their own thread alone, in any order of leaving, and nothing of them stays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from headcount.trace.standins import own_forward, standing_before
+from headcount.trace.forward_overrides import original_forward, overriding_forwards
 from tests.contracts.test_concurrency import together
 
 
@@ -19,10 +19,10 @@ def double(forward: Any, args: Any, kwargs: Any) -> Any:
 def test_only_the_thread_that_asked_is_answered() -> None:
     module, one = nn.Linear(1, 1), torch.ones(1, 1)
     plain = module(one)
-    with standing_before({module: double}):
+    with overriding_forwards({module: double}):
         assert torch.equal(module(one), 2 * plain)
         assert torch.equal(together(lambda: module(one))[0], plain)
-        assert torch.equal(own_forward(module)(one), plain)
+        assert torch.equal(original_forward(module)(one), plain)
     assert torch.equal(module(one), plain)
     assert "forward" not in vars(module)
 
@@ -33,12 +33,12 @@ def test_contexts_may_end_in_any_order() -> None:
     barrier = threading.Barrier(2)
 
     def leave_first() -> None:
-        with standing_before({module: double}):
+        with overriding_forwards({module: double}):
             barrier.wait(20)
         barrier.wait(20)
 
     def leave_last() -> torch.Tensor:
-        with standing_before({module: double}):
+        with overriding_forwards({module: double}):
             barrier.wait(20)
             barrier.wait(20)
             return module(one)
@@ -50,6 +50,6 @@ def test_contexts_may_end_in_any_order() -> None:
 def test_a_forward_of_the_modules_own_comes_back() -> None:
     module, one = nn.Linear(1, 1), torch.ones(1, 1)
     module.forward = mine = lambda inputs: inputs + 1  # type: ignore[method-assign, assignment]
-    with standing_before({module: double}):
+    with overriding_forwards({module: double}):
         assert torch.equal(module(one), 2 * (one + 1))
     assert vars(module)["forward"] is mine

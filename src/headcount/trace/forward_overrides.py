@@ -1,4 +1,4 @@
-"""Functions that stand before the code of layers, in the passes of one thread or task alone."""
+"""Functions that answer for layers instead of their own code, in the passes of one thread or task alone."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from typing import Any
 
 from torch import nn
 
-StandIn = Callable[..., Any]
+ForwardOverride = Callable[..., Any]
 """Called with the layer's own code, its arguments and its keywords."""
-_answering: ContextVar[Mapping[nn.Module, StandIn] | None] = ContextVar("headcount_stand_ins", default=None)
+_overrides: ContextVar[Mapping[nn.Module, ForwardOverride] | None] = ContextVar(
+    "headcount_forward_overrides", default=None
+)
 _lock = threading.RLock()
 
 
 class _Forward:
-    """Over a layer's `forward`, counted; the layer's own code where nobody stands before it."""
+    """Over a layer's `forward`, counted; the layer's own code where nothing overrides it."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module, self.count = module, 0
         self.local, self.own = vars(module).get("forward"), module.forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        standing = (_answering.get() or {}).get(self.module)
-        return self.own(*args, **kwargs) if standing is None else standing(self.own, args, kwargs)
+        override = (_overrides.get() or {}).get(self.module)
+        return self.own(*args, **kwargs) if override is None else override(self.own, args, kwargs)
 
     def hold(self, more: int) -> None:
         self.count += more
@@ -38,26 +40,26 @@ class _Forward:
 
 
 @contextmanager
-def standing_before(standing: Mapping[nn.Module, StandIn]) -> Iterator[None]:
+def overriding_forwards(overrides: Mapping[nn.Module, ForwardOverride]) -> Iterator[None]:
     """Let each function answer for its module inside the context; afterwards the modules are as they were."""
     with _lock:
-        over = [_over(module) for module in standing]
-        for one in over:
-            one.hold(1)
-    token = _answering.set({**(_answering.get() or {}), **standing})
+        forwards = [_over(module) for module in overrides]
+        for forward in forwards:
+            forward.hold(1)
+    token = _overrides.set({**(_overrides.get() or {}), **overrides})
     try:
         yield
     finally:
-        _answering.reset(token)
+        _overrides.reset(token)
         with _lock:
-            for one in over:
-                one.hold(-1)
+            for forward in forwards:
+                forward.hold(-1)
 
 
 def _over(module: nn.Module) -> _Forward:
     return module.forward if isinstance(module.forward, _Forward) else _Forward(module)
 
 
-def own_forward(module: nn.Module) -> Callable[..., Any]:
-    """The module's own code, whoever stands before it."""
+def original_forward(module: nn.Module) -> Callable[..., Any]:
+    """The module's own code, whatever overrides it."""
     return module.forward.own if isinstance(module.forward, _Forward) else module.forward

@@ -1,4 +1,4 @@
-"""Which keys each query may attend to, read from whatever mask the kernel was given, and means over them."""
+"""Which keys each query may attend to, read from whatever mask the kernel was given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from headcount.errors import UnknownFamily
 from headcount.trace.attention import AttentionCall
-from headcount.trace.precision import wide, widened
 
 # All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
 _prepared: Any = WeakTensorKeyDictionary()
@@ -64,51 +63,16 @@ def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device
     return allowed if padding is None else allowed & padding.bool()[:, None, None, -keys:]
 
 
-def uniform_outputs(call: AttentionCall, places: list[int] | None = None) -> Tensor:
-    """The outputs [B, Q, heads, D] of heads (or of all) if every query attended equally to all it may attend to.
-
-    A mean of values: no attention map is built. A query that may attend to nothing gets zero.
-    """
-    values = call.by_head(call.value) if places is None else call.value[:, [call.reads[place] for place in places]]
-    if is_causal(call):
-        # A static cache is longer than what has been read: the running mean stops at the queries.
-        values = values[:, :, : call.queries]
-        steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
-        means = widened(values).cumsum(2).div(steps).to(values.dtype)
-    elif call.mask is None and "flash" not in call.implementation:
-        means = values.mean(2, keepdim=True)
-    else:
-        allowed, count = (_of_heads(one, places) for one in _rows(call))
-        sums = torch.matmul(allowed.to(values.dtype), values)
-        means = sums / count
-    return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
-
-
-def _of_heads(tensor: Tensor, places: list[int] | None) -> Tensor:
-    """The rows of some heads from [B, 1 or H, ...]: most masks are the same for all heads."""
-    return tensor if places is None or tensor.shape[1] == 1 else tensor[:, places]
-
-
-def uniform_weights(call: AttentionCall, places: list[int] | None = None) -> Tensor:
-    """The uniform attention maps [B or 1, 1 or heads, Q, K] over the keys that each query may attend to."""
-    allowed = allowed_keys(call)
-    if allowed is None:
-        keys = call.value.shape[2]
-        return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
-    allowed = _of_heads(allowed, places)
-    return allowed.to(wide(call.value.dtype)) / allowed.sum(-1, keepdim=True).clamp(min=1)
-
-
 def allowed_counts(call: AttentionCall) -> Tensor:
     """How many keys each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
     if is_causal(call):
         return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
     if call.mask is None and "flash" not in call.implementation:
         return torch.full((1, 1, 1), float(call.value.shape[2]), device=call.value.device)
-    return _rows(call)[1][..., 0].float()
+    return allowed_rows(call)[1][..., 0].float()
 
 
-def _rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
+def allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Allowed keys and their number [B, 1 or H, Q or 1, K or 1]; one row where it is the same for all queries."""
     # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
     shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4 and not call.mask.is_inference()

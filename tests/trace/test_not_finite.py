@@ -10,7 +10,7 @@ from torch import nn
 
 from headcount.errors import NotFinite
 from headcount.models.anatomy import read_anatomy
-from headcount.trace.origin import NotFiniteRow, first_not_finite, not_finite, refuse_rows
+from headcount.trace.not_finite import NotFiniteRow, first_not_finite, not_finite, refuse_rows
 from tests.contracts.zoo import BY_NAME, CASES, inputs, tiny
 
 

@@ -1,0 +1,45 @@
+"""Uniform attention: every query attends equally to all that it may attend to."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headcount.trace.attention import AttentionCall
+from headcount.trace.masks import allowed_keys, allowed_rows, is_causal
+from headcount.trace.precision import wide, widened
+
+
+def uniform_outputs(call: AttentionCall, chosen: list[int] | None = None) -> Tensor:
+    """The outputs [B, Q, heads, D] of heads (or of all) if every query attended equally to all it may attend to.
+
+    A mean of values: no attention map is built. A query that may attend to nothing gets zero.
+    """
+    values = call.by_head(call.value) if chosen is None else call.value[:, [call.reads[number] for number in chosen]]
+    if is_causal(call):
+        # A static cache is longer than what has been read: the running mean stops at the queries.
+        values = values[:, :, : call.queries]
+        steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
+        means = widened(values).cumsum(2).div(steps).to(values.dtype)
+    elif call.mask is None and "flash" not in call.implementation:
+        means = values.mean(2, keepdim=True)
+    else:
+        allowed, count = (_of_heads(tensor, chosen) for tensor in allowed_rows(call))
+        sums = torch.matmul(allowed.to(values.dtype), values)
+        means = sums / count
+    return means.transpose(1, 2).expand(-1, call.queries, -1, -1)
+
+
+def _of_heads(tensor: Tensor, chosen: list[int] | None) -> Tensor:
+    """The rows of some heads from [B, 1 or H, ...]: most masks are the same for all heads."""
+    return tensor if chosen is None or tensor.shape[1] == 1 else tensor[:, chosen]
+
+
+def uniform_weights(call: AttentionCall, chosen: list[int] | None = None) -> Tensor:
+    """The uniform attention maps [B or 1, 1 or heads, Q, K] over the keys that each query may attend to."""
+    allowed = allowed_keys(call)
+    if allowed is None:
+        keys = call.value.shape[2]
+        return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
+    allowed = _of_heads(allowed, chosen)
+    return allowed.to(wide(call.value.dtype)) / allowed.sum(-1, keepdim=True).clamp(min=1)
