@@ -11,7 +11,7 @@ from headcount.core.results import ArrayPlan
 from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
 from headcount.measures.contract import Measure, Setting
-from headcount.measures.results import coordinates, plan_values, summarise
+from headcount.measures.results import coordinates, plan_values, summarise_measure
 
 LAYOUT = Layout({"encoder": ((0, 1, 2), (0, 1, 2)), "decoder": ((0, 1),)})
 SETTING = Setting(("first",), False, False, None, {"encoder": 2, "decoder": 1}, 3)
@@ -50,7 +50,7 @@ def values() -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def summary(values: dict[str, np.ndarray]) -> xr.Dataset:
-    found = summarise(Toy(), SETTING, 4, values)
+    found = summarise_measure(Toy(), SETTING, 4, values)
     return xr.Dataset(dict(found), coords=dict(COORDS))
 
 
@@ -81,8 +81,8 @@ def test_means_leave_out_what_is_not_there(summary: xr.Dataset, values: dict[str
 
 
 def test_the_summary_is_that_of_the_values_and_of_a_seed(values: dict[str, np.ndarray]) -> None:
-    found = summarise(Toy(), SETTING, 4, values)
+    found = summarise_measure(Toy(), SETTING, 4, values)
     mean, low, high = mean_interval(values["values_size"], seed=4)
     for name, expected in {"size": mean, "size_low": low, "size_high": high}.items():
         np.testing.assert_array_equal(found[name][1], expected)
-    assert not np.array_equal(summarise(Toy(), SETTING, 5, values)["size_low"][1], low, equal_nan=True)
+    assert not np.array_equal(summarise_measure(Toy(), SETTING, 5, values)["size_low"][1], low, equal_nan=True)

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
-from headcount.story.names import interval, short_name, spell_head, spell_layer
+from headcount.story.names import short_name, spell_head, spell_interval, spell_layer
 
 DATASET = xr.Dataset(
     {"x": (HEAD_DIMS, np.zeros((2, 3, 4)))},
@@ -29,8 +29,8 @@ def test_numbers_are_those_of_the_coordinates() -> None:
 
 
 def test_intervals() -> None:
-    assert interval((0.12345, -1.0, 2.0), 2) == "0.12 [-1.00, 2.00]"
-    assert interval((12.6, 3.4, 20.5), 0) == "13 [3, 20]"
+    assert spell_interval((0.12345, -1.0, 2.0), 2) == "0.12 [-1.00, 2.00]"
+    assert spell_interval((12.6, 3.4, 20.5), 0) == "13 [3, 20]"
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_the_device_is_given_to_the_runs(place: Path, tmp_path: Path, monkeypatc
         seen.append(run.device)
         return {"scores": {"f1": 1.0}, "training_scores": {"f1": 1.0}, "failed": False, "steps": 1, "seconds": 1.0}
 
-    monkeypatch.setattr(tuning, "perform", look)
+    monkeypatch.setattr(tuning, "perform_run", look)
     tmp_path.mkdir(exist_ok=True)
     hc.finetune(place / "model", "mrpc", place / "data", tmp_path, device="meta")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

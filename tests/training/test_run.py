@@ -23,7 +23,7 @@ from headcount.data.encode import Encodings
 from headcount.data.tasks import find_task
 from headcount.errors import StudyProblem, TrainingDiverged
 from headcount.training import run as running
-from headcount.training.run import Run, known_rows, perform
+from headcount.training.run import TrainingRun, known_rows, perform_run
 from headcount.training.splits import read_splits
 from headcount.training.trainer import RunTrainer, Settings
 from tests.closeness import ROUNDED, assert_same
@@ -50,15 +50,15 @@ def make(
     init: str = "pretrained",
     seed: int = 0,
     **more: Any,
-) -> Run:
+) -> TrainingRun:
     splits = read_splits(find_task(task), place / data)
-    return Run(str(place / "model"), splits, init, seed, folder, settings, **more)
+    return TrainingRun(str(place / "model"), splits, init, seed, folder, settings, **more)
 
 
 @pytest.fixture(scope="module")
 def learnt(place: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("learnt") / "run"
-    return folder, perform(make(place, folder, replace(toy.QUICK, checkpoints=4)))
+    return folder, perform_run(make(place, folder, replace(toy.QUICK, checkpoints=4)))
 
 
 def test_a_tiny_model_learns_the_pairs(learnt: tuple[Path, dict[str, Any]]) -> None:
@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_weights(place: Path, tmp_path: Path) -> No
     settings = replace(toy.QUICK, epochs=3)
     for name, seed in (("first", 0), ("again", 0), ("other", 1)):
         torch.rand(5)  # whatever was drawn before
-        perform(make(place, tmp_path / name, settings, seed=seed))
+        perform_run(make(place, tmp_path / name, settings, seed=seed))
     first, again, other = (toy.weights(tmp_path / name / "model") for name in ("first", "again", "other"))
     assert toy.same(first, again)
     assert not any(torch.equal(first[key], other[key]) for key in first if first[key].ndim == 2)
@@ -116,7 +116,7 @@ def test_a_result_is_not_made_twice(
 
     monkeypatch.setattr(running, "build_model", never)
     settings = replace(toy.QUICK, checkpoints=4, save_every=7, report_to=())  # changes nothing of the result
-    assert perform(make(place, folder, settings)) == result
+    assert perform_run(make(place, folder, settings)) == result
 
 
 @pytest.mark.parametrize(
@@ -132,18 +132,18 @@ def test_other_settings_are_refused(
     place: Path, learnt: tuple[Path, dict[str, Any]], change: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(StudyProblem) as caught:
-        perform(make(place, learnt[0], replace(toy.QUICK, checkpoints=4, **change)))
+        perform_run(make(place, learnt[0], replace(toy.QUICK, checkpoints=4, **change)))
     assert f"({expected})" in str(caught.value)
     assert "give another --out" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_other_data_of_the_same_size_are_refused(place: Path, tmp_path: Path) -> None:
-    perform(make(place, tmp_path / "run", toy.SHORT, init="none"))
+    perform_run(make(place, tmp_path / "run", toy.SHORT, init="none"))
     toy.save_splits(tmp_path / "other", toy.pairs(32, seed=9))
     run = make(place, tmp_path / "run", toy.SHORT, data=str(tmp_path / "other"), init="none")
     with pytest.raises(StudyProblem):
-        perform(run)
+        perform_run(run)
 
 
 def test_none_trains_nothing(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_none_trains_nothing(place: Path, tmp_path: Path, monkeypatch: pytest.Mo
         raise AssertionError("trained")
 
     monkeypatch.setattr(running, "make_trainer", never)
-    result = perform(make(place, tmp_path, replace(toy.QUICK, checkpoints=3), init="none"))
+    result = perform_run(make(place, tmp_path, replace(toy.QUICK, checkpoints=3), init="none"))
     assert result["steps"] == 0
     assert result["failed"] is False
     assert sorted(one.name for one in tmp_path.iterdir()) == ["options.json", "result.json"]
@@ -159,7 +159,7 @@ def test_none_trains_nothing(place: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_learning_nothing_is_marked(place: Path, tmp_path: Path) -> None:
     settings = Settings(batch=8, epochs=1, rate=1e-9)
-    result = perform(make(place, tmp_path / "noise", settings, data="noise"))
+    result = perform_run(make(place, tmp_path / "noise", settings, data="noise"))
     assert result["training_scores"]["accuracy"] <= 0.5
     assert result["failed"] is True
     assert (tmp_path / "noise" / "model").is_dir(), "a failed run is kept: it is a result"
@@ -174,21 +174,21 @@ def test_a_model_that_is_lost_at_the_last_step_is_not_saved(place: Path, tmp_pat
     for rate in (1e38, 1e300):
         settings = Settings(batch=32, epochs=1, rate=rate, warm_up=0, checkpoints=1)
         with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e.*what was saved before is kept in"):
-            perform(make(place, tmp_path, settings, task=task, data=data))
+            perform_run(make(place, tmp_path, settings, task=task, data=data))
         assert not (tmp_path / "model").exists()
         assert not (tmp_path / "result.json").exists()
         assert not (tmp_path / "options.json").exists(), "other options may be tried in its place"
 
 
 def test_a_regression(place: Path, tmp_path: Path) -> None:
-    result = perform(make(place, tmp_path, toy.QUICK, task="stsb", data="numbers"))
+    result = perform_run(make(place, tmp_path, toy.QUICK, task="stsb", data="numbers"))
     assert list(result["scores"]) == ["pearson", "spearman"]
     assert result["scores"]["pearson"] > 0.8
     assert hc.load(tmp_path / "model")[0].config.problem_type == "regression"
 
 
 def test_tags(place: Path, tmp_path: Path) -> None:
-    result = perform(make(place, tmp_path, toy.QUICK, task="token-classification", data="tags"))
+    result = perform_run(make(place, tmp_path, toy.QUICK, task="token-classification", data="tags"))
     assert result["scores"]["accuracy"] > 0.95
     assert hc.load(tmp_path / "model")[0].config.id2label == {0: "A", 1: "O"}
 
@@ -204,14 +204,14 @@ def test_rows_hold_what_the_model_takes() -> None:
 
 
 def test_cuts_are_counted(place: Path, tmp_path: Path) -> None:
-    assert perform(make(place, tmp_path / "whole", toy.SHORT, init="none"))["cut"] == 0
-    result = perform(make(place, tmp_path / "cut", replace(toy.SHORT, max_length=8), init="none"))
+    assert perform_run(make(place, tmp_path / "whole", toy.SHORT, init="none"))["cut"] == 0
+    result = perform_run(make(place, tmp_path / "cut", replace(toy.SHORT, max_length=8), init="none"))
     table = toy.pairs(32)
     words = table["sentence1"].str.split().str.len() + table["sentence2"].str.split().str.len()
     assert result["cut"] == 2 * int((words + 3 > 8).sum()) > 0  # both splits are the same table
 
 
-def interrupted(run: Run, at: int) -> None:
+def interrupted(run: TrainingRun, at: int) -> None:
     """The run, stopped as by Ctrl-C in front of the step `at + 1`."""
     whole = RunTrainer.training_step
 
@@ -223,13 +223,13 @@ def interrupted(run: Run, at: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunTrainer, "training_step", step)
         with pytest.raises(KeyboardInterrupt):
-            perform(run)
+            perform_run(run)
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     folder = tmp_path_factory.mktemp("uninterrupted")
-    perform(make(place, folder, replace(toy.QUICK, epochs=4, save_every=1)))
+    perform_run(make(place, folder, replace(toy.QUICK, epochs=4, save_every=1)))
     return toy.weights(folder / "model")
 
 
@@ -250,7 +250,7 @@ def test_stopped_anywhere_it_ends_with_the_same_weights(
     # 4 steps an epoch. Checkpoints are not part of the training: the weights are those of a run without them.
     interrupted(run, at)
     assert [one.name for one in (tmp_path / "state").iterdir()] == [f"checkpoint-{at}"]
-    assert perform(run)["steps"] == 16
+    assert perform_run(run)["steps"] == 16
     assert sorted(one.name for one in (tmp_path / "checkpoints").iterdir()) == [
         "step-000000",
         "step-000008",
@@ -268,7 +268,7 @@ def test_a_half_written_state_is_not_gone_on_with(
     interrupted(run, 4)
     (tmp_path / "state" / "checkpoint-5").mkdir()
     (tmp_path / "state" / "checkpoint-5" / "model.safetensors").write_bytes(b"half")
-    assert perform(run)["steps"] == 16
+    assert perform_run(run)["steps"] == 16
     assert toy.same(toy.weights(tmp_path / "model"), uninterrupted)
 
 
@@ -278,9 +278,9 @@ from dataclasses import replace
 from pathlib import Path
 from tests.training.test_run import make
 from tests.training import toy
-from headcount.training.run import perform
+from headcount.training.run import perform_run
 place, folder = map(Path, sys.argv[1:])
-perform(make(place, folder, replace(toy.QUICK, epochs=40, save_every=4)))
+perform_run(make(place, folder, replace(toy.QUICK, epochs=40, save_every=4)))
 """
 
 
@@ -308,11 +308,11 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
                 train(self, resume_from_checkpoint),
             )[1],
         )
-        perform(make(place, tmp_path / "killed", settings))
+        perform_run(make(place, tmp_path / "killed", settings))
     assert began
     assert began[0] is not None
     assert began[0].startswith(str(state))
-    perform(make(place, tmp_path / "whole", replace(settings, save_every=1000)))
+    perform_run(make(place, tmp_path / "whole", replace(settings, save_every=1000)))
     whole, found = (toy.weights(tmp_path / name / "model") for name in ("whole", "killed"))
     for key, tensor in whole.items():
         assert_same(found[key], tensor, ROUNDED, key)

@@ -8,7 +8,7 @@ import numpy as np
 
 from headcount.ablation.job import Job
 from headcount.ablation.plan import Choices
-from headcount.ablation.summary import Summary, summarise
+from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.results import ArrayPlan
 from headcount.data.kinds.outputs import DTYPES
 from headcount.engines.run import Arrays
@@ -36,7 +36,7 @@ def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> S
     keys = output_shapes(job)
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
     variants = {key: _flat(choices, arrays[key]) for key in keys}
-    return summarise(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
+    return summarise_sweep(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
 
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:

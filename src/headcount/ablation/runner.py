@@ -18,7 +18,7 @@ from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
 from headcount.data.kinds.kind import Kind
-from headcount.data.kinds.outputs import first_not_finite
+from headcount.data.kinds.outputs import locate_not_finite
 from headcount.engines.run import Arrays
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
@@ -138,10 +138,10 @@ class Runner:
 
     def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
         """An error where an output is not finite: a score may look good all the same."""
-        alone = first_not_finite(baseline)
+        alone = locate_not_finite(baseline)
         if alone is not None:
             raise self._not_finite(rows[alone[0]], None)
-        without = first_not_finite(variants, axes=2)
+        without = locate_not_finite(variants, axes=2)
         if without is not None:
             raise self._not_finite(rows[without[1]], without[0])
 

@@ -27,7 +27,7 @@ from headcount.errors import NotFinite
 Summary = dict[str, tuple[Any, ...]]
 
 
-def summarise(
+def summarise_sweep(
     choices: Choices,
     baseline: Mapping[str, np.ndarray],
     variants: Mapping[str, np.ndarray],

@@ -82,7 +82,7 @@ def sweep(
     and `max_new_tokens` (128): where texts are generated.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
-    `headcount.ablation.summary.summarise` computes, and the outputs of every variant for every example.
+    `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
     check_numbers(

@@ -89,7 +89,7 @@ SAID = {
 }
 
 
-def summarise(seed: int, values: Arrays) -> Labelled:
+def summarise_importance(seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the examples, and what follows from the means."""
     found = mean_values(VARIABLES, values, seed)
     derived = derive({key: found[key][1] for key in VARIABLES})
@@ -152,7 +152,7 @@ def importance(
             ATTRIBUTE: dict(job.examples.blank),
             "notes": list(job.examples.notes),
         },
-        partial(summarise, seed),
+        partial(summarise_importance, seed),
         plan_values(VARIABLES, coords, SCHEMAS),
         coords,
         units,

@@ -27,7 +27,7 @@ from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
 from headcount.measures.contract import Measure, Setting, Values
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
-from headcount.measures.results import coordinates, plan_values, summarise
+from headcount.measures.results import coordinates, plan_values, summarise_measure
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.fingerprint import device_label, find_origin, model_name
@@ -180,7 +180,7 @@ def collect(
                 "paper": one.paper,
                 **notes,
             },
-            partial(summarise, one, task.setting, task.seed),
+            partial(summarise_measure, one, task.setting, task.seed),
             plan_values(one.variables(task.setting), coords, one.stored_schemas()),
             coords,
             units,

@@ -53,7 +53,7 @@ def with_schemas(found: Labelled, schemas: Schemas) -> Labelled:
     return {name: (*array, schemas[name].attributes() if name in schemas else {}) for name, array in found.items()}
 
 
-def summarise(measure: Measure, setting: Setting, seed: int, values: Arrays) -> Labelled:
+def summarise_measure(measure: Measure, setting: Setting, seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the texts, and what follows from the means."""
     variables = measure.variables(setting)
     found = mean_values(variables, values, seed)

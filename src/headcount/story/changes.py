@@ -7,7 +7,7 @@ import xarray as xr
 
 from headcount.core.statistics import mean_interval
 from headcount.story.heads import Results, strongest, superlatives
-from headcount.story.names import interval, short_name
+from headcount.story.names import short_name, spell_interval
 
 
 def change_sentences(cosine: xr.Dataset) -> list[str]:
@@ -21,8 +21,8 @@ def change_sentences(cosine: xr.Dataset) -> list[str]:
         head, _, value = strongest(one, "maps", {}, smallest=True, stacked=several)
         lines += [
             f"The maps of {f'{stack}.' if several else ''}L{layer} differ most: mean cosine "  # noqa: ISC004
-            f"{interval((means[layer], low[layer], high[layer]))} (1 is identical), against {np.nanmedian(means):.3f} "
-            "for the median layer.",
+            f"{spell_interval((means[layer], low[layer], high[layer]))} (1 is identical), "
+            f"against {np.nanmedian(means):.3f} for the median layer.",
             f"The maps of {head} differ most: {value}, against {float(one['maps'].median()):.3f} for the median head.",
         ]
     return lines

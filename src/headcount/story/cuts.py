@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
-from headcount.story.names import interval
+from headcount.story.names import spell_interval
 
 SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
 
@@ -22,7 +22,7 @@ def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
 def change_of(curve: xr.Dataset, order: str, count: int, digits: int = 4) -> str:
     """The change of the score at one step of a curve, with its interval."""
     step = curve.sel(order=order, removed=count)
-    return interval((float(step["delta"]), float(step["low"]), float(step["high"])), digits, signed=True)
+    return spell_interval((float(step["delta"]), float(step["low"]), float(step["high"])), digits, signed=True)
 
 
 def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:

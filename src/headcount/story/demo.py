@@ -15,7 +15,7 @@ from headcount.story.changes import change_sentences
 from headcount.story.costs import speed_clause
 from headcount.story.cuts import change_of, control_clause
 from headcount.story.heads import strongest
-from headcount.story.names import interval, spell_head
+from headcount.story.names import spell_head, spell_interval
 from headcount.story.notes import measure_notes
 from headcount.story.sweeps import effects_sentence, ranks_sentence, sweep_sentences
 
@@ -57,7 +57,7 @@ def demo_sentences(
         f"Without a head (it then attends everywhere alike), on {pairs} pairs drawn at random:",
         *[f"- {sentence}" for sentence in sweep_sentences(by_head)],
         f"- {effects_sentence(by_layer, 'accuracy', 'layer')} It suffers most without the heads of L{worst}: "  # noqa: ISC004
-        f"{interval((change, low, high), 4, signed=True)}.",
+        f"{spell_interval((change, low, high), 4, signed=True)}.",
         "",
         "What heads look at (share of their attention, mean over the texts, 95 % interval):",
         f"- most at the previous token {previous}, at the next {following},",
@@ -117,7 +117,7 @@ def _effects(by_head: xr.Dataset) -> str:
     return (
         f"Ablated alone, {has} a significant effect on accuracy ({float(by_head['baseline']):.2f}; q < {LEVEL}). "
         f"{ranks_sentence(by_head, 'head')} The mean loss rises most without {spell_head(by_head, index, False)}: "
-        f"{interval((ends[0], ends[1], ends[2]), signed=True)}."
+        f"{spell_interval((ends[0], ends[1], ends[2]), signed=True)}."
     )
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema
 from headcount.story.earlier import schemas_of
-from headcount.story.names import interval, spell_head
+from headcount.story.names import spell_head, spell_interval
 
 Results = Mapping[str, xr.Dataset]
 """By the measure's name, with `@` and a name of its own where there is one."""
@@ -29,7 +29,7 @@ def strongest(
     index = np.unravel_index(int(filled.argmax()), filled.shape)
     value, low, high = (float(array[index]) for array in arrays)
     several = len(dataset["stack"]) > 1 if stacked is None else stacked
-    return spell_head(dataset, index, several), value, interval((value, low, high))
+    return spell_head(dataset, index, several), value, spell_interval((value, low, high))
 
 
 def superlatives(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from headcount.story.names import interval, spell_head
+from headcount.story.names import spell_head, spell_interval
 
 Correlation = tuple[float, float, float]
 """A rank correlation with its interval."""
@@ -26,5 +26,7 @@ def importance_rows(
         values = importance[name].values
         ends = [np.unravel_index(pick(values), values.shape) for pick in (np.nanargmax, np.nanargmin)]
         heads = [f"{spell_head(importance, index, stacked)} {values[index]:.3g}" for index in ends]
-        rows.append((name, *heads, interval(stable, 2), "-" if predicted is None else interval(predicted[name], 2)))
+        rows.append(
+            (name, *heads, spell_interval(stable, 2), "-" if predicted is None else spell_interval(predicted[name], 2))
+        )
     return rows

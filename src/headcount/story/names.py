@@ -24,10 +24,10 @@ def _along(index: Sequence[Any]) -> list[tuple[str, int]]:
     return list(zip(("stack", "layer", "head"), map(int, index), strict=False))
 
 
-def interval(values: tuple[float, float, float], digits: int = 3, signed: bool = False) -> str:
+def spell_interval(values: tuple[float, float, float], digits: int = 3, signed: bool = False) -> str:
     """A value with its interval.
 
-    >>> interval((0.5, 0.4, 0.61)), interval((0.5, -0.4, 0.6), 1, signed=True)
+    >>> spell_interval((0.5, 0.4, 0.61)), spell_interval((0.5, -0.4, 0.6), 1, signed=True)
     ('0.500 [0.400, 0.610]', '+0.5 [-0.4, +0.6]')
     """
     value, low, high = (f"{one:{'+' if signed else ''}.{digits}f}" for one in values)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
-from headcount.story.names import interval, spell_head
+from headcount.story.names import spell_head, spell_interval
 
 
 def pattern_rows(patterns: xr.Dataset, stack: str, named: int = 3) -> list[tuple[str, str, str, str]]:
@@ -20,7 +20,7 @@ def pattern_rows(patterns: xr.Dataset, stack: str, named: int = 3) -> list[tuple
         heads = np.argwhere(mostly == kind)
         clearest = sorted(heads.tolist(), key=lambda head: -share[head[0], head[1], kind])[:named]
         names = [spell_head(patterns, (number, *head), patterns.sizes["stack"] > 1) for head in clearest]
-        rows.append((pattern, interval(_percent(patterns, number, kind), 0), str(len(heads)), ", ".join(names)))
+        rows.append((pattern, spell_interval(_percent(patterns, number, kind), 0), str(len(heads)), ", ".join(names)))
     return rows
 
 
@@ -63,7 +63,7 @@ def rule_sentences(patterns: xr.Dataset, texts: int) -> list[str]:
 
 
 def _f1(rule: dict[str, Any]) -> str:
-    return interval((rule["f1"], rule["f1_low"], rule["f1_high"]), 2)
+    return spell_interval((rule["f1"], rule["f1_low"], rule["f1_high"]), 2)
 
 
 def _percent(patterns: xr.Dataset, stack: int, kind: int) -> tuple[float, float, float]:

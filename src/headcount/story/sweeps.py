@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import interval, spell_layer
+from headcount.story.names import spell_interval, spell_layer
 
 REPLACED = {"uniform": "it looks everywhere alike", "zero": "its output is 0", "mean": "its output is its mean"}
 """What an ablated head does, by the replacement for its output."""
@@ -17,7 +17,7 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
-        return interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
+        return spell_interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
 
     metric = result.attrs["metric"]
     what = {"layer": "layer", "sets": "set", "draws": "set"}.get(result.attrs["by"], "head")
@@ -85,5 +85,5 @@ def worst_layer_sentence(result: xr.Dataset, stacked: bool) -> str:
     sure = "significant" if significant(np.array(q)) else "not significant"
     return (
         f"Without the heads of {spell_layer(result, index, stacked)} {result.attrs['metric']} suffers most: it changes "
-        f"by {interval((change, low, high), 4, signed=True)} ({sure}, q = {q:.2g})."
+        f"by {spell_interval((change, low, high), 4, signed=True)} ({sure}, q = {q:.2g})."
     )

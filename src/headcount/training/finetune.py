@@ -21,7 +21,7 @@ from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot
 from headcount.models.device import find_device
 from headcount.models.load import load_tokenizer
 from headcount.training.models import INITS
-from headcount.training.run import Run, perform
+from headcount.training.run import TrainingRun, perform_run
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
 
@@ -85,7 +85,7 @@ def finetune(
             for seed in numbers:
                 folder = Path(out) / task.name / init / f"seed-{seed}"
                 runs.append(
-                    Run(
+                    TrainingRun(
                         str(model),
                         splits,
                         init,
@@ -108,7 +108,7 @@ def finetune(
     return table
 
 
-def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
+def _perform_all(runs: list[TrainingRun], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
     finished = [(run.folder / "result.json").is_file() for run in runs]
     done = sum(finished)  # at once: their time says nothing of the others
 
@@ -125,13 +125,13 @@ def _perform_all(runs: list[Run], jobs: int, progress: Progress | None) -> list[
     if jobs == 1:
         results = []
         for number, run in enumerate(runs):
-            results.append(perform(run, steps))
+            results.append(perform_run(run, steps))
             tick(number)
         return results
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         others = set(multiprocessing.active_children())
         with _no_interrupts():
-            waiting = {pool.submit(perform, run): number for number, run in enumerate(runs)}
+            waiting = {pool.submit(perform_run, run): number for number, run in enumerate(runs)}
         found: dict[int, dict[str, Any]] = {}
         try:
             for future in as_completed(waiting):
@@ -157,7 +157,7 @@ def _no_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _row(run: Run, result: dict[str, Any]) -> dict[str, Any]:
+def _row(run: TrainingRun, result: dict[str, Any]) -> dict[str, Any]:
     metric = next(iter(result["scores"]))
     return {
         "task": run.splits.task.name,

@@ -38,7 +38,7 @@ MOST_TRAINING = 2000
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """What one run trains and where it goes."""
 
     model: str
@@ -67,7 +67,7 @@ class Run:
         }
 
 
-def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
+def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str, Any]:
     """Train and score, or read the scores of a run that is done; the model is in `folder/model`."""
     done = _finished(run)
     if done is not None:
@@ -111,7 +111,7 @@ def perform(run: Run, progress: Progress | None = None) -> dict[str, Any]:
     return found
 
 
-def _finished(run: Run) -> dict[str, Any] | None:
+def _finished(run: TrainingRun) -> dict[str, Any] | None:
     """The result that is there; one made with other options is refused, an unfinished run's options are kept."""
     known = run.folder / "options.json"
     if known.is_file():
@@ -135,7 +135,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     new.replace(path)
 
 
-def _encoded(run: Run, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
+def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
     examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, longest, run.seed)
     return examples, encodings
@@ -148,7 +148,7 @@ def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Enco
     return few, Encodings(encodings.rows[:most], encodings.lengths[:most], encodings.cut, encodings.limit)
 
 
-def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings, progress: Progress | None) -> int:
+def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, progress: Progress | None) -> int:
     """Train to the end, from the last whole state if there is one; the number of steps."""
     state = run.folder / "state"
     trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
@@ -170,7 +170,7 @@ def _train(run: Run, model: Any, tokenizer: Any, encodings: Encodings, progress:
 
 
 @contextmanager
-def _kept_apart_if_diverged(run: Run) -> Iterator[None]:
+def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
     """A training that diverged leaves no model: other options may be tried in its place, what was saved lies beside."""
     try:
         yield

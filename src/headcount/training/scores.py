@@ -14,7 +14,7 @@ from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.kinds.kind import Kind
-from headcount.data.kinds.outputs import first_not_finite
+from headcount.data.kinds.outputs import locate_not_finite
 from headcount.data.tasks import Task
 from headcount.errors import NotFinite
 from headcount.models.anatomy import read_anatomy
@@ -101,7 +101,7 @@ def predict(
     model.train(training)
     back = np.argsort(order)
     arrays = {key: np.concatenate(values)[back] for key, values in parts.items()}
-    bad = first_not_finite(arrays)
+    bad = locate_not_finite(arrays)
     if bad is not None:
         raise _not_finite(model, tokenizer, kind, encodings, bad[0], bad[0] if ids is None else ids[bad[0]])
     return kind.outputs(arrays)

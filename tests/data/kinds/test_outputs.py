@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers.modeling_outputs import MaskedLMOutput
 
-from headcount.data.kinds.outputs import NOT_FINITE, first_not_finite, logits_of, mean_token_losses
+from headcount.data.kinds.outputs import NOT_FINITE, locate_not_finite, logits_of, mean_token_losses
 from headcount.data.kinds.tokens import IGNORED
 from tests import planted
 from tests.closeness import assert_same
@@ -40,8 +40,8 @@ def test_bert_with_both_its_heads() -> None:
 
 def test_the_first_entry_that_is_not_finite() -> None:
     logits = np.zeros((2, 3, 2))
-    assert first_not_finite({"logits": logits}, 2) is None
+    assert locate_not_finite({"logits": logits}, 2) is None
     logits[1, 2, 0] = np.inf
-    assert first_not_finite({"logits": logits}, 2) == (1, 2)
-    assert first_not_finite({"predictions": np.array([[1, -1], [NOT_FINITE, 0]])}) == (1,)
-    assert first_not_finite({"texts": np.array(["nan"], dtype=object)}) is None
+    assert locate_not_finite({"logits": logits}, 2) == (1, 2)
+    assert locate_not_finite({"predictions": np.array([[1, -1], [NOT_FINITE, 0]])}) == (1,)
+    assert locate_not_finite({"texts": np.array(["nan"], dtype=object)}) is None

@@ -42,7 +42,7 @@ def mean_token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     return token_losses(widened(logits), labels).sum(1) / (labels != IGNORED).sum(1).clamp(min=1)
 
 
-def first_not_finite(arrays: Mapping[str, np.ndarray], axes: int = 1) -> tuple[int, ...] | None:
+def locate_not_finite(arrays: Mapping[str, np.ndarray], axes: int = 1) -> tuple[int, ...] | None:
     """The index, along the first axes, of the first entry that comes from numbers that are not finite."""
     for name, values in arrays.items():
         if name != "texts":
