@@ -42,7 +42,7 @@ class NotFinite(HeadcountError):
 
 
 class DataProblem(HeadcountError):
-    """The data cannot be used as given: mend the file or name other columns."""
+    """The data cannot be used as given: fix the file or name other columns."""
 
 
 class StudyProblem(HeadcountError):

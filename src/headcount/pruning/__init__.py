@@ -1,1 +1,1 @@
-"""Which heads can go, and a model without them: the cut, its check, its cost."""
+"""Heads really gone: the cut, its verification, recovery by fine-tuning."""

@@ -1,1 +1,1 @@
-"""The bundled texts, made for this project: what a newcomer needs offline. A bundled model will join them."""
+"""The bundled BERT and texts, made for this project: what a newcomer needs offline."""
