@@ -39,6 +39,7 @@ from tests.contracts import zoo
 
 ROOT = Path(__file__).parent.parent
 FOLLOWED = {
+    "An executor": "tests/engines/test_executors.py::test_an_executor",
     "A family": "tests/test_how_to_add.py::test_a_family",
     "An executor": "tests/test_how_to_add.py::test_an_executor",
     "A kind of task": "tests/data/kinds/test_new_kind.py::test_a_kind",

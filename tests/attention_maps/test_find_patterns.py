@@ -14,7 +14,6 @@ import headcount as hc
 from headcount.attention_maps import find_patterns as module
 from headcount.attention_maps.find_patterns import find_patterns
 from headcount.attention_maps.typical import KINDS, NONE
-from headcount.core.store import Group
 from headcount.errors import DataProblem, InvalidOption, StudyProblem
 from headcount.measures import passes
 from headcount.measures.measure import measure
@@ -156,11 +155,11 @@ def test_typical_maps_of_other_options_are_refused(bert: Any, tmp_path: Path, mo
         find_patterns(model, tokenizer, TEXTS, out=tmp_path / "study")
 
 
-@pytest.mark.parametrize("moment", ["measuring", "between", "typical", "writing"])
-def test_killed_at_any_moment_it_goes_on(
+@pytest.mark.parametrize("moment", ["measuring", "typical"])
+def test_killed_in_the_middle_it_goes_on(
     bert: Any, found: xr.DataTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Between the measure and the typical maps, in the middle of either, or while the maps are written."""
+    """Of the measure, or of the typical maps."""
     model, tokenizer, gate = bert
     study = tmp_path / "study"
     monkeypatch.setattr(passes, "UNIT", 6)
@@ -172,22 +171,9 @@ def test_killed_at_any_moment_it_goes_on(
         if (moment == "measuring" and done == 6) or (moment == "typical" and (done, of) == (2, shown)):
             raise Killed
 
-    def kill(*_: Any) -> None:
-        raise Killed
-
-    finish = Group.finish
-
-    def finish_measures(group: Group, *arguments: Any, **more: Any) -> None:
-        """The typical maps are laid out, but not written."""
-        kill() if "typical" in group.name else finish(group, *arguments, **more)
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        if moment == "between":
-            patch.setattr(module, "take_typical", kill)
-        elif moment == "writing":
-            patch.setattr(Group, "finish", finish_measures)
+    with pytest.raises(Killed):
         find_patterns(model, tokenizer, TEXTS, out=study, progress=stop)
-    left = {"measuring": len(TEXTS) - 6, "between": 0, "typical": 0, "writing": 0}[moment]
+    left = {"measuring": len(TEXTS) - 6, "typical": 0}[moment]
     assert bool(hc.open_study(study)["measures/patterns"].attrs["complete"]) == (moment != "measuring")
     gate.texts = 0
     whole = find_patterns(model, tokenizer, TEXTS, out=study)

@@ -30,22 +30,24 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-def writers(folder: Path) -> dict[str, Callable[[Path], Any]]:
-    """By name, what writes a result into a study; `folder` is where the checkpoints are."""
+def writers(folder: Path) -> dict[str, Callable[[Path | None], Any]]:
+    """By name, what writes a result into a study, or keeps it in memory; `folder` is where the checkpoints are."""
     model, tokenizer, texts = planted.classifier(), planted.tokenizer(folder / "tokenizer"), planted.texts(40)
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
-    def sweep(out: Path, shard: str | None = None) -> Any:
+    def sweep(out: Path | None, shard: str | None = None) -> Any:
         return hc.sweep(model, tokenizer, texts, task="sst2", how="zero", out=out, batch_tokens=64, shard=shard)
 
     return {
         "sweep": sweep,
         "first": lambda out: sweep(out, "1/2"),
         "second": lambda out: sweep(out, "2/2"),
-        "measure": lambda out: hc.measure(model, tokenizer, texts, text="sentence", only=["position"], out=out),
+        "measure": lambda out: hc.measure(
+            model, tokenizer, texts, text="sentence", only=["position", "spread"], out=out
+        ),
         "compare": lambda out: hc.compare(model, other, tokenizer, texts, text="sentence", out=out),
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, text="sentence", out=out),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.engines.executors import Executor, Shard, ThisProcess
+import headcount as hc
+from headcount.engines.executors import Executor, Shard, ThisProcess, current_executor, executing
 from headcount.engines.run import Unit
 from headcount.errors import InvalidOption
+from tests import planted
 
 
 @given(st.integers(1, 9), st.integers(0, 50))
@@ -18,7 +26,7 @@ def test_shards_share_the_units(count: int, units: int) -> None:
 
 
 def test_one_shard_is_this_process() -> None:
-    assert Shard.parse(None).mine(range(5)) == ThisProcess().mine(range(5)) == [0, 1, 2, 3, 4]
+    assert Shard().mine(range(5)) == ThisProcess().mine(range(5)) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("executor", [ThisProcess(), Shard(2, 2)])
@@ -38,3 +46,35 @@ def test_a_unit_is_saved_before_the_next_is_begun(executor: Executor) -> None:
 def test_wrong_shards(text: str) -> None:
     with pytest.raises(InvalidOption, match="i/n"):
         Shard.parse(text)
+
+
+class FromTheEnd:
+    """As an engine elsewhere would: units travel as bytes, and what comes back comes in another order."""
+
+    def __init__(self) -> None:
+        self.units: list[int] = []
+
+    def mine(self, numbers: Iterable[int]) -> list[int]:
+        return list(numbers)
+
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
+        for unit in reversed(units):
+            self.units.append(unit.number)
+            save(unit, pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))))
+
+
+def test_an_executor(tmp_path: Path) -> None:
+    """One class: every verb runs on it without knowing it, in memory and in a study."""
+    model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path / "words"), planted.texts(40)
+
+    def sweep(**options: Any) -> xr.Dataset:
+        return hc.sweep(model, tokenizer, texts, task="sst2", how="zero", batch_tokens=64, **options)
+
+    expected, other = sweep(), FromTheEnd()
+    with executing(other):
+        for out in (None, tmp_path / "study"):
+            found = sweep(out=out)
+            xr.testing.assert_equal(found.drop_vars("done", errors="ignore"), expected)
+    assert len(other.units) > 2
+    assert other.units[0] > 0
+    assert isinstance(current_executor(), ThisProcess)

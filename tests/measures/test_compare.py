@@ -16,7 +16,6 @@ import xarray as xr
 import headcount as hc
 from headcount.core.statistics import mean_interval
 from headcount.errors import HeadcountError, InvalidOption, StudyProblem
-from headcount.measures import passes
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.compare import compare
 from headcount.measures.measure import measure
@@ -24,7 +23,7 @@ from headcount.models.fingerprint import model_fingerprint
 from tests.measures import naive
 from tests.measures.cases import TREES, Texts, others, sentence, small, table
 from tests.measures.planted import PAIRS, ROLES, SENTENCES, SIZE, WORDS
-from tests.measures.test_measure import Killed, Passes, same
+from tests.measures.test_measure import Passes, same
 from tests.measures.tiny import assert_untouched, bare_tokenizer, causal, first_output, masked, translator
 
 TEXTS = pd.DataFrame({"text": SENTENCES})
@@ -78,11 +77,6 @@ def some_found(found: xr.DataTree) -> xr.DataTree:
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies are written array by array, which takes its time."""
     monkeypatch.setattr("headcount.measures.compare.MEASURES", {name: MEASURES[name] for name in ("entropy", "spread")})
-
-
-@pytest.fixture
-def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "UNIT", 3)
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -283,36 +277,6 @@ def test_a_study_holds_the_same_as_the_memory(models: Any, found: xr.DataTree, t
     assert list(opened.children) == ["compare"]
     assert set(opened["compare"].children) == set(found.children)
     assert all(node.attrs["complete"] is True for node in opened["compare"].children.values())
-
-
-@pytest.mark.usefixtures("small_units", "few")
-@pytest.mark.parametrize("units", [1, 3])
-def test_killed_in_the_middle_it_goes_on(some_found: xr.DataTree, tmp_path: Path, units: int) -> None:
-    """Ten texts are four units."""
-    model, tokenizer = masked()
-    other = shaken(model)
-    counted = [Passes(one) for one in (model, other)]
-    seen = []
-
-    def stop(done: float, of: float) -> None:
-        seen.append((done, of))
-        if len(seen) == 1 + units:
-            raise Killed
-
-    with pytest.raises(Killed):
-        compare(model, other, tokenizer, TEXTS, out=tmp_path / "study", progress=stop)
-    assert seen == [(min(3 * unit, 10), 10) for unit in range(units + 1)]
-    assert not any(node.attrs["complete"] for node in hc.open_study(tmp_path / "study")["compare"].children.values())
-    for one in counted:
-        one.texts = 0
-    told: list[float] = []
-    whole = compare(model, other, tokenizer, TEXTS, out=tmp_path / "study", progress=lambda done, _: told.append(done))
-    assert [one.texts for one in counted] == [10 - 3 * units] * 2
-    assert (told[0], told[-1]) == (3 * units, 10)
-    same(whole, some_found, atol=2e-5)
-    for one in counted:
-        one.closed = True
-    same(compare(model, other, tokenizer, TEXTS, out=tmp_path / "study"), whole)
 
 
 @pytest.mark.usefixtures("few")

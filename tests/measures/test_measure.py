@@ -202,33 +202,6 @@ class Killed(BaseException):
 
 
 @pytest.mark.usefixtures("small_units")
-@pytest.mark.parametrize("units", [1, 5])
-def test_killed_in_the_middle_it_goes_on(counted: Any, tmp_path: Path, units: int) -> None:
-    """Ten texts are four units of layers and four of gradients."""
-    model, tokenizer, passes_made = counted
-    seen = []
-
-    def stop(done: float, of: float) -> None:
-        seen.append(done)
-        assert of == 10
-        if sum(one > 0 for one in seen) == units:
-            raise Killed
-
-    whole = measure(model, tokenizer, TEXTS, only=SOME)
-    with pytest.raises(Killed):
-        measure(model, tokenizer, TEXTS, only=SOME, out=tmp_path / "study", progress=stop)
-    passes_made.texts = 0
-    told: list[float] = []
-    found = measure(
-        model, tokenizer, TEXTS, only=SOME, out=tmp_path / "study", progress=lambda done, _: told.append(done)
-    )
-    assert passes_made.texts == 20 - {1: 3, 5: 13}[units]
-    same(found, whole, atol=2e-6)
-    assert told[0] == {1: 3, 5: 10}[units]
-    assert told[-1] == 10
-
-
-@pytest.mark.usefixtures("small_units")
 def test_killed_between_two_measures_of_a_unit(counted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One measure has its unit, the other has not: only what is missing is computed."""
     model, tokenizer, passes_made = counted

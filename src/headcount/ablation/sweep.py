@@ -93,7 +93,7 @@ def sweep(
         beams=beams,
         max_new_tokens=max_new_tokens,
     )
-    part = Shard.parse(shard)
+    part = None if shard is None else Shard.parse(shard)
     for option, given in (("shard", shard), ("name", name)):
         belongs_to(option, given, "out", out)
     if not REPLACEMENTS[check_how(how)].needs_reference:

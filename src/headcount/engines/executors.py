@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,9 +48,7 @@ class Shard(ThisProcess):
     count: int = 1
 
     @classmethod
-    def parse(cls, text: str | None) -> Shard:
-        if text is None:
-            return cls()
+    def parse(cls, text: str) -> Shard:
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise InvalidOption(f"got the shard {text!r}; expected i/n with i from 1 to n, such as 1/4")
@@ -56,3 +56,20 @@ class Shard(ThisProcess):
 
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return [number for number in numbers if number % self.count == self.number - 1]
+
+
+_current: ContextVar[Executor | None] = ContextVar("executor", default=None)
+
+
+@contextmanager
+def executing(executor: Executor) -> Iterator[None]:
+    """Every verb inside has its units worked on by this executor, where it is not asked for a shard."""
+    token = _current.set(executor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_executor() -> Executor:
+    return _current.get() or ThisProcess()

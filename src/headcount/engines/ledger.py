@@ -11,7 +11,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from headcount.engines.executors import Executor, ThisProcess
+from headcount.engines.executors import Executor, current_executor
 from headcount.engines.progress import Progress, Tally
 from headcount.engines.run import Arrays, Run, Unit
 from headcount.engines.sinks import Sink, open_sinks
@@ -31,7 +31,7 @@ class Ledger:
         progress: Progress | None = None,
     ) -> None:
         self.runs, self.progress = runs, progress
-        self.executor = executor or ThisProcess()
+        self.executor = executor or current_executor()
         self.sinks = open_sinks(runs, out)
         self.tally = Tally(None, 0, 0)
 
