@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-import pickle
 import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from torch import Tensor
 
 import headcount as hc
@@ -21,8 +18,6 @@ from headcount.ablation.replacements import REPLACEMENTS
 from headcount.cli.main import main
 from headcount.data.kinds.classification import Classification
 from headcount.data.kinds.metrics import Metric, Outputs
-from headcount.engines import ledger
-from headcount.engines.run import Unit
 from headcount.errors import InvalidOption
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import FAMILIES
@@ -41,13 +36,13 @@ ROOT = Path(__file__).parent.parent
 FOLLOWED = {
     "An executor": "tests/engines/test_executors.py::test_an_executor",
     "A family": "tests/test_how_to_add.py::test_a_family",
-    "An executor": "tests/test_how_to_add.py::test_an_executor",
     "A kind of task": "tests/data/kinds/test_new_kind.py::test_a_kind",
+    "A measure": "tests/measures/test_new_question.py::test_the_page_shows_it",
     "A metric": "tests/test_how_to_add.py::test_a_metric",
     "A replacement": "tests/test_how_to_add.py::test_a_replacement",
 }
 """By recipe, the test that follows it."""
-ELSEWHERE = {"A measure", "An option"}
+ELSEWHERE = {"An option"}
 """Recipes whose every entry is tested by a table of its own."""
 
 
@@ -150,34 +145,3 @@ def test_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     effect = effect_of(described["metrics"])
     assert effect is not None
     assert (effect["unit"], effect["higher"]) == ("error", False)
-
-
-class Backwards:
-    """The last unit first, each sent as bytes, as to another process."""
-
-    done: ClassVar[list[Unit]] = []
-
-    def mine(self, numbers: Iterable[int]) -> list[int]:
-        return list(numbers)
-
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
-        for unit in reversed(units):
-            save(unit, work(pickle.loads(pickle.dumps(unit))))
-            self.done.append(unit)
-
-
-def test_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class that the ledger is given: results are the same, in memory and in a study, and no verb knows of it."""
-    model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path), planted.texts(150)
-
-    def results(out: Path | None) -> list[xr.Dataset]:
-        measured = hc.measure(model, tokenizer, texts, text="sentence", only=["entropy"], out=out)
-        return [measured["entropy"].to_dataset(), hc.importance(model, tokenizer, texts, task="sst2", out=out)]
-
-    expected = results(None)
-    monkeypatch.setattr(ledger, "ThisProcess", Backwards)
-    for out in (None, tmp_path / "study"):
-        Backwards.done.clear()
-        for found, known in zip(results(out), expected, strict=True):
-            xr.testing.assert_equal(found.drop_vars("done", errors="ignore").drop_attrs(), known.drop_attrs())
-        assert [unit.number for unit in Backwards.done] == [2, 1, 0] * 2

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.measures.catalogue import MEASURES
-from headcount.measures.contract import Measure, Seen
+from headcount.measures.contract import Question, Seen
 from headcount.measures.measure import measure
 from tests.closeness import ROUNDED, assert_same
 from tests.measures.cases import small
@@ -131,7 +131,7 @@ def test_a_long_text_beside_a_short_one(kind: str) -> None:
 
 def test_every_measure_says_what_it_is() -> None:
     for name, one in MEASURES.items():
-        assert isinstance(one, Measure)
+        assert isinstance(one, Question)
         assert one.name == name
         assert one.summary
         assert one.paper

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import headcount as hc
 from headcount.data.marks import Facts, Marks, mark
-from headcount.measures.contract import Measure, Seen, Setting, Values
+from headcount.measures.contract import Question, Seen, Setting, Values
 from headcount.measures.layers import run_measures, see_layers
 from headcount.measures.measure import measure
 from headcount.models.anatomy import read_anatomy
@@ -151,7 +151,7 @@ def test_measures_inside_ablated(bert: Any) -> None:
     assert (again["entropy"]["entropy"].values == plain["entropy"]["entropy"].values).all()
 
 
-class Probe(Measure):
+class Probe(Question):
     """Does in a layer what it is told to."""
 
     name, summary, paper = "probe", "a probe", "none"

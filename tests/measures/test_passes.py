@@ -17,7 +17,7 @@ from headcount.data.kinds.catalogue import KINDS
 from headcount.errors import InvalidOption, NotFinite, StudyProblem
 from headcount.measures import passes
 from headcount.measures.compare import compare
-from headcount.measures.contract import Measure, Setting, Values
+from headcount.measures.contract import Question, Setting, Values
 from headcount.measures.measure import measure
 from headcount.measures.passes import collect, prepare
 from headcount.models.fingerprint import model_fingerprint
@@ -150,7 +150,7 @@ def test_the_result_does_not_depend_on_units(bert: Any, monkeypatch: pytest.Monk
     np.testing.assert_allclose(found["entropy"]["values_entropy"], expected["entropy"]["values_entropy"], atol=1e-5)
 
 
-class Numbers(Measure):
+class Numbers(Question):
     """Says which text, stack, layer and head it was asked about."""
 
     name, summary, paper = "numbers", "which one", "none"
@@ -161,6 +161,10 @@ class Numbers(Measure):
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return {"part": ["a", "b", "c"]}
 
+    def see(self, seen: Any) -> Values:
+        one = _number(*seen).float()
+        return {"one": one, "many": one[..., None] + torch.tensor([0.0, 0.25, 0.5])}
+
 
 def _number(text: Any, stack: int, layer: int, head: Any) -> Any:
     return text * 1000 + stack * 100 + layer * 10 + head
@@ -169,13 +173,12 @@ def _number(text: Any, stack: int, layer: int, head: Any) -> Any:
 def say_numbers(task: Any) -> Any:
     stacks = list(task.anatomy.stacks)
 
-    def run(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+    def run(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         found: dict[LayerKey, Values] = {}
         for block in task.anatomy:
             heads = torch.tensor(block.heads)[None]
             texts = torch.tensor(task.inputs.ids[numbers])[:, None]
-            one = _number(texts, stacks.index(block.stack), block.layer, heads).float()
-            found[block.stack, block.layer] = {"one": one, "many": one[..., None] + torch.tensor([0.0, 0.25, 0.5])}
+            found[block.stack, block.layer] = measures[0].see((texts, stacks.index(block.stack), block.layer, heads))
         return {"numbers": found}
 
     return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,7 +12,7 @@ from headcount.core.heads import Layout
 from headcount.core.results import ArrayPlan
 from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
-from headcount.measures.contract import Measure, Setting
+from headcount.measures.contract import Question, Setting, Values
 from headcount.measures.results import coordinates, plan_values, summarise_measure
 
 LAYOUT = Layout({"encoder": ((0, 1, 2), (0, 1, 2)), "decoder": ((0, 1),)})
@@ -18,7 +20,7 @@ SETTING = Setting(("first",), False, False, None, {"encoder": 2, "decoder": 1}, 
 IDS = np.array([7, 0, 12, 3, 5])  # from long to short, as they are run
 
 
-class Toy(Measure):
+class Toy(Question):
     name, summary, paper = "toy", "a toy", "none"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
@@ -26,6 +28,9 @@ class Toy(Measure):
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return {"kind": ["noun", "[SEP]"], "offset": [-1, 0, 1]}
+
+    def see(self, seen: Any) -> Values:
+        return {"size": seen.mean((-1, -2)), "share": seen}
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {"large": (means["size"] > 0.5).astype(float), "by_stack": np.nanmean(means["size"], (1, 2))}

@@ -101,9 +101,8 @@ def test_what_is_known_of_earlier_studies_is_what_is_said_now() -> None:
     known = json.loads((files("headcount.story") / "earlier.json").read_text(encoding="utf-8"))
     said = {**MEASURES, "cosine": Cosine()}
     for name in set(known) - {"importance"}:
-        assert known[name] == {
-            variable: schema.attributes() for variable, schema in said[name].stored_schemas().items()
-        }, name
+        stored = said[name].stored_schemas()
+        assert known[name] == {variable: schema.attributes() for variable, schema in stored.items()}, name
     assert known["importance"] == {variable: schema.attributes() for variable, schema in SCHEMAS.items()}
 
 

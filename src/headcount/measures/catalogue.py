@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headcount.core.options import no_repeats
 from headcount.errors import InvalidOption
-from headcount.measures.contract import Measure
+from headcount.measures.contract import Question
 from headcount.measures.contribution import Contribution
 from headcount.measures.distances import Distances
 from headcount.measures.entropy import Entropy
@@ -21,7 +21,7 @@ from headcount.measures.sentences import Sentences
 from headcount.measures.special import Special
 from headcount.measures.spread import Spread
 
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[str, Question] = {
     measure.name: measure
     for measure in (
         Position(),
@@ -43,7 +43,7 @@ ANNOTATED = ("features", "links")
 """Those that read what is known of words: their classes, and which belong together."""
 
 
-def choose_measures(only: Iterable[str] | None) -> list[Measure]:
+def choose_measures(only: Iterable[str] | None) -> list[Question]:
     """The measures with these names, or all."""
     if only is None:
         return list(MEASURES.values())

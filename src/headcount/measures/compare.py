@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +20,7 @@ from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import MEASURES
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Task, collect, prepare
@@ -34,7 +36,24 @@ MOST = 1000
 """Texts at most, as in the paper."""
 
 
-class Cosine(Measure):
+@dataclass(frozen=True)
+class Pair:
+    """One layer in two models: what was kept of it in the first, and how it is seen in the second."""
+
+    before: Any
+    after: Seen
+
+
+class Comparison(Question):
+    """A question about a layer in two models; `keep` says what it needs to remember of the first."""
+
+    category = "Changed by fine-tuning"
+
+    @abstractmethod
+    def keep(self, seen: Seen) -> Any: ...
+
+
+class Cosine(Comparison):
     """The cosine of a head's flattened attention maps, and of its outputs, in the two models, mean over texts.
 
     Padding is left out (the paper's code keeps it, and so finds larger cosines in shorter texts). 1: unchanged.
@@ -43,7 +62,6 @@ class Cosine(Measure):
     name = "cosine"
     summary = "cosine of a head's maps and of its outputs in the two models; 1 is unchanged"
     paper = "Kovaleva 2019, Fig 5"
-    category = "Changed by fine-tuning"
     schemas: ClassVar[Schemas] = {
         "maps": Schema("Likeness of the maps before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
         "outputs": Schema("Likeness of the outputs before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
@@ -52,26 +70,40 @@ class Cosine(Measure):
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {"maps": (), "outputs": ()}
 
+    def keep(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        return _parts(seen)
 
-class Change(Measure):
-    """The difference of a measure: the second model's value minus the first one's, text by text."""
+    def see(self, seen: Pair) -> Values:
+        (maps, outputs), (new_maps, new_outputs) = seen.before, _parts(seen.after)
+        return {"maps": _cosine(maps, new_maps), "outputs": _cosine(outputs, new_outputs)}
 
-    def __init__(self, one: Measure) -> None:
-        self.one = one
-        self.name = one.name  # type: ignore[misc]
-        self.summary = f"change of: {one.summary}"  # type: ignore[misc]
-        self.paper = one.paper  # type: ignore[misc]
-        self.schemas = {name: schema.of_change() for name, schema in one.schemas.items()}  # type: ignore[misc]
-        self.category = "Changed by fine-tuning"  # type: ignore[misc]
+
+class Change(Comparison):
+    """The difference of a question's answers: the second model's value minus the first one's, text by text."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.name = question.name  # type: ignore[misc]
+        self.summary = f"change of: {question.summary}"  # type: ignore[misc]
+        self.paper = question.paper  # type: ignore[misc]
+        self.needs_map = question.needs_map  # type: ignore[misc]
+        self.schemas = {name: schema.of_change() for name, schema in question.schemas.items()}  # type: ignore[misc]
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return self.one.variables(setting)
+        return self.question.variables(setting)
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
-        return self.one.coords(setting)
+        return self.question.coords(setting)
 
     def notes(self) -> dict[str, Any]:
-        return self.one.notes()
+        return self.question.notes()
+
+    def keep(self, seen: Seen) -> Values:
+        return self.question.see(seen)
+
+    def see(self, seen: Pair) -> Values:
+        after = self.question.see(seen.after)
+        return {name: after[name] - seen.before[name] for name in after}
 
 
 @takes_compiled
@@ -119,15 +151,15 @@ def compare(
         tagger=tagger,
     )
     second = _check_alike(task, other)
-    measures: list[Measure] = [Cosine()]
-    measures += [Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
+    questions: list[Question] = [Cosine()]
+    questions += [Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
 
-    def run(wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        return _run_pair(task, second, wanted, numbers)
+    def run(wanted: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+        return _run_pair(task, second, [one for one in wanted if isinstance(one, Comparison)], numbers)
 
     rows = np.arange(len(task.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(task, measures, rows, run, "compare", other=other)
+        found = collect(task, questions, rows, run, "compare", other=other)
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {"cut": task.inputs.cut, ATTRIBUTE: task.inputs.blank, "texts": len(rows)}
     return tree
@@ -157,27 +189,25 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
     return other, anatomy
 
 
-def _run_pair(task: Task, second: Any, wanted: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-    """Both models on one batch: the first one's maps are kept until the second one has come by."""
+def _run_pair(
+    task: Task, second: Any, wanted: list[Comparison], numbers: np.ndarray
+) -> dict[str, dict[LayerKey, Values]]:
+    """Both models on one batch: what the first one's layers gave is kept until the second one has come by."""
     other, anatomy = second
     batch, source, target = task.batch(numbers)
-    inner = [one.one for one in wanted if isinstance(one, Change)]
-    kept: dict[LayerKey, tuple[Tensor, Tensor, dict[str, Values]]] = {}
-    found: dict[str, dict[LayerKey, Values]] = {one.name: {} for one in wanted}
+    # The map is built before a question that could do without it: it would be built a second time otherwise.
+    ordered = sorted(wanted, key=lambda question: not question.needs_map)
+    kept: dict[LayerKey, dict[str, Any]] = {}
+    found: dict[str, dict[LayerKey, Values]] = {question.name: {} for question in wanted}
 
     def first(seen: Seen) -> None:
-        maps, outputs = _parts(seen)
-        kept[seen.stack, seen.view.block.layer] = maps, outputs, {one.name: one.see(seen) for one in inner}
+        kept[seen.stack, seen.view.block.layer] = {question.name: question.keep(seen) for question in ordered}
 
     def then(seen: Seen) -> None:
-        place = (seen.stack, seen.view.block.layer)
-        maps, outputs, before = kept.pop(place)
-        new_maps, new_outputs = _parts(seen)
-        if "cosine" in found:
-            found["cosine"][place] = {"maps": _cosine(maps, new_maps), "outputs": _cosine(outputs, new_outputs)}
-        for one in inner:
-            after = one.see(seen)
-            found[one.name][place] = {key: after[key] - before[one.name][key] for key in after}
+        layer_key = (seen.stack, seen.view.block.layer)
+        before = kept.pop(layer_key)
+        for question in ordered:
+            found[question.name][layer_key] = question.see(Pair(before.pop(question.name), seen))
 
     see_layers(task.model, task.anatomy, batch, source, target, task.setting.classes, first)
     moved = {key: tensor.to(other.device) for key, tensor in batch.items()}

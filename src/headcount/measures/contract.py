@@ -1,6 +1,6 @@
-"""What a measure is: from one layer's attention in one batch to a value for every text and head.
+"""What a question is: from one layer's attention in one batch to a value for every text and head.
 
-A measure sees a layer once, gives values [example, head, ...], and the layer is dropped. NaN says that the question
+A question sees a layer once, gives values [example, head, ...], and the layer is dropped. NaN says that the question
 does not apply to a text, which is then left out of the mean; it never says that the model's numbers are not finite: a
 pass in which they are not is an error (`layers.py`), and so is an infinite value. `finish` says what follows from the
 means alone.
@@ -8,6 +8,7 @@ means alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -71,15 +72,18 @@ class Seen:
         return torch.where(chosen > 0, values, 0).sum(-1) / chosen.sum(-1)
 
 
-class Measure:
-    """One question. Subclasses say what they give, what they need, and answer in `see`."""
+class Question(ABC):
+    """One question about heads: what it gives, what it needs, and its answer, `see`.
+
+    Most see a layer of a forward pass (`Seen`); `gradients.py`, `distances.py` and `compare.py` say what theirs see.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     """One line for people, with the unit."""
     paper: ClassVar[str]
     kind: ClassVar[str] = "layers"
-    """Which pass feeds it: `layers` (all that answer in `see`), `gradients`, or `maps` (all layers of one text)."""
+    """Which pass feeds it: `layers`, `gradients` (of a loss), or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
     category: ClassVar[str] = "What it looks at"
     """The heading under which pages list it."""
@@ -90,16 +94,17 @@ class Measure:
         """Why the question makes no sense here, or None."""
         return None
 
+    @abstractmethod
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        """The variables and their dimensions after the head."""
-        raise NotImplementedError
+        """What `see` gives: the variables and their dimensions after the head."""
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         """The coordinates of those dimensions."""
         return {}
 
-    def see(self, seen: Seen) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    def see(self, seen: Any) -> Values:
+        """The answer for the texts of a batch and the heads of a layer."""
 
     def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
         """What the attention maps of one text take that it holds at once: of one layer, or of all where it compares."""

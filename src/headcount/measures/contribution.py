@@ -7,13 +7,13 @@ from typing import ClassVar
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values
 
 NEAR_ZERO = 0.25
 """Of the median length of a head's value vectors in the text."""
 
 
-class Contribution(Measure):
+class Contribution(Question):
     """Lengths of what a head gives, mean over tokens, and the share of its attention on near-zero values.
 
     `output_norm`: of the head's output. `written`: of that output through the output projection, which is what enters
@@ -40,7 +40,7 @@ class Contribution(Measure):
             SHARE,
             "high: looks at nothing",
             (0, 1),
-            most="looks at nothing (near-zero values)",
+            most="looks most at near-zero values",
         ),
         "sep_value": Schema("Length of [SEP]'s value", "1: the mean", "low: looking there does nothing", (0, None)),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from inspect import signature
 from typing import ClassVar
 
@@ -10,14 +12,36 @@ import torch
 from torch import Tensor
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import Measure, Schemas, Setting
+from headcount.measures.contract import Question, Schemas, Setting, Values
 
 EXAMPLES = 50
 """Texts that the distances are taken over by default: the work grows with the square of the number of heads."""
 PERMUTATIONS = 1000
 
 
-class Distances(Measure):
+@dataclass(frozen=True)
+class StackMaps:
+    """The maps [layer, head, query, key] of a stack in one text, and the number of its tokens."""
+
+    maps: Tensor
+    queries: int
+
+    @cached_property
+    def distances(self) -> Tensor:
+        """[layer, head, layer, head], for all layers at once."""
+        return head_distances(self.maps, self.queries)
+
+
+@dataclass(frozen=True)
+class SeenMaps:
+    """One layer among all of its stack, in one text."""
+
+    whole: StackMaps
+    layer: int
+    heads: list[int]
+
+
+class Distances(Question):
     """The Jensen-Shannon divergence in nats (0 to log 2) between two heads of a stack, mean over tokens and texts.
 
     Exact; Clark's code mixes 0.1 % of uniform attention into the maps first, and sums over tokens. `x`, `y`: the heads
@@ -45,6 +69,9 @@ class Distances(Measure):
             "other_layer": list(range(max(setting.layers.values()))),
             "other_head": list(range(setting.width)),
         }
+
+    def see(self, seen: SeenMaps) -> Values:
+        return {"distance": seen.whole.distances[seen.layer][seen.heads][None]}
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         distance = means["distance"]

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.trace.masks import allowed_counts
 
 BROAD = 0.8
 """Of the entropy of uniform attention; Clark's 3.8 nats of 4.78."""
 
 
-class Entropy(Measure):
+class Entropy(Question):
     """The entropy of a head's attention in nats, exact (Clark's code smooths the map a little), mean over tokens.
 
     `from_first`: of the first token alone ([CLS] where there is one). `uniform`: what attention to all tokens alike

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.data.annotations import WORD_CLASSES
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values
 
 MARKS = ("cls", "sep", "punctuation")
 """Full stop and comma are a kind where [CLS] and [SEP] are: the paper compares these three."""
 
 
-class Features(Measure):
+class Features(Question):
     """The largest share of all attention that a token of the kind gets: max over them of the column sum / length.
 
     Texts without the kind are left out, as the paper says (its code counts them as 0). `from_first`: the largest weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -15,7 +16,7 @@ from headcount.data.kinds.language import Language
 from headcount.data.kinds.outputs import logits_of
 from headcount.data.kinds.tokens import IGNORED
 from headcount.data.marks import Marks
-from headcount.measures.contract import Measure, Schemas, Setting, Values
+from headcount.measures.contract import Question, Schemas, Setting, Values
 from headcount.trace.attention import AttentionCall
 from headcount.trace.edits import LayerKey
 from headcount.trace.gradients import each_map_gradient
@@ -25,7 +26,21 @@ from headcount.trace.not_finite import refuse_rows
 CLASSES = ("sep", "punctuation", "other")
 
 
-class Gradients(Measure):
+@dataclass(frozen=True)
+class SeenGradient:
+    """The gradient of the loss in the attention weights of one layer, in one batch."""
+
+    sizes: Tensor
+    """|d loss / d weight| [B, H, Q, K]; 0 where the model may not attend."""
+    allowed: Tensor
+    """Where it may."""
+    keys: Marks
+    classes: list[str]
+    predicted: Tensor
+    """Texts [B] in which a word is predicted: the others have no loss."""
+
+
+class Gradients(Question):
     """The mean size of the gradient of the language-model loss in the attention weights to a kind of token, over all
     pairs of tokens between which the model may attend.
 
@@ -43,7 +58,7 @@ class Gradients(Measure):
             "gradient",
             "low: the loss does not depend on it",
             (0, None),
-            most="has its loss depend on attention to [SEP]",
+            most="moves the loss most by attending to [SEP]",
         ),
         "punctuation": Schema(
             "Loss by attention to punctuation", "gradient", "low: the loss does not depend on it", (0, None)
@@ -58,11 +73,24 @@ class Gradients(Measure):
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         return {name: () for name in CLASSES if name in setting.classes}
 
+    def see(self, seen: SeenGradient) -> Values:
+        keys = seen.keys
+        kinds = torch.stack([keys.classes.get(name, torch.zeros_like(keys.real)) for name in seen.classes], -1)
+        sums = seen.sizes.sum(2) @ kinds
+        means = sums / (seen.allowed.to(sums.dtype).sum(2) @ kinds)
+        means = torch.where(seen.predicted[:, None, None], means, float("nan"))
+        return {name: means[..., number] for number, name in enumerate(seen.classes)}
+
 
 def run_gradients(
-    model: PreTrainedModel, batch: Mapping[str, Tensor], language: Language, source: Marks, target: Marks | None
+    question: Question,
+    model: PreTrainedModel,
+    batch: Mapping[str, Tensor],
+    language: Language,
+    source: Marks,
+    target: Marks | None,
 ) -> dict[LayerKey, Values]:
-    """The measure's values for all layers of one batch."""
+    """The answers for all layers of one batch."""
     labels = batch["labels"]
     inputs = dict(batch) if language.labels_are_inputs else {key: batch[key] for key in batch if key != "labels"}
     found: dict[LayerKey, Values] = {}
@@ -80,18 +108,14 @@ def run_gradients(
         stack = call.block.stack
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target
-        names = [name for name in CLASSES if name in source.classes]
-        kinds = torch.stack([keys.classes.get(name, torch.zeros_like(keys.real)) for name in names], -1)
         # What the mask forbids has a gradient too, but no weight that could change.
         reached = allowed_keys(call)
         allowed = (queries.real > 0)[:, None, :, None] & (keys.real > 0)[:, None, None]
         allowed = allowed if reached is None else allowed & reached
         sizes = torch.where(allowed, gradient.float().abs(), 0)
         bad.append(~sizes.isfinite().flatten(1).all(-1))
-        sums = sizes.sum(2) @ kinds
-        means = sums / (allowed.to(sums.dtype).sum(2) @ kinds)
-        means = torch.where(predicted[:, None, None], means, float("nan"))
-        found[stack, call.block.layer] = {name: means[..., place] for place, name in enumerate(names)}
+        classes = [name for name in CLASSES if name in source.classes]
+        found[stack, call.block.layer] = question.see(SeenGradient(sizes, allowed, keys, classes, predicted))
 
     each_map_gradient(model, inputs, objective, look)
     refuse_rows(model, bad, "the gradients of the attention are")

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.data.marks import Marks
-from headcount.measures.contract import Measure, Seen, Values
+from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.memory import try_in_memory
@@ -67,7 +67,7 @@ def run_measures(
     source: Marks,
     target: Marks | None,
     classes: tuple[str, ...],
-    measures: list[Measure],
+    measures: list[Question],
 ) -> Found:
     """The values of all measures for all layers of one batch."""
     found: Found = {measure.name: {} for measure in measures}
@@ -82,7 +82,7 @@ def run_measures(
     return found
 
 
-def see_in_memory(measures: list[Measure], seen: Seen) -> dict[str, Values]:
+def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     """What the measures see of a layer; of one text, where memory does not suffice, half of the heads at a time."""
 
     def see() -> dict[str, Values]:
@@ -104,7 +104,7 @@ def see_in_memory(measures: list[Measure], seen: Seen) -> dict[str, Values]:
     }
 
 
-def _see_some(measures: list[Measure], seen: Seen, places: list[int]) -> dict[str, Values] | None:
+def _see_some(measures: list[Question], seen: Seen, places: list[int]) -> dict[str, Values] | None:
     """What the measures see of some heads; None where these cannot be looked at alone.
 
     A function of its own, so that what was built for these heads is let go before the other half is looked at.

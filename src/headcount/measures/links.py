@@ -10,14 +10,14 @@ from torch import Tensor
 from headcount.core.schema import Schema
 from headcount.data.annotations import WORD_LINKS
 from headcount.data.marks import Links
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values
 
 NAMES = [
     f"{one} to {other}" for name in WORD_LINKS for one, other in (name.split("-"), reversed(name.split("-")))
 ]  # e.g. "verb to subject" and "subject to verb"
 
 
-class WordLinks(Measure):
+class WordLinks(Question):
     """The mean attention from one word of a link to the other: mean over the first word's pieces, sum over the other's.
 
     `control` is the attention of all other words of the text at the same offset: a head that looks one token back
@@ -36,7 +36,7 @@ class WordLinks(Measure):
             "above 0: follows the relation itself",
             (-1, 1),
             signed=True,
-            most="follows {} (over its offset)",
+            most="follows {} most (over its offset)",
             most_of=("verb to subject", "pronoun to noun"),
         ),
     }

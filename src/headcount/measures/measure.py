@@ -21,8 +21,8 @@ from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
-from headcount.measures.contract import Measure, Values
-from headcount.measures.distances import EXAMPLES, head_distances
+from headcount.measures.contract import Question, Values
+from headcount.measures.distances import EXAMPLES, SeenMaps, StackMaps
 from headcount.measures.gradients import run_gradients
 from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
@@ -116,19 +116,19 @@ def measure(
 def _feeds(task: Task) -> dict[str, Feed]:
     """How each kind of measure is fed."""
 
-    def layers(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+    def layers(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         batch, source, target = task.batch(numbers, links=any(one.name == "links" for one in measures))
         return run_measures(task.model, task.anatomy, batch, source, target, task.setting.classes, measures)
 
-    def gradients(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+    def gradients(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         language = task.setting.language
         assert language is not None  # otherwise the measure is left out
         rows = [_with_labels(task, language, number) for number in numbers]
         batch, source, target = task.batch(numbers, rows, links=False)
-        return {measures[0].name: run_gradients(task.model, batch, language, source, target)}
+        return {measures[0].name: run_gradients(measures[0], task.model, batch, language, source, target)}
 
-    def maps(measures: list[Measure], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        return {measures[0].name: _distances(task, numbers)}
+    def maps(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
+        return {measures[0].name: _distances(measures[0], task, numbers)}
 
     return {"layers": layers, "gradients": gradients, "maps": maps}
 
@@ -141,7 +141,7 @@ def _with_labels(task: Task, language: Language, number: int) -> Encoding:
     return row if "labels" in row else {**row, "labels": list(row["input_ids"])}
 
 
-def _distances(task: Task, numbers: np.ndarray) -> dict[LayerKey, Values]:
+def _distances(question: Question, task: Task, numbers: np.ndarray) -> dict[LayerKey, Values]:
     """The distances from each head in one text, layer by layer."""
     batch, source, target = task.batch(numbers, links=False)
     with torch.no_grad():
@@ -155,7 +155,7 @@ def _distances(task: Task, numbers: np.ndarray) -> dict[LayerKey, Values]:
             if block.heads
         ]
         refuse_rows(task.model, bad, "the attention is")
-        square = head_distances(tensor[:, :, 0], int(queries.real.sum()))
+        whole = StackMaps(tensor[:, :, 0], int(queries.real.sum()))
         for block in task.anatomy.stacks[stack]:
-            found[stack, block.layer] = {"distance": square[block.layer][list(block.heads)][None]}
+            found[stack, block.layer] = question.see(SeenMaps(whole, block.layer, list(block.heads)))
     return found

@@ -25,7 +25,7 @@ from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
-from headcount.measures.contract import Measure, Setting, Values
+from headcount.measures.contract import Question, Setting, Values
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.results import coordinates, plan_values, summarise_measure
 from headcount.measures.tagging import tag_texts
@@ -40,7 +40,7 @@ from headcount.trace.not_finite import NotFiniteRow, not_finite
 from headcount.trace.precision import wide
 from headcount.trace.session import check_untouched
 
-Feed = Callable[[list[Measure], np.ndarray], dict[str, dict[LayerKey, Values]]]
+Feed = Callable[[list[Question], np.ndarray], dict[str, dict[LayerKey, Values]]]
 """From some measures and the numbers of a batch's texts to the values of each layer, by measure."""
 UNIT, GPU_UNIT = 64, 512
 """Texts of a unit of work: what a kill can lose."""
@@ -144,7 +144,7 @@ def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Ann
 
 def collect(
     task: Task,
-    measures: list[Measure],
+    measures: list[Question],
     rows: np.ndarray,
     feed: Feed,
     group: str = "measures",
@@ -197,7 +197,7 @@ def collect(
     return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
-def _run_unit(task: Task, measures: list[Measure], rows: np.ndarray, feed: Feed, tokens: int) -> dict[str, Arrays]:
+def _run_unit(task: Task, measures: list[Question], rows: np.ndarray, feed: Feed, tokens: int) -> dict[str, Arrays]:
     """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
     parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
     for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
@@ -217,7 +217,7 @@ def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
     return not_finite(error.model, read_anatomy(error.model), inputs, task.inputs.ids[number], what)
 
 
-def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, feed: Feed) -> Iterator[tuple[str, Arrays]]:
+def run_in_memory(task: Task, measures: list[Question], rows: np.ndarray, feed: Feed) -> Iterator[tuple[str, Arrays]]:
     """The values of a batch by measure; where memory does not suffice, of half the texts at a time.
 
     Of one text, half the measures at a time; where one measure does not fit, an error says what it needs.
@@ -247,7 +247,7 @@ def run_in_memory(task: Task, measures: list[Measure], rows: np.ndarray, feed: F
         )
 
 
-def _place(task: Task, one: Measure, found: dict[LayerKey, Values], examples: int) -> Arrays:
+def _place(task: Task, one: Question, found: dict[LayerKey, Values], examples: int) -> Arrays:
     """[example, stack, layer, head, ...] from the values of each layer; NaN where a model has no such head."""
     coords = one.coords(task.setting)
     stacks = list(task.anatomy.stacks)

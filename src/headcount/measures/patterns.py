@@ -9,7 +9,7 @@ import torch
 
 from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.patterns.naming import PATTERNS, pattern_chances, read_rule
 from headcount.patterns.shapes import SHAPES, see_pictures, shape_numbers
 
@@ -17,7 +17,7 @@ SHORTEST = 8
 """Tokens of a text whose maps have a pattern: with fewer, a diagonal and a block are the same."""
 
 
-class Patterns(Measure):
+class Patterns(Question):
     """`share`: the share of texts in which the head's map has the pattern. `sure`: the chance that its name is right.
 
     `shapes`: what the name rests on (`headcount.patterns.shapes`). `mostly`: the number of the pattern that most
@@ -37,7 +37,7 @@ class Patterns(Measure):
             "share of texts",
             "1: in every text",
             (0, 1),
-            most="is {} (share of its maps)",
+            most="is most often {} (share of its maps)",
             most_of=("vertical", "diagonal", "block"),
         ),
         "sure": Schema("How sure the rule is of the pattern", "probability", "low: the maps could be either", (0, 1)),

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
 
 OFFSETS = list(range(-8, 9))
 POSITIONAL = 0.9
 """Voita's threshold: the head's largest weight stands at one offset that often."""
 
 
-class Position(Measure):
+class Position(Question):
     """Attention at every offset from -8 to 8: the mean over the tokens that have a token there.
 
     `largest_at`: how often the largest weight stands at the offset, in the texts where at least half of the tokens have

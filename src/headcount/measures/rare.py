@@ -8,10 +8,10 @@ import torch
 
 from headcount.core.schema import Schema
 from headcount.data.rarity import RAREST
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
-class Rare(Measure):
+class Rare(Question):
     """Attention to the rarest token of a text, by how often the measured texts have it.
 
     `control`: what any other word piece of the text gets on average. `gain`: the difference. `largest`: the share of
@@ -30,7 +30,7 @@ class Rare(Measure):
             "above 0: more than other words get",
             (-1, 1),
             signed=True,
-            most="favours the rarest word (over others)",
+            most="favours the rarest word most (over others)",
             role="rarest word",
             role_from=0.15,
             rank=9,

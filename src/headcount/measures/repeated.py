@@ -7,10 +7,10 @@ from typing import ClassVar
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import SHARE, Measure, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
-class Repeated(Measure):
+class Repeated(Question):
     """Attention from a word to the same word in the other text of a pair, mean over the words that have one there.
 
     `control`: what as many other words of the other text get from it, token by token, full stops and commas left out.
@@ -29,7 +29,7 @@ class Repeated(Measure):
             "above 0: more",
             (-1, 1),
             signed=True,
-            most="ties repeated words (over other words)",
+            most="links repeated words most (over other words)",
             role="same word in the other text",
             role_from=0.15,
             rank=8,

@@ -9,14 +9,12 @@ import numpy as np
 
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords
-from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
 from headcount.engines.run import Arrays
-from headcount.measures.contract import Measure, Setting
+from headcount.measures.contract import Question, Schemas, Setting
 
 Variables = Mapping[str, tuple[str, ...]]
 """The variables and their dimensions after the head."""
-Schemas = Mapping[str, Schema]
 
 
 def coordinates(layout: Layout, ids: np.ndarray, coords: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
@@ -53,7 +51,7 @@ def with_schemas(found: Labelled, schemas: Schemas) -> Labelled:
     return {name: (*array, schemas[name].attributes() if name in schemas else {}) for name, array in found.items()}
 
 
-def summarise_measure(measure: Measure, setting: Setting, seed: int, values: Arrays) -> Labelled:
+def summarise_measure(measure: Question, setting: Setting, seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the texts, and what follows from the means."""
     variables = measure.variables(setting)
     found = mean_values(variables, values, seed)

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import torch
 
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
-class Sentences(Measure):
+class Sentences(Question):
     """Mean attention of a pair's tokens to those of their own and of the other text, [CLS] and [SEP] aside."""
 
     name = "sentences"

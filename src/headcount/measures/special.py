@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import torch
 
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
-class Special(Measure):
+class Special(Question):
     """Mean attention to [CLS], [SEP], full stop and comma, all others, and the first token (the sink of decoders).
 
     `sep_from_sep` is attention from [SEP] to [SEP], `sep_from_other` from all other tokens, as in Clark's figure. A

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import Measure, Schemas, Seen, Setting, Values
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 
 FOCUSED = 0.5
 
 
-class Spread(Measure):
+class Spread(Question):
     """`confidence`: the mean of each token's largest weight. `distance`: the mean number of tokens attention spans.
 
     Voita leaves the end-of-sentence token out of the confidence; here every token counts. A distance in cross attention
@@ -29,7 +29,7 @@ class Spread(Measure):
             "mean largest weight",
             "1: always looks at one token",
             (0, 1),
-            most="is surest (largest weight)",
+            most="is surest (mean largest weight)",
         ),
         "distance": Schema("How far it looks", "tokens", "high: far away", (0, None), most="looks farthest (tokens)"),
         "focused": Schema("Focused head", "", "sure of one token most of the time", names=("no", "yes")),
