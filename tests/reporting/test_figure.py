@@ -21,7 +21,7 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.errors import InvalidOption, StudyProblem
 from headcount.reporting.figure import (
-    choose,
+    choose_drawing,
     draw_curve,
     draw_histogram,
     draw_layers,
@@ -83,7 +83,7 @@ def test_every_figure_is_drawn(study: Path, tmp_path: Path, what: str) -> None:
 
 
 def drawn(view: View, what: str) -> Figure:
-    figure: Figure = choose(view, what)(Figure(layout="constrained"))
+    figure: Figure = choose_drawing(view, what)(Figure(layout="constrained"))
     figure.savefig(io.BytesIO(), format="png")
     return figure
 
@@ -377,13 +377,13 @@ def test_a_figure_that_there_is_not(study: Path, view: View, tmp_path: Path) -> 
     assert "special.sep" in said
     assert not list(tmp_path.iterdir())
     for what in re.findall(r"[\w@-]+\.\w+", said.split("this study has")[1]):
-        assert callable(choose(view, what))
+        assert callable(choose_drawing(view, what))
 
 
 def test_a_figure_that_a_study_of_measures_has_not(view: View) -> None:
     only = view_of({"measures/special": view.results["measures/special"]})
     with pytest.raises(InvalidOption, match=r"got the figure 'ablation'; this study has .*special\.\w+"):
-        choose(only, "ablation")
+        choose_drawing(only, "ablation")
 
 
 def test_short_names_are_distinct(view: View) -> None:
