@@ -267,7 +267,7 @@ def test_a_sweep_is_the_same(name: str, dtype: torch.dtype, tokenizer: Any, core
             return hc.sweep(
                 model,
                 tokenizer,
-                planted.texts(40),
+                planted.texts(24),
                 task="classification",
                 how=how,
                 batch_tokens=30,
