@@ -18,6 +18,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,10 +30,11 @@ from transformers import BertConfig, BertForSequenceClassification
 
 import headcount as hc
 from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
-from headcount.ablation.runner import Runner
+from headcount.ablation.runner import Runner, join_batches
 from headcount.data.batches import by_length, collate
 from headcount.data.encode import Encodings
 from headcount.data.kinds.catalogue import KINDS
+from headcount.engines.workers import spread
 from headcount.models.anatomy import read_anatomy
 
 PADDED = 128
@@ -155,8 +157,10 @@ def sweep_all(model: Any, rows: list[dict[str, Any]], tokens: int, compiled: boo
         "uniform",
         compiled=compiled,
     )
-    found = np.concatenate([runner.run(unit)[1]["logits"] for unit in range(len(plan.units))], axis=1)
-    return found[:, np.argsort(order)]
+    batches = [batch for unit in range(len(plan.units)) for batch in runner.split(unit)]
+    with closing(spread(runner.run, batches, 1 if compiled or model.device.type == "cuda" else len(batches))) as parts:
+        logits: np.ndarray = join_batches(list(parts))[1]["logits"]
+    return logits[:, np.argsort(order)]
 
 
 def careful_loop(

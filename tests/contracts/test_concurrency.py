@@ -18,6 +18,7 @@ import headcount as hc
 from headcount.ablation.replacements import REPLACEMENTS
 from headcount.models.anatomy import read_anatomy
 from headcount.trace.replay import Replay
+from headcount.trace.session import session
 from headcount.trace.variants import Variant
 from tests.contracts.zoo import BY_NAME, CASES, HEADS, LAYERS, Case, inputs, run, tiny
 
@@ -230,3 +231,46 @@ def test_two_replays_in_step(name: str) -> None:
     np.testing.assert_array_equal(second, expected[1])
     assert all(torch.equal(one, plain) for one in third)
     assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_a_hook_that_comes_in_the_middle_of_a_pass() -> None:
+    """ALBERT's uses of its one layer are counted from the start of a pass: a hook of another thread may come later."""
+    case = BY_NAME["albert"]
+    model, batch = tiny("albert"), inputs(case, "right")
+    plain = run(model, batch)
+    barrier = threading.Barrier(2)
+
+    def passing() -> Tensor:
+        with session(model, {}, purpose="a session without edits"):
+            with hc.ablated(model, case.spell("L2H1")):
+                run(model, batch)
+            handle = read_anatomy(model).stacks["encoder"][0].layer_module.register_forward_pre_hook(wait)
+            found = run(model, batch)
+        handle.remove()
+        return found
+
+    first = threading.Event()
+
+    def wait(*_: Any) -> None:
+        if not first.is_set():
+            first.set()
+            barrier.wait(PATIENCE)
+            barrier.wait(PATIENCE)
+
+    def entering() -> None:
+        barrier.wait(PATIENCE)
+        with hc.ablated(model, case.spell("L0H1")):
+            barrier.wait(PATIENCE)
+            ended.wait(PATIENCE)
+            run(model, batch)
+
+    ended = threading.Event()
+
+    def both() -> Tensor:
+        try:
+            return passing()
+        finally:
+            ended.set()
+
+    found, _ = together(both, entering)
+    assert torch.equal(found, plain)

@@ -10,21 +10,22 @@ import torch
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
+from headcount.trace.at_once import CPU_MEMORY, batches_at_once, bytes_per_token
 
 CPU_TOKENS, GPU_TOKENS = 192, 16384
 """Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
 USUAL_WIDTH = 12
 """The variants of a batch for which those numbers were measured; with fewer, a batch holds more texts."""
-CPU_MEMORY = 2 * 2**30
 GPU_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Padded tokens of one batch, and how many variants of it are run together."""
+    """Padded tokens of one batch, how many variants of it are run together, and how many batches at the same time."""
 
     tokens: int
     width: int
+    at_once: int = 1
 
 
 def parse_memory(text: str | int | None) -> int | None:
@@ -51,25 +52,12 @@ def plan_budget(
     device = model.device.type
     if memory is None:
         memory = int(torch.cuda.mem_get_info(model.device)[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
-    each = _bytes_per_token(model, vocabulary)
+    each = bytes_per_token(model, vocabulary)
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
     width = max(1, min(widest, memory // max(1, longest * (each + kept))))
     usual = GPU_TOKENS if device == "cuda" else CPU_TOKENS
     wanted = tokens or max(usual, usual * USUAL_WIDTH // width)
     allowed = memory // (width * each + kept)
-    return Budget(max(1, min(wanted, allowed)), int(width))
-
-
-def _bytes_per_token(model: Any, vocabulary: bool) -> int:
-    """A generous estimate of what one token of one variant needs at the widest place of a pass."""
-    config = model.config
-    hidden: int = getattr(config, "hidden_size", 0) or getattr(config, "d_model", 768)
-    inner = (
-        max(
-            int(getattr(config, name, 0) or 0)
-            for name in ("intermediate_size", "hidden_dim", "d_ff", "ffn_dim", "encoder_ffn_dim", "n_inner")
-        )
-        or 4 * hidden
-    )
-    each = (10 * hidden + 3 * inner) * model.dtype.itemsize
-    return int(each + (config.vocab_size * (model.dtype.itemsize + 8) if vocabulary else 0))
+    planned = max(1, min(wanted, allowed))
+    # The memory limits the batches that run together, not their size: a result does not depend on the number of cores.
+    return Budget(planned, int(width), batches_at_once(model, max(planned, longest) * (width * each + kept), memory))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from headcount.data.encode import Encodings
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import locate_not_finite
 from headcount.engines.run import Arrays
+from headcount.engines.workers import in_caller
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.trace.memory import try_in_memory
@@ -82,17 +84,25 @@ class Runner:
         self.padding = self.tokenizer.pad_token_id
         if self.padding is None:
             self.padding = self.tokenizer.eos_token_id or 0
-        self.replay = Replay(self.model, self.anatomy, compiled=self.compiled)
+        self.own = threading.local()
 
-    def run(self, unit: int) -> tuple[Arrays, Arrays]:
-        """The unit's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
+    @property
+    def replay(self) -> Replay:
+        """This thread's: a replay remembers a batch."""
+        if not hasattr(self.own, "replay"):
+            self.own.replay = Replay(self.model, self.anatomy, compiled=self.compiled)
+        replay: Replay = self.own.replay
+        return replay
+
+    def split(self, unit: int) -> list[list[int]]:
+        """The rows of each batch of a unit."""
         start, stop = self.plan.units[unit]
-        batches = [(a, b) for a, b in self.plan.batches if start <= a < stop]
+        return [list(range(a, b)) for a, b in self.plan.batches if start <= a < stop]
+
+    def run(self, rows: list[int]) -> tuple[Arrays, Arrays]:
+        """A batch's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
         with torch.inference_mode(), _quick_kernels(self.model.device), self.replay:
-            parts = [self._batch(list(range(a, b))) for a, b in batches]
-        baseline = {key: np.concatenate([part[0][key] for part in parts]) for key in parts[0][0]}
-        variants = {key: np.concatenate([part[1][key] for part in parts], axis=1) for key in parts[0][1]}
-        return baseline, variants
+            return self._batch(rows)
 
     def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
         """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
@@ -102,11 +112,7 @@ class Runner:
             return found
         if len(rows) > 1:
             middle = len(rows) // 2
-            first, second = self._batch(rows[:middle], width), self._batch(rows[middle:], width)
-            return (
-                {key: np.concatenate([first[0][key], second[0][key]]) for key in first[0]},
-                {key: np.concatenate([first[1][key], second[1][key]], axis=1) for key in first[1]},
-            )
+            return join_batches([self._batch(rows[:middle], width), self._batch(rows[middle:], width)])
         widest = max(len(numbers) for _, numbers in self.plan.passes)
         smaller = (width or widest) // 2
         if smaller < 1:
@@ -130,7 +136,7 @@ class Runner:
             for key, tensor in reduced.items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     found[key][number] = share
-            self.tick(len(rows) / len(passes))
+            in_caller(self.tick, len(rows) / len(passes))
         whole = {key: value.cpu().numpy() for key, value in baseline.items()}
         parts = {key: torch.stack(value).cpu().numpy() for key, value in found.items()}
         self._check(rows, whole, parts)
@@ -165,7 +171,7 @@ class Runner:
         for numbers in passes:
             for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
                 found[number] = texts
-            self.tick(len(rows) / len(passes))
+            in_caller(self.tick, len(rows) / len(passes))
         return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(found, dtype=object)}
 
     def _texts(self, inputs: dict[str, Tensor], rows: list[int], numbers: Sequence[int]) -> list[list[str]]:
@@ -181,3 +187,10 @@ class Runner:
             raise self._not_finite(rows[row], numbers[place] if numbers else None) from error
         texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
         return [texts[number * size : (number + 1) * size] for number in range(times)]
+
+
+def join_batches(parts: Sequence[tuple[Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
+    """The outputs of several batches as those of one."""
+    baseline = {key: np.concatenate([part[0][key] for part in parts]) for key in parts[0][0]}
+    variants = {key: np.concatenate([part[1][key] for part in parts], axis=1) for key in parts[0][1]}
+    return baseline, variants

@@ -17,7 +17,7 @@ from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
-from headcount.ablation.runner import Runner
+from headcount.ablation.runner import Runner, join_batches
 from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint
 from headcount.core.writers import writes_study
@@ -29,7 +29,8 @@ from headcount.data.tasks import Task
 from headcount.engines.executors import Shard
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
-from headcount.engines.run import Arrays, Run, Unit, group_name
+from headcount.engines.run import Run, group_name
+from headcount.engines.workers import Batched
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import find_origin
@@ -184,9 +185,12 @@ def sweep(
         ledger.tick,
     )
 
-    def work(unit: Unit) -> dict[str, Arrays]:
-        return {run.group: arrange_outputs(choices, *runner.run(unit.number))}
-
+    work = Batched(
+        lambda unit: runner.split(unit.number),
+        runner.run,
+        lambda _, parts: {run.group: arrange_outputs(choices, *join_batches(parts))},
+        1 if compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
+    )
     with evaluating(model):
         return ledger.perform(work)[0]
 

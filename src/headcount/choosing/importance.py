@@ -34,10 +34,12 @@ from headcount.data.tasks import Task
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
+from headcount.engines.workers import Batched, in_caller
 from headcount.errors import NotFinite
 from headcount.measures.results import coordinates, mean_values, plan_values, with_schemas
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import find_origin
+from headcount.trace.at_once import batches_at_once, bytes_per_token
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.gates import Gate
 from headcount.trace.modes import evaluating
@@ -161,16 +163,23 @@ def importance(
     padding = padding_of(tokenizer)
     tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
-    def work(unit: Unit) -> dict[str, Arrays]:
+    def split(unit: Unit) -> list[np.ndarray]:
         rows = order[unit.start : unit.stop]
-        parts = []
-        for first, last in plan_batches(job.encodings.lengths[rows], tokens):
-            parts.append(_batch(job, rows[first:last], padding))
-            ledger.tick(last - first)
+        return [rows[first:last] for first, last in plan_batches(job.encodings.lengths[rows], tokens)]
+
+    def run_batch(rows: np.ndarray) -> Arrays:
+        values = _batch(job, rows, padding)
+        in_caller(ledger.tick, len(rows))
+        return values
+
+    def join(unit: Unit, parts: list[Arrays]) -> dict[str, Arrays]:
         return {run.group: {f"values_{key}": np.concatenate([part[key] for part in parts]) for key in VARIABLES}}
 
+    # A backward pass needs what every layer has computed.
+    held = bytes_per_token(model, model.get_output_embeddings() is not None, sum(map(layout.layers, layout.stacks)))
+    at_once = batches_at_once(model, max(tokens, int(job.encodings.lengths.max())) * held)
     with evaluating(model), frozen(model), torch.inference_mode(False):
-        return ledger.perform(work)[0]
+        return ledger.perform(Batched(split, run_batch, join, at_once))[0]
 
 
 def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:

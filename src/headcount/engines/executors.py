@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headcount.engines.run import Unit
+from headcount.engines.workers import Batched, each_unit
 from headcount.errors import InvalidOption
 
 
@@ -26,14 +27,16 @@ class Executor(Protocol):
 
 
 class ThisProcess:
-    """All units, one after the other."""
+    """All units, in order; those that consist of batches on several workers."""
 
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
 
     def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
-        for unit in units:
-            save(unit, work(unit))
+        batched = work if isinstance(work, Batched) else Batched(lambda unit: [unit], work, lambda _, parts: parts[0])
+        with closing(each_unit(batched, units)) as results:
+            for unit, result in results:
+                save(unit, result)
 
 
 @dataclass(frozen=True)

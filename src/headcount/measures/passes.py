@@ -24,6 +24,7 @@ from headcount.data.parse import parse_texts
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
+from headcount.engines.workers import Batched
 from headcount.errors import HeadcountError, InvalidOption, NotFinite
 from headcount.measures.contract import Question, Setting, Values
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
@@ -34,6 +35,7 @@ from headcount.models.fingerprint import device_label, find_origin, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
+from headcount.trace.at_once import batches_at_once, bytes_per_token
 from headcount.trace.edits import LayerKey
 from headcount.trace.memory import spell_bytes, try_in_memory
 from headcount.trace.not_finite import NotFiniteRow, not_finite
@@ -46,6 +48,8 @@ UNIT, GPU_UNIT = 64, 512
 """Texts of a unit of work: what a kill can lose."""
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 """Padded tokens of a batch."""
+MAPS_HELD = 3
+"""A map, and what is computed from it."""
 
 
 @dataclass
@@ -187,25 +191,38 @@ def collect(
         )
     by_group = dict(zip(runs, measures, strict=True))
 
-    def work(unit: Unit) -> dict[str, Arrays]:
-        missing = {by_group[group].name: group for group in unit.groups}
-        wanted = [one for one in measures if one.name in missing]
-        values = _run_unit(task, wanted, order[unit.start : unit.stop], feed, 1 if one_by_one else task.tokens)
-        return {missing[name]: {f"values_{key}": array for key, array in each.items()} for name, each in values.items()}
+    def split(unit: Unit) -> list[tuple[list[Question], np.ndarray]]:
+        wanted = [one for group, one in by_group.items() if group in unit.groups]
+        examples = order[unit.start : unit.stop]
+        ranges = plan_batches(task.inputs.lengths[examples], 1 if one_by_one else task.tokens)
+        return [(wanted, examples[start:stop]) for start, stop in ranges]
 
+    def join(unit: Unit, batches: list[list[tuple[str, Arrays]]]) -> dict[str, Arrays]:
+        joined = {}
+        for group in unit.groups:
+            parts = [arrays for pairs in batches for name, arrays in pairs if name == by_group[group].name]
+            joined[group] = {f"values_{key}": np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        return joined
+
+    work = Batched(
+        split,
+        lambda batch: list(run_in_memory(task, batch[0], batch[1], feed)),
+        join,
+        batches_at_once(task.model, _bytes_of_batch(task, measures)),
+    )
     found = Ledger(list(runs.values()), task.out, progress=task.progress).perform(work)
     return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
-def _run_unit(task: Task, measures: list[Question], rows: np.ndarray, feed: Feed, tokens: int) -> dict[str, Arrays]:
-    """The values of some measures for some texts: [example, stack, layer, head, ...] by measure and variable."""
-    parts: dict[str, list[Arrays]] = {one.name: [] for one in measures}
-    for start, stop in plan_batches(task.inputs.lengths[rows], tokens):
-        for name, values in run_in_memory(task, measures, rows[start:stop], feed):
-            parts[name].append(values)
-    return {
-        name: {key: np.concatenate([part[key] for part in found]) for key in found[0]} for name, found in parts.items()
-    }
+def _bytes_of_batch(task: Task, measures: list[Question]) -> int:
+    """What the pass of a full batch holds, roughly: activations, and the maps of the measure that needs most."""
+    longest = int(task.inputs.lengths.max())
+    tokens = max(task.tokens, longest)
+    kept = 1 if measures[0].kind == "layers" else sum(task.setting.layers.values())
+    passing = bytes_per_token(task.model, task.setting.language is not None, kept)
+    size = wide(task.model.dtype).itemsize
+    maps = max(one.bytes_of_text(task.setting, longest, size) for one in measures)
+    return tokens * passing + tokens // longest * maps * MAPS_HELD
 
 
 def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:

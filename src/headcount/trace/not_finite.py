@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -61,6 +62,7 @@ def first_not_finite(model: PreTrainedModel, anatomy: Anatomy, inputs: Mapping[s
     real = None if mask is None else torch.as_tensor(mask).bool().flatten(0, -2)
     found: list[str] = []
     uses = dict.fromkeys(places, 0)
+    mine = threading.get_ident()  # passes of other threads meet the hooks too
 
     def is_bad(given: Any) -> bool:
         tensor = given[0] if isinstance(given, tuple) and given else given
@@ -72,10 +74,12 @@ def first_not_finite(model: PreTrainedModel, anatomy: Anatomy, inputs: Mapping[s
         return bool(bad.any())
 
     def before(module: nn.Module, args: Any) -> None:
-        if not found and is_bad(args):
+        if threading.get_ident() == mine and not found and is_bad(args):
             found.append(f"from the embeddings before {places[module][0]} on")
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
+        if threading.get_ident() != mine:
+            return
         place = places[module][min(uses[module], len(places[module]) - 1)]
         uses[module] += 1
         if not found and is_bad(output):

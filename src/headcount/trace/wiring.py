@@ -149,14 +149,22 @@ class Wiring:
         wants = Session.hears if weights else _needs_call
         return any(wants(session, (block.stack, block.layer)) for session in self.active)
 
+    def _concerned(self, output: nn.Module) -> tuple[Session, ...]:
+        """The sessions of this thread or task that name a layer of the projection.
+
+        A hook of another thread may come in the middle of a pass, when the uses have not been counted from its start.
+        """
+        layers = [(block.stack, block.layer) for block in self.by_output[output].values()]
+        return tuple(session for session in self.active if any(layer in session.layers for layer in layers))
+
     def _keep_call(self, call: AttentionCall) -> None:
-        if self.active:
+        if self._concerned(call.block.output):
             call = self._of_layer(call)
             if self._hears(call.block, weights=False):
                 self.under.calls[call.layer_key] = call
 
     def _keep_heard(self, call: AttentionCall) -> None:
-        if self.active:
+        if self._concerned(call.block.output):
             call = self._of_layer(call)
             if self._hears(call.block, weights=True):
                 self.under.heard[call.layer_key] = call
@@ -168,7 +176,7 @@ class Wiring:
         return call if len(blocks) == 1 else replace(call, block=blocks[self.uses[call.block.output]])
 
     def _edit(self, output: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        active = self.active
+        active = self._concerned(output)
         if not active:
             return None
         blocks = self.by_output[output]

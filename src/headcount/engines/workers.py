@@ -1,0 +1,190 @@
+"""Independent batches on several workers: threads of this process that run a batch each, on one core.
+
+A small batch does not scale inside an operator, and OpenMP's threads spin while they wait for one another: as soon as
+anything else uses the machine, one batch on all cores is far slower than a batch on each. What a batch gives must not
+depend on the number of workers, to the last bit: so a lone batch has one core too, unless it is so large that memory
+allows few of them at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+NAME = "headcount-worker"
+AHEAD = 2
+"""Batches for each worker that are begun before the first result is taken, so that few results wait to be saved."""
+
+
+@dataclass(frozen=True)
+class Batched:
+    """Work on a unit that consists of independent batches. Called with a unit, it runs them one after the other."""
+
+    split: Callable[[Any], Sequence[Any]]
+    """The batches of a unit."""
+    work: Callable[[Any], Any]
+    """What a batch gives: the same in any thread, at any time. It tells its progress through `in_caller`."""
+    join: Callable[[Any, list[Any]], Any]
+    """The result of a unit from those of its batches, in order."""
+    at_once: int = 1
+    """Batches that may run at the same time, however many cores there are; one has all cores."""
+
+    def __call__(self, unit: Any) -> Any:
+        return self.join(unit, [self.work(batch) for batch in self.split(unit)])
+
+
+def each_unit(work: Batched, units: Sequence[Any]) -> Generator[tuple[Any, Any]]:
+    """The units and their results, in order. Batches of later units are begun while the earlier ones are finished."""
+    batches = [work.split(unit) for unit in units]
+    flat = [batch for several in batches for batch in several]
+    with closing(spread(work.work, flat, work.at_once)) as results:
+        for unit, several in zip(units, batches, strict=True):
+            yield unit, work.join(unit, [next(results) for _ in several])
+
+
+def count_cores() -> int:
+    """The cores that this process may use: the user's number of threads (OMP_NUM_THREADS) is the limit."""
+    import torch
+
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(int(torch.get_num_threads()), allowed))
+
+
+def spread(work: Callable[[Any], Any], items: Sequence[Any], at_once: int) -> Generator[Any]:
+    """What `work` gives for each item, in order, with so many items at once at most; use it inside `closing`.
+
+    The first error in the order of the items is raised when all results before it have been taken. Whatever ends the
+    iteration (an error, Ctrl-C, `close`) ends the workers: no thread is left.
+    """
+    cores = count_cores()
+    threads = max(1, cores // at_once)
+    workers = min(at_once, cores, len(items))
+    if workers < 2 or _has_autocast():
+        with _threads(threads if at_once > 1 else None):
+            yield from map(work, items)
+        return
+    crew = _Crew(work, items, workers, threads)
+    try:
+        crew.start()
+        for number in range(len(items)):
+            yield crew.result(number)
+    finally:
+        crew.stop()
+
+
+def in_caller(function: Callable[..., object], *args: Any) -> None:
+    """Call a function in the thread that has spread this work, as soon as that thread waits; at once elsewhere."""
+    crew = _crew.get()
+    if crew is None:
+        function(*args)
+        return
+    if crew.stopped.is_set():
+        raise _Stopped
+    crew.events.put(lambda: function(*args))
+
+
+class _Stopped(BaseException):
+    """Ends the work of a worker whose results nobody waits for any more."""
+
+
+class _Crew:
+    """Threads that take the numbers of items from one queue and put what they have to say into another."""
+
+    def __init__(self, work: Callable[[Any], Any], items: Sequence[Any], workers: int, share: int) -> None:
+        self.work, self.items, self.share = work, items, share
+        self.todo: SimpleQueue[int | None] = SimpleQueue()
+        self.events: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self.stopped, self.ready = threading.Event(), threading.Semaphore(0)
+        self.given = 0
+        self.done: dict[int, tuple[Any, BaseException | None]] = {}
+        # A copy of the context for each: the sessions that the caller has open hold for the workers too.
+        self.threads = [
+            threading.Thread(target=copy_context().run, args=(self._run,), name=NAME, daemon=True)
+            for _ in range(workers)
+        ]
+
+    def start(self) -> None:
+        import torch
+
+        threads = torch.get_num_threads()
+        for thread in self.threads:
+            thread.start()
+        for _ in self.threads:
+            self.ready.acquire()
+        # What a worker has set holds for itself, and would be the default of every thread that begins later.
+        torch.set_num_threads(threads)
+        for _ in range(AHEAD * len(self.threads)):
+            self._give()
+
+    def _give(self) -> None:
+        if self.given < len(self.items):
+            self.todo.put(self.given)
+            self.given += 1
+
+    def _run(self) -> None:
+        import torch
+
+        _crew.set(self)
+        torch.get_num_threads()  # a thread takes the default when it first asks, and would take it after this otherwise
+        torch.set_num_threads(self.share)
+        self.ready.release()
+        while (number := self.todo.get()) is not None and not self.stopped.is_set():
+            self._put(number)
+
+    def _put(self, number: int) -> None:
+        value, problem = None, None
+        try:
+            value = self.work(self.items[number])
+        except BaseException as error:  # noqa: BLE001 - the caller raises it, in its turn
+            problem = error
+        self.events.put(lambda: self.done.update({number: (value, problem)}))
+
+    def result(self, number: int) -> Any:
+        """What the item has given; meanwhile whatever the workers want to be called is called."""
+        while number not in self.done:
+            self.events.get()()
+        value, problem = self.done.pop(number)
+        if problem is not None:
+            raise problem
+        self._give()
+        return value
+
+    def stop(self) -> None:
+        self.stopped.set()
+        for _ in self.threads:
+            self.todo.put(None)
+        for thread in self.threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+_crew: ContextVar[_Crew | None] = ContextVar("headcount_crew", default=None)
+
+
+def _has_autocast() -> bool:
+    """Autocast is the caller's thread's own: elsewhere the work would be done in another dtype."""
+    import torch
+
+    return bool(torch.is_autocast_enabled("cpu"))
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """So many threads inside operators of this thread for a while; None: as it is."""
+    import torch
+
+    before = torch.get_num_threads()
+    if count in (None, before):
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
