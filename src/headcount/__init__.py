@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
-    from headcount.models.anatomy import read_anatomy as read_anatomy
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
     from headcount.pruning.prune import prune as prune
+    from headcount.trace.anatomy import read_anatomy as read_anatomy
     from headcount.trace.gates import gated as gated
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
@@ -59,7 +59,7 @@ _HOMES = {
     "observe": "trace.observe",
     "open_study": "core.store",
     "prune": "pruning.prune",
-    "read_anatomy": "models.anatomy",
+    "read_anatomy": "trace.anatomy",
     "save": "models.checkpoint",
     "sweep": "ablation.sweep",
 }

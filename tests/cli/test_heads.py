@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import main
+from tests.contracts.unknown import make
 from tests.contracts.zoo import tiny
 
 
@@ -27,3 +28,18 @@ def test_pick_shows_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     tiny("bert").save_pretrained(tmp_path)
     assert main(["heads", str(tmp_path), "--pick", "L0H1-2, L2"]) == 0
     assert "6 of 12 heads" in capsys.readouterr().out
+
+
+def test_which_proofs_hold_of_a_type_without_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("starcoder2", "phi3", "bloom"):
+        make(name).save_pretrained(tmp_path / name)
+    assert main(["heads", str(tmp_path / "starcoder2")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "type 'starcoder2' have no record. Proved on small passes in float64: interface, projection," in shown
+    assert shown.endswith("replay, cut.")
+    assert main(["heads", str(tmp_path / "phi3")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[4].replace("│", " ").split() == ["decoder", "L0-L1", "4", "2", "8", "-"]
+    assert "Not proved: cut (no cut of the decoder" in " ".join(shown.split())
+    assert main(["heads", str(tmp_path / "bloom")]) == 2
+    assert "interface: no attention runs through" in capsys.readouterr().err

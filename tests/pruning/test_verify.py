@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from headcount.errors import NotFinite, PruneMismatch
-from headcount.pruning.verify import TOLERANCE, Check, check_outputs, example_batch, outputs_of
+from headcount.models.example_inputs import example_inputs
+from headcount.pruning.verify import TOLERANCE, Check, check_outputs, outputs_of
 from tests.contracts.pruned import whole
 from tests.contracts.zoo import BY_NAME, CASES, VOCABULARY, Case, inputs, tiny
 
@@ -73,8 +74,8 @@ def test_in_words() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_batch_that_the_model_takes(case: Case) -> None:
     model = tiny(case.name, case.kernels[0])
-    batch = example_batch(model)
-    again = example_batch(model)
+    batch = example_inputs(model)
+    again = example_inputs(model)
     assert all(torch.equal(batch[key], again[key]) for key in batch), "the same every time"
     outputs = outputs_of(model, batch)
     assert torch.isfinite(outputs).all()
@@ -90,7 +91,7 @@ def test_a_batch_that_the_model_takes(case: Case) -> None:
 
 def test_it_draws_nothing_and_leaves_the_mode() -> None:
     model, drawn = tiny("bert").train(), torch.random.get_rng_state()
-    outputs = outputs_of(model, example_batch(model))
+    outputs = outputs_of(model, example_inputs(model))
     assert torch.equal(drawn, torch.random.get_rng_state())
     assert model.training
     assert not outputs.requires_grad
@@ -120,10 +121,10 @@ def test_padding_is_left_out() -> None:
 )
 def test_outputs_of_models_with_a_head(name: str, head: str, shape: tuple[int, ...]) -> None:
     model = whole(name, head=head)
-    assert outputs_of(model, example_batch(model)).shape == shape
+    assert outputs_of(model, example_inputs(model)).shape == shape
 
 
 def test_half_precision_images() -> None:
     model = tiny("vit").bfloat16()
-    assert example_batch(model)["pixel_values"].dtype == torch.bfloat16
-    assert torch.isfinite(outputs_of(model, example_batch(model))).all()
+    assert example_inputs(model)["pixel_values"].dtype == torch.bfloat16
+    assert torch.isfinite(outputs_of(model, example_inputs(model))).all()

@@ -12,8 +12,8 @@ from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
 from headcount.core.heads import Heads, HeadSet
 from headcount.errors import InvalidOption, UnknownHead
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import plain_model
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.session import session
 
 

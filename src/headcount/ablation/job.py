@@ -21,11 +21,12 @@ from headcount.data.kinds.metrics import Metric
 from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
-from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.anatomy import Anatomy
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.models.matching_weights import check_head
 from headcount.models.task_heads import class_endings, has_head
+from headcount.trace.anatomy import read_anatomy
 from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame

@@ -11,8 +11,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.modes import evaluating
 from headcount.trace.precision import wide

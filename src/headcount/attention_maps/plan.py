@@ -14,12 +14,13 @@ from headcount.core.heads import Layout
 from headcount.core.provenance import Origin, fingerprint
 from headcount.data.number_options import check_numbers
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
-from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.fingerprint import find_origin
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
+from headcount.trace.anatomy import read_anatomy
 
 SCALE = "sqrt/255"
 MOST_BYTES = 64 * 10**6

@@ -22,8 +22,8 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.trace.anatomy import read_anatomy
 
 SAID = ("task", "metric", "higher_is_better", "test", "data", ATTRIBUTE)
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")

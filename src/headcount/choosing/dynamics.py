@@ -24,9 +24,9 @@ from headcount.engines.ledger import announce, perform
 from headcount.engines.progress import Progress, in_step
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import read_anatomy
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.load import load_model, load_tokenizer
+from headcount.trace.anatomy import read_anatomy
 
 GROUP = "pruning/dynamics"
 

@@ -25,8 +25,8 @@ from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_glue, find_task
 from headcount.engines.progress import Progress, in_step
 from headcount.errors import DataProblem, InvalidOption
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.trace.anatomy import read_anatomy
 
 FEWEST = 20
 """Examples of each part at least."""

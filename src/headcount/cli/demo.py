@@ -55,9 +55,9 @@ def demo(
     from headcount.cli.progress import show_progress
     from headcount.measures.compare import compare
     from headcount.measures.measure import measure
-    from headcount.models.anatomy import read_anatomy
     from headcount.reporting.document import write_report
     from headcount.story.demo import demo_sentences, last_screen
+    from headcount.trace.anatomy import read_anatomy
 
     if quick:
         without_effect("full", full, "--quick takes 16 pairs", "give one of the two")

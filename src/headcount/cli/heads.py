@@ -34,7 +34,7 @@ def heads(
 
     from headcount.core.heads import HeadSet
     from headcount.errors import UnknownHead
-    from headcount.models.anatomy import read_anatomy
+    from headcount.trace.anatomy import proof_of, read_anatomy
 
     loaded = load_ready(model, "cpu", "auto", trust_remote_code)
     anatomy = read_anatomy(loaded)
@@ -52,6 +52,10 @@ def heads(
         "layers and heads are counted from 0.",
         highlight=False,
     )
+    proof = proof_of(loaded)
+    if proof is not None:
+        text = f"Models of type {proof.family.model_types[0]!r} have no record. {proof}"
+        console.print(text, highlight=False, markup=False)
 
 
 def heads_table(anatomy: Anatomy) -> Table:
@@ -73,5 +77,6 @@ def heads_table(anatomy: Anatomy) -> Table:
 
 
 def _row(block: Attention) -> tuple[str, ...]:
-    size = f"{block.parameters(block.heads[0]):,}" if block.heads else "-"
+    known = block.heads and block.plan.query is not None
+    size = f"{block.parameters(block.heads[0]):,}" if known else "-"
     return str(len(block.heads)), str(block.kv_heads), str(block.head_size), size

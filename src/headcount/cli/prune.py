@@ -92,9 +92,9 @@ def prune(
     """
     from rich.console import Console
 
-    from headcount.models.anatomy import read_anatomy
     from headcount.models.matching_weights import WRITTEN, check_head
     from headcount.models.output_folder import check_apart, check_output_folder
+    from headcount.trace.anatomy import read_anatomy
     from headcount.zoo.bundled import find_data, find_model
 
     if heads is not None:
@@ -207,9 +207,9 @@ def _check_ways(
 
 
 def _cut(console: Console, model: Any, tokenizer: Any, heads: Any, out: Path, overwrite: bool, name: str) -> None:
-    from headcount.models.anatomy import read_anatomy
     from headcount.models.checkpoint import save
     from headcount.pruning.prune import LAST_CHECK, prune
+    from headcount.trace.anatomy import read_anatomy
 
     before, count = model.num_parameters(), read_anatomy(model).layout.count
     prune(model, heads)

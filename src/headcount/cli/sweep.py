@@ -90,7 +90,7 @@ def sweep(
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
-    from headcount.models.anatomy import read_anatomy
+    from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)

@@ -29,11 +29,12 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import Attention, read_anatomy
+from headcount.models.anatomy import Attention
+from headcount.models.example_inputs import random_images
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
 from headcount.models.task_heads import is_classifier, is_multiple_choice
-from headcount.pruning.verify import random_images
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.modes import evaluating
 from headcount.trace.timing import timed_calls
 

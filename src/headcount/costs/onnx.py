@@ -17,7 +17,8 @@ from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption, PruneMismatch, cannot_write
 from headcount.models.compiled import takes_compiled
-from headcount.pruning.verify import OUTPUTS, Check, example_batch
+from headcount.models.example_inputs import example_inputs
+from headcount.pruning.verify import OUTPUTS, Check
 from headcount.trace.modes import evaluating
 
 OPSET = 20
@@ -99,7 +100,7 @@ def _export(model: PreTrainedModel, new: Path, place: Path) -> Check:
 
 
 def _inputs(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
-    batch = example_batch(model, seed)
+    batch = example_inputs(model, seed)
     if getattr(model.config, "type_vocab_size", 0) > 1 and "input_ids" in batch:
         batch["token_type_ids"] = torch.zeros_like(batch["input_ids"])
     return batch

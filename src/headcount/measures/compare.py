@@ -24,10 +24,10 @@ from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.passes import Task, collect, prepare
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched

@@ -30,11 +30,12 @@ from headcount.measures.contract import Question, Setting, Values
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.results import coordinates, plan_values, summarise_measure
 from headcount.measures.tagging import tag_texts
-from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.anatomy import Anatomy
 from headcount.models.fingerprint import device_label, find_origin, model_name
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.at_once import batches_at_once, bytes_per_token
 from headcount.trace.edits import LayerKey
 from headcount.trace.memory import spell_bytes, try_in_memory

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 from transformers import PreTrainedModel
@@ -17,7 +18,7 @@ from headcount.core.heads import Head, Layout
 from headcount.errors import UnknownFamily
 from headcount.models.compiled import takes_compiled
 from headcount.models.families.plan import Family, SharedLayers, StackPlan
-from headcount.models.families.registry import family_of
+from headcount.models.families.registry import FAMILIES, family_of
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,14 @@ class Attention:
     def slices(self, head: int) -> Iterator[WeightSlice]:
         """The rows of query, key and value and the columns of the output projection of a head.
 
-        Rows of a key/value group are given for every head that reads the group.
+        Rows of a key/value group are given for every head that reads the group; of a family whose projections are not
+        known, only the columns.
         """
         place = self.place(head)
         rows = {"query": place, "key": self.groups[place], "value": self.groups[place]}
         for part, (role, row) in enumerate(rows.items()):
+            if self.plan.query is None:
+                break
             module, name = self.projection(role)
             dim = int(_is_transposed(module))
             if self.plan.fused == "by-part":
@@ -155,13 +159,13 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
     """
     if not isinstance(model, PreTrainedModel):
         raise UnknownFamily(f"got {type(model).__name__}; expected a transformers PreTrainedModel")
-    family = family_of(model.config.model_type)
+    family = _family(model)
     modules = dict(model.named_modules())
     stacks = {}
     for plan in family.stacks:
         layers = _layers(plan, modules)
         if layers:
-            stack = _stack_name(plan, model.config)
+            stack = plan.stack if family.measured else _stack_name(plan, model.config)
             stacks[stack] = tuple(
                 _attention(family, plan, stack, number, name, modules, model.config)
                 for number, name in enumerate(layers)
@@ -179,6 +183,39 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
     if family.shared:
         stacks = {stack: _uses(family.shared, layers, model.config, modules) for stack, layers in stacks.items()}
     return Anatomy(family, stacks)
+
+
+_proved: WeakKeyDictionary[PreTrainedModel, Family] = WeakKeyDictionary()
+
+
+def remember(model: PreTrainedModel, family: Family) -> None:
+    """Let the model be read by this record: its type has none of its own, and the record was proved on the model."""
+    _proved[model] = family
+
+
+def is_recorded(config: Any) -> bool:
+    """Whether a record says where the heads are: that of the model's type, or the one that a cut was made by."""
+    return config.model_type in FAMILIES or bool(getattr(config, "headcount", None))
+
+
+def forget(model: PreTrainedModel) -> None:
+    """Read the model by the record of its type again."""
+    _proved.pop(model, None)
+
+
+def _family(model: PreTrainedModel) -> Family:
+    """The record of the model's type, the one that was proved on it, or the one that its cut was made by."""
+    config = model.config
+    if model in _proved and config.model_type not in FAMILIES:
+        return _proved[model]
+    if config.model_type in FAMILIES or not is_recorded(config):
+        return family_of(config.model_type)
+    plans = []
+    for stack in config.headcount["stacks"]:
+        parts: dict[str, Any] = {field.name: stack[field.name] for field in fields(StackPlan)}
+        parts = {name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
+        plans.append(StackPlan(**parts))
+    return Family((config.model_type,), tuple(plans))
 
 
 def _layers(plan: StackPlan, modules: dict[str, nn.Module]) -> list[str]:
@@ -205,15 +242,18 @@ def _attention(
     name, output_name = f"{layer}.{plan.attention}", f"{layer}.{plan.output}"
     module: Any = modules[name]
     for role in (plan.query, plan.key, plan.value):
-        if f"{name}.{role}" not in modules:
+        if role is not None and f"{name}.{role}" not in modules:
             raise UnknownFamily(f"{label}: no projection {role!r} in {name}")
     if output_name not in modules:
         raise UnknownFamily(f"{label}: no output projection {output_name!r}")
-    size = getattr(module, plan.size, None)
+    measured = {stack: numbers for stack, *numbers in family.measured}
+    size, kv = measured.get(plan.stack) or (getattr(module, plan.size or "", None), None)
     if not isinstance(size, int):
         raise UnknownFamily(f"{label}: {name} does not say the size of a head ({plan.size!r})")
     count, rest = divmod(_width(modules[output_name], "in"), size)
-    kv, kv_rest = divmod(_width(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1), size)
+    kv_rest = 0
+    if kv is None:
+        kv, kv_rest = divmod(_width(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1), size)
     recorded = _recorded(config, stack, number)
     if hasattr(module, "kept_heads"):
         heads, groups = tuple(module.kept_heads), tuple(module.kept_groups)
@@ -261,6 +301,11 @@ def _uses(
         uses.append(replace(by_numbers[module_numbers], layer=number, use=used[module_numbers], door=door))
         used[module_numbers] += 1
     return tuple(uses)
+
+
+def is_projection(module: nn.Module) -> bool:
+    """Whether the module is a plain product with a matrix."""
+    return type(module) in (nn.Linear, Conv1D)
 
 
 def _is_transposed(module: nn.Module) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headcount.models.families.registry import recorded_family
+from headcount.models.families.registry import FAMILIES
 
 
 def longest_positions(model: Any) -> int | None:
@@ -13,7 +13,16 @@ def longest_positions(model: Any) -> int | None:
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if not positions or positions <= 0:
         return None
-    return int(positions) - recorded_family(config).position_offset
+    family = FAMILIES.get(config.model_type)
+    return int(positions) - (_position_offset(model) if family is None else family.position_offset)
+
+
+def _position_offset(model: Any) -> int:
+    """Without a record: a table of positions that has a padding index begins behind it."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(module.padding_idx) + 1
+    return 0
 
 
 def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:

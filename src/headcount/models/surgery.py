@@ -79,6 +79,11 @@ def check_can_prune(anatomy: Anatomy) -> None:
             "be gone from all of them; ablate or gate it instead"
         )
     for block in anatomy:
+        if block.plan.query is None:
+            raise CannotPrune(
+                f"models of type {anatomy.family.model_types[0]!r} have no record, and no cut was proved to give what "
+                "ablation gives; ablate or gate their heads instead"
+            )
         further = [getattr(block.module, name) for name in block.plan.further if hasattr(block.module, name)]
         for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), *further, block.output):
             if type(module) not in (nn.Linear, Conv1D, SilentLinear, SilentConv1D):

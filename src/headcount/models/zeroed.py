@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from headcount.models.anatomy import read_anatomy
+from headcount.models.anatomy import read_anatomy, remember
 from headcount.models.compiled import takes_compiled
 
 
@@ -27,7 +27,9 @@ def zeroed(model: PreTrainedModel) -> PreTrainedModel:
         tensor.data = tensor.data.to(types[name])
     if getattr(model, "generation_config", None) is not None:
         whole.generation_config = copy.deepcopy(model.generation_config)
-    before, after = read_anatomy(model), read_anatomy(whole)
+    before = read_anatomy(model)
+    remember(whole, before.family)
+    after = read_anatomy(whole)
     mine, theirs = model.state_dict(), whole.state_dict()
     cut = {name for name, tensor in mine.items() if tensor.shape != theirs[name].shape}
     whole.load_state_dict({name: tensor for name, tensor in mine.items() if name not in cut}, strict=False)

@@ -10,11 +10,12 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.heads import HeadSet
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.models.example_inputs import example_inputs
 from headcount.models.finite_weights import check_weights
 from headcount.models.surgery import check_can_prune, cut
-from headcount.pruning.verify import Check, check_outputs, example_batch, outputs_of
+from headcount.pruning.verify import Check, check_outputs, outputs_of
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.gates import gated
 from headcount.trace.session import check_untouched
 
@@ -43,7 +44,7 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
         return model
     check_can_prune(anatomy)
     check_weights(model)
-    given = dict(batch) if batch is not None else example_batch(model)
+    given = dict(batch) if batch is not None else example_inputs(model)
     gates = {
         stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
         for stack in {head.stack for head in chosen}

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.attention import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun, OutputEdit
 from headcount.trace.session import session

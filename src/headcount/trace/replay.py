@@ -120,7 +120,7 @@ class Replay:
 
     def _can_fan_out(self, key: LayerKey) -> bool:
         """Behind a decoder's self-attention comes cross attention, which cannot take the wider tensor."""
-        return not (key[0] == "decoder" and "cross" in self.anatomy.stacks)
+        return self.anatomy.family.fans_out and not (key[0] == "decoder" and "cross" in self.anatomy.stacks)
 
     @contextmanager
     def _answering(self, answer: Answer) -> Iterator[None]:

@@ -17,8 +17,8 @@ from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import locate_not_finite
 from headcount.data.tasks import Task
 from headcount.errors import NotFinite
-from headcount.models.anatomy import read_anatomy
 from headcount.models.longest import longest_input
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.not_finite import not_finite
 
 FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}

@@ -22,17 +22,17 @@ class StackPlan:
     inside the layer; `query`, `key`, `value` names inside the attention module (one name three times
     where they are one matrix, and `fused` says how its rows are arranged: all queries, all keys, all
     values, or query, key and value of each head in turn). `size` is the attention module's attribute
-    that holds the size of a head.
+    that holds the size of a head. The four are None where only a proof says where heads are (`Family.measured`).
     """
 
     stack: str
     layer: str
     attention: str
     output: str
-    query: str
-    key: str
-    value: str
-    size: str
+    query: str | None
+    key: str | None
+    value: str | None
+    size: str | None
     fused: Fused | None = None
     counts: tuple[str, ...] = ()
     """For surgery: the attention module's attributes that hold the number of heads,"""
@@ -82,3 +82,8 @@ class Family:
     """Its decoder starts with the target's last token, which names the language."""
     unbatched: tuple[str, ...] = ()
     """Arguments of a layer that hold no batch."""
+    fans_out: bool = True
+    """What follows a layer's attention inside the layer takes tensors with one more dimension in front."""
+    measured: tuple[tuple[str, int, int], ...] = ()
+    """For a family without a record, proved on a small pass: for each stack the size of a head and the number of
+    key/value heads."""
