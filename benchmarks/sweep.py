@@ -29,7 +29,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 import headcount as hc
-from headcount.ablation.plan import choose, plan_sweep, plan_units, widest_group
+from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.runner import Runner, join_batches
 from headcount.data.batches import by_length, collate
 from headcount.data.encode import Encodings
@@ -143,7 +143,7 @@ def sweep_all(model: Any, rows: list[dict[str, Any]], tokens: int, compiled: boo
     lengths = np.array([len(row["input_ids"]) for row in rows])
     order = by_length(lengths)
     anatomy = read_anatomy(model)
-    choices = choose(anatomy.layout)
+    choices = choose_head_sets(anatomy.layout)
     plan = plan_sweep(choices, lengths[order], tokens, widest_group(choices), plan_units(lengths[order], tokens))
     runner = Runner(
         model,

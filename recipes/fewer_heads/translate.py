@@ -14,11 +14,12 @@ import torch
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing.dynamics import dynamics, settled_at
+from headcount.choosing.dynamics import dynamics
 from headcount.choosing.gates import learn_gates
 from headcount.choosing.importance import estimate, importance
 from headcount.choosing.orders import at_random, by_values
 from headcount.choosing.smaller import halves
+from headcount.core.claims import settled_at
 from headcount.core.results import as_table
 from headcount.data.tables import read_table
 from headcount.data.tasks import find_task

@@ -35,6 +35,8 @@ class Task:
     given: tuple[str, ...] | None = None
     """Names that the user gave: of the label's codes, in the model's words, or, where the model's classes have no names
     of their own (LABEL_0, ...), of these classes in their order."""
+    further: tuple[str, ...] = ()
+    """Metrics that the papers give beside the task's own."""
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
@@ -71,9 +73,10 @@ def _glue(
     *texts: tuple[str, ...],
     split: str = "validation",
     config: str | None = None,
+    further: tuple[str, ...] = (),
 ) -> Task:
     kind = KINDS["classification" if names else "regression"]
-    return Task(name, kind, texts, "label", metric, names, ("nyu-mll/glue", config or name, split))
+    return Task(name, kind, texts, "label", metric, names, ("nyu-mll/glue", config or name, split), None, further)
 
 
 _PAIR, _ENTAILMENT = ("sentence1", "sentence2"), ("entailment", "not_entailment")
@@ -86,12 +89,12 @@ GLUE = {
         _glue(
             "mnli-mm", "accuracy", _MNLI, ("premise", "hypothesis"), _PAIR, split="validation_mismatched", config="mnli"
         ),
-        _glue("mrpc", "f1", ("not_equivalent", "equivalent"), _PAIR),
+        _glue("mrpc", "f1", ("not_equivalent", "equivalent"), _PAIR, further=("accuracy",)),
         _glue("qnli", "accuracy", _ENTAILMENT, ("question", "sentence"), _PAIR),
-        _glue("qqp", "f1", ("not_duplicate", "duplicate"), ("question1", "question2"), _PAIR),
+        _glue("qqp", "f1", ("not_duplicate", "duplicate"), ("question1", "question2"), _PAIR, further=("accuracy",)),
         _glue("rte", "accuracy", _ENTAILMENT, _PAIR),
         _glue("sst2", "accuracy", ("negative", "positive"), ("sentence",)),
-        _glue("stsb", "pearson", None, _PAIR),
+        _glue("stsb", "pearson", None, _PAIR, further=("spearman",)),
     )
 }
 _ALSO = {"mnlim": "mnli", "mnlimatched": "mnli", "mnlimismatched": "mnli-mm"}

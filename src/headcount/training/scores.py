@@ -21,9 +21,6 @@ from headcount.models.longest import longest_input
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.not_finite import not_finite
 
-FURTHER = {"mrpc": ("accuracy",), "qqp": ("accuracy",), "stsb": ("spearman",)}
-"""What the papers give beside a task's own metric."""
-
 
 def score(
     model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings: Encodings, generate: bool = True
@@ -33,7 +30,7 @@ def score(
     Translations get BLEU or chrF where sacrebleu is installed and texts are to be generated, and their loss.
     """
     task = examples.task
-    metric, names, scores = task.kind.find_metric(task.metric), [task.metric, *FURTHER.get(task.name, ())], {}
+    metric, names, scores = task.kind.find_metric(task.metric), [task.metric, *task.further], {}
     if metric.generated:
         names = ["loss"]
         if generate and find_spec("sacrebleu") is not None:
