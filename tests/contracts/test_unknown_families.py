@@ -21,6 +21,7 @@ from headcount.errors import CannotPrune, UnknownFamily
 from headcount.models.example_inputs import example_inputs
 from headcount.models.load import load_model
 from headcount.trace.anatomy import proof_of
+from tests import planted
 from tests.closeness import FLOAT32, ROUNDED, assert_same
 from tests.contracts.unknown import BY_NAME, CASES, HEADS, LAYERS, Unknown, make
 
@@ -183,3 +184,27 @@ def check_cut(case: Unknown, model: Any, batch: dict[str, Tensor], within: float
     loaded = load_model(folder / "small", dtype=model.dtype)
     assert hc.read_anatomy(loaded).layout == hc.read_anatomy(model).layout
     assert_same(run(loaded, batch), expected, within)
+
+
+@pytest.mark.parametrize("name", ["ernie", "gemma2", "mixtral"])  # an encoder, eager with a softcap, experts
+def test_a_sweep_is_a_loop_over_ablated(name: str, tmp_path: Path) -> None:
+    """From text to scores, with batches, padding and replay; and the measures take the same texts."""
+    texts, tokenizer = planted.texts(24), planted.tokenizer(tmp_path)
+    model = make(name, head="AutoModelForSequenceClassification", num_labels=2, id2label=planted.NAMES)
+    result = hc.sweep(model, tokenizer, texts, task="sst2", how="uniform", metric="loss", batch_tokens=60)
+    rows = [dict(tokenizer(text, return_tensors="pt")) for text in texts["sentence"]]
+    takes = [{key: value for key, value in row.items() if key != "token_type_ids" or name == "ernie"} for row in rows]
+
+    def loss() -> float:
+        with torch.no_grad():
+            logits = torch.cat([model(**row).logits for row in takes]).double()
+        return float(nn.functional.cross_entropy(logits, torch.tensor(texts["label"].values)))
+
+    for layer, head in ((0, 1), (1, 3)):
+        with hc.ablated(model, f"L{layer}H{head}", how="uniform"):
+            assert float(result["score"].sel(layer=layer, head=head).item()) == pytest.approx(loss(), rel=1e-4)
+    assert float(result["baseline"].item()) == pytest.approx(loss(), rel=1e-4)
+    measured = hc.measure(model, tokenizer, texts[["sentence"]], only=["entropy"])
+    entropies = measured["entropy"]["entropy"].values.squeeze()
+    assert entropies.shape == (LAYERS, HEADS)
+    assert (entropies > 0).all()

@@ -191,17 +191,18 @@ CASES = (
 BY_NAME = {case.name: case for case in CASES}
 
 
-def make(name: str, kernel: str | None = None) -> Any:
+def make(name: str, kernel: str | None = None, head: str | None = None, **options: Any) -> Any:
     """A fresh tiny model with large weights, so that attention is far from uniform; `kernel` None: its own default."""
     case = BY_NAME[name]
+    config = case.make_config()
+    for key, value in options.items():
+        setattr(config, key, value)
+    kind = getattr(tf, head or case.model)
     torch.manual_seed(7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        config = case.make_config()
-        if case.model == "AutoModel":
-            model = tf.AutoModel.from_config(config, attn_implementation=kernel).eval()
-        else:
-            model = getattr(tf, case.model)._from_config(config, attn_implementation=kernel).eval()
+        build = kind.from_config if kind.__name__.startswith("Auto") else kind._from_config
+        model = build(config, attn_implementation=kernel).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
