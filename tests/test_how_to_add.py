@@ -25,7 +25,7 @@ from headcount.models.load import load_model
 from headcount.reporting.document import describe
 from headcount.reporting.metrics import effect_of
 from headcount.reporting.view import read_view
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.variants import Replacement
 from tests import planted
 from tests.closeness import assert_same

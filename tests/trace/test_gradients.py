@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers.models.bert import modeling_bert
 
 import headcount as hc
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.gradients import each_map_gradient
 from tests.closeness import assert_same
 from tests.contracts.zoo import BY_NAME, exact, inputs, tiny

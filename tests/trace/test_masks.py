@@ -9,7 +9,7 @@ import torch
 
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import read_anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.masks import allowed_keys
 from tests.contracts.zoo import tiny
 

@@ -11,7 +11,7 @@ from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import read_anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.scores import entropy_without_map, exponentials, is_linear
 from headcount.trace.view import AttentionView
 from tests.contracts.zoo import tiny

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headcount.models.anatomy import read_anatomy
 from headcount.trace import scores as scores_module
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerRun
 from headcount.trace.scores import entropy_without_map
 from headcount.trace.session import session

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Attention
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit
 from headcount.trace.uniform import uniform_outputs, uniform_weights
 from headcount.trace.variants import Replacement

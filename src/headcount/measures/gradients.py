@@ -17,7 +17,7 @@ from headcount.data.kinds.outputs import logits_of
 from headcount.data.kinds.tokens import IGNORED
 from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Schemas, Setting, Values
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey
 from headcount.trace.gradients import each_map_gradient
 from headcount.trace.masks import allowed_keys

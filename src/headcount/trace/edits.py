@@ -9,7 +9,7 @@ from typing import Protocol
 from torch import Tensor
 
 from headcount.models.anatomy import Attention
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.view import AttentionView
 
 LayerKey = tuple[str, int]

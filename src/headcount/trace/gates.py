@@ -14,7 +14,7 @@ from headcount.core.heads import Layout
 from headcount.errors import InvalidOption
 from headcount.models.compiled import plain_model
 from headcount.trace.anatomy import read_anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit, LayerKey, OutputEdit
 from headcount.trace.session import session
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun, OutputEdit
 from headcount.trace.session import session
 

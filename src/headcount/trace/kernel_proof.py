@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import Attention
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.interception import InterfaceCall
 from headcount.trace.masks import allowed_keys
 from headcount.trace.uniform import uniform_outputs

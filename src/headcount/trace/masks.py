@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from headcount.errors import UnknownFamily
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 
 # All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
 _prepared: Any = WeakTensorKeyDictionary()

@@ -15,7 +15,7 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy, Attention
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.gradients import Differentiable, map_gradient, output_gradients
 from headcount.trace.session import session

@@ -20,7 +20,7 @@ from torch import nn
 
 from headcount.core.heads import Layout
 from headcount.errors import NotReached
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit, LayerKey, LayerRun, Observer
 
 

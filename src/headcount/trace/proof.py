@@ -40,7 +40,7 @@ from headcount.models.families.inspect import SeenAttention, candidate_family, c
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import recorded_family
 from headcount.models.surgery import cut
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.edits import OutputEdit
 from headcount.trace.hooks import Hook
 from headcount.trace.interception import InterfaceCall, intercepted

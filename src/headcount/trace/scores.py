@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headcount.errors import UnknownFamily
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.masks import allowed_keys, hides_only, is_causal
 from headcount.trace.precision import widened
 

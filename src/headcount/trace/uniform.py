@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.masks import allowed_keys, allowed_rows, is_causal
 from headcount.trace.precision import wide, widened
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headcount.models.anatomy import Attention
-from headcount.trace.attention import AttentionCall
+from headcount.trace.call import AttentionCall
 from headcount.trace.precision import widened
 from headcount.trace.scores import Exponentials, entropy_without_map, exponentials, is_linear
 

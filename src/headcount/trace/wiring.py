@@ -20,7 +20,8 @@ from transformers import PreTrainedModel
 
 from headcount.errors import NotReached
 from headcount.models.anatomy import Anatomy, Attention
-from headcount.trace.attention import AttentionCall, Listener, listen
+from headcount.trace.attention import listen
+from headcount.trace.call import AttentionCall, Listener
 from headcount.trace.checkpointing import repeatable
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.guard import guard_passes

@@ -1,0 +1,88 @@
+"""What a layer's attention was called with, whatever kernel runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch import Tensor
+
+from headcount.models.anatomy import Attention
+
+
+@dataclass
+class AttentionCall:
+    """One call of a layer's attention: query [B, H, Q, D], key and value [B, groups, K, D], the mask as it came.
+
+    `weights` [B, H, Q, K] is there where the module computed it anyway.
+    """
+
+    block: Attention
+    implementation: str
+    value: Tensor
+    mask: Any
+    queries: int
+    query: Tensor | None = None
+    key: Tensor | None = None
+    weights: Tensor | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def layer_key(self) -> tuple[str, int]:
+        return self.block.stack, self.block.layer
+
+    @property
+    def reads(self) -> list[int]:
+        """For each head, which of the keys and values it reads: those of a group stand side by side.
+
+        A pruned model with groups of unlike size hands some of them out more than once.
+        """
+        heads = len(self.block.heads)
+        return [number * self.value.shape[1] // heads for number in range(heads)]
+
+    def by_head(self, tensor: Tensor) -> Tensor:
+        """Keys or values [B, H, K, D] as each head reads them; no copy where each head has its own."""
+        groups = self.reads
+        return tensor if len(set(groups)) == len(groups) else tensor[:, groups]
+
+    @property
+    def scale(self) -> float:
+        """What queries times keys are multiplied by."""
+        scale = self.options.get("scaling")
+        assert self.query is not None
+        return float(self.query.shape[-1] ** -0.5 if scale is None else scale)
+
+    @property
+    def sinks(self) -> Tensor | None:
+        """The scores [H] of what a head can attend to beside all keys, as GPT-OSS has it; None for most families."""
+        return self.options.get("s_aux")
+
+    def of_heads(self, chosen: list[int]) -> AttentionCall | None:
+        """The call as some heads alone had it; None where its mask cannot be taken apart."""
+        heads, groups = len(self.block.heads), self.reads
+        if not isinstance(self.mask, Tensor | None) and self.mask.shape[1] > 1:
+            return None
+
+        def pick(tensor: Any) -> Any:
+            by_head = isinstance(tensor, Tensor) and tensor.ndim == 4 and tensor.shape[1] == heads > 1
+            return tensor[:, chosen] if by_head else tensor
+
+        block = replace(self.block, heads=tuple(self.block.heads[number] for number in chosen))
+        reads = [groups[number] for number in chosen]
+        options = {name: pick(option) for name, option in self.options.items()}
+        if self.sinks is not None:
+            options["s_aux"] = self.sinks[chosen]
+        return replace(
+            self,
+            block=block,
+            value=self.value[:, reads],
+            mask=pick(self.mask),
+            query=pick(self.query),
+            key=None if self.key is None else self.key[:, reads],
+            weights=pick(self.weights),
+            options=options,
+        )
+
+
+Listener = Callable[[AttentionCall], None]
