@@ -17,9 +17,9 @@ import headcount as hc
 from headcount.choosing import dynamics as module
 from headcount.choosing.curves import curve
 from headcount.choosing.dynamics import dynamics, find_checkpoints
+from headcount.choosing.halves import halves
 from headcount.choosing.importance import _batch, importance
 from headcount.choosing.orders import by_values
-from headcount.choosing.smaller import halves
 from headcount.core.claims import settled_at
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
 from tests.training import toy

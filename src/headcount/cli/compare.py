@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from headcount.cli.options import (
+    BatchTokens,
     Device,
     Dtype,
+    MaxLength,
+    Name,
     Seed,
+    Study,
     Tagger,
+    TextColumns,
+    Texts,
     Tokenizer,
     Trust,
     load_model_and_tokenizer,
@@ -25,17 +30,15 @@ def compare(
     other: str,
     /,
     *,
-    data: Annotated[str, Parameter(help="Texts, as measure takes them, or bundled:pairs.")],
-    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
-    ] = None,
+    data: Texts,
+    out: Study = None,
+    name: Name = None,
+    text: TextColumns = None,
     limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
     seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    max_length: MaxLength = None,
     tagger: Tagger = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    batch_tokens: BatchTokens = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",

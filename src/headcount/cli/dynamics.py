@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Labels, Limit, Seed, Tokenizer
+from headcount.cli.options import (
+    Data,
+    Device,
+    Label,
+    Labels,
+    Limit,
+    MaxLength,
+    MaxNewTokens,
+    Metric,
+    NumBeams,
+    Seed,
+    Steps,
+    Study,
+    Task,
+    Text,
+    Tokenizer,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,16 +34,22 @@ def dynamics(
     folder: Path,
     /,
     *,
-    task: Annotated[str, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")],
-    data: Annotated[str, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")],
-    study: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
-    steps: Annotated[int, Parameter(help="Steps of each pruning curve.")] = 10,
-    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    task: Task,
+    data: Data,
+    study: Study = None,
+    steps: Steps = 10,
+    estimator: Annotated[
+        str, Parameter(help="The importance that orders the heads: michel, gate, taylor or norm, or ..._normed.")
+    ] = "michel_normed",
+    metric: Metric = None,
+    num_beams: NumBeams = None,
+    max_new_tokens: MaxNewTokens = None,
+    text: Text = None,
+    label: Label = None,
     labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    max_length: MaxLength = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
 ) -> None:
@@ -59,6 +81,9 @@ def dynamics(
             data,
             task=find_task(task, texts=text, label=label, names=labels),
             steps=steps,
+            estimator=estimator,
+            metric=metric,
+            generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
             limit=limit,
             seed=seed,
             max_length=max_length,

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
+from headcount.cli.options import (
+    BatchTokens,
+    Data,
+    Device,
+    Dtype,
+    Json,
+    Label,
+    Labels,
+    Limit,
+    MaxLength,
+    Name,
+    Out,
+    Seed,
+    Task,
+    Text,
+    Tokenizer,
+    Trust,
+    load_for_task,
+    say_saved,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,21 +34,21 @@ def importance(
     model: str,
     /,
     *,
-    task: Annotated[str, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")],
-    data: Annotated[str, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")],
-    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
-    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    task: Task,
+    data: Data,
+    out: Out = None,
+    name: Name = None,
+    text: Text = None,
+    label: Label = None,
     labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    max_length: MaxLength = None,
+    batch_tokens: BatchTokens = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
-    json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
+    json_: Json = False,
     trust_remote_code: Trust = False,
 ) -> None:
     """Estimate how much a task's loss depends on each head, from one forward and one backward pass over the data.

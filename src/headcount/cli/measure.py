@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from headcount.cli.options import (
+    BatchTokens,
     Device,
     Dtype,
+    Json,
     Limit,
+    MaxLength,
+    Name,
     Seed,
+    Study,
     Tagger,
+    TextColumns,
     Tokenizer,
     Trust,
     load_model_and_tokenizer,
@@ -37,28 +42,26 @@ def measure(
             "bundled:pairs or bundled:sentences."
         ),
     ] = None,
-    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
+    out: Study = None,
     only: Annotated[str | None, Parameter(help="Some measures, such as entropy,position; all by default.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
-    ] = None,
+    name: Name = None,
+    text: TextColumns = None,
     spacy: Annotated[
         str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
     ] = None,
     tagger: Tagger = None,
     limit: Limit = None,
     seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    max_length: MaxLength = None,
     distance_examples: Annotated[
         int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
     ] = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
+    batch_tokens: BatchTokens = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the results as JSON.", negative="")] = False,
+    json_: Json = False,
     trust_remote_code: Trust = False,
 ) -> None:
     """Measure what every head looks at: position, special tokens, entropy, words, links between words, and more.

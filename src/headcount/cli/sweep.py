@@ -8,8 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
-from headcount.core.options import belongs_to
+from headcount.cli.options import (
+    Device,
+    Dtype,
+    Json,
+    Label,
+    Labels,
+    Limit,
+    MaxLength,
+    MaxNewTokens,
+    Metric,
+    Name,
+    NumBeams,
+    Out,
+    Seed,
+    Stack,
+    Task,
+    Text,
+    Tokenizer,
+    Trust,
+    load_for_task,
+    say_saved,
+)
+from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,13 +40,7 @@ def sweep(
     model: str,
     /,
     *,
-    task: Annotated[
-        str,
-        Parameter(
-            help="A GLUE task (mrpc, rte, ...), or a kind: classification, regression, "
-            "token-classification, multiple-choice, masked-lm, causal-lm, translation."
-        ),
-    ],
+    task: Task,
     data: Annotated[
         str | None,
         Parameter(
@@ -33,27 +48,24 @@ def sweep(
             "hub:NAME; without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,
-    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
+    out: Out = None,
+    name: Name = None,
     by: Annotated[
         Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
     ] = None,
-    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "uniform",
-    stack: Annotated[Literal["encoder", "decoder", "cross"] | None, Parameter(help="Only this stack.")] = None,
+    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
+    stack: Stack = None,
     sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
     draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
     size: Annotated[int | None, Parameter(help="Heads in a random set.")] = None,
     reference: Annotated[str | None, Parameter(help="Data for the mean outputs of --how mean.")] = None,
-    metric: Annotated[str | None, Parameter(help="Another metric than the task's own.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None,
-        Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
-    ] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
+    metric: Metric = None,
+    text: Text = None,
+    label: Label = None,
     labels: Labels = None,
     limit: Limit = None,
     seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    max_length: MaxLength = None,
     tokenizer: Tokenizer = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -64,14 +76,12 @@ def sweep(
     compiled: Annotated[
         bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
     ] = False,
-    beams: Annotated[int | None, Parameter(help="Beams of generation, where texts are scored; 1 by default.")] = None,
-    max_new_tokens: Annotated[
-        int | None, Parameter(help="Tokens to generate at most, where texts are scored; 128 by default.")
-    ] = None,
+    num_beams: NumBeams = None,
+    max_new_tokens: MaxNewTokens = None,
     shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
     texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
     untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")] = False,
+    json_: Json = False,
     trust_remote_code: Trust = False,
 ) -> None:
     """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
@@ -85,11 +95,11 @@ def sweep(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
-    from headcount.ablation.plan import read_sets
     from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
@@ -106,9 +116,7 @@ def sweep(
             by=by,
             how=how,
             stack=stack,
-            sets=None if sets is None else read_sets(sets),
-            draws=draws,
-            size=size,
+            sets=head_sets(sets, draws, size),
             reference=reference,
             limit=limit,
             seed=seed,
@@ -116,19 +124,26 @@ def sweep(
             out=out,
             name=name,
             texts=texts is not False,
-            shard=shard,
-            memory=memory,
-            batch_tokens=batch_tokens,
-            compiled=compiled,
             untrained=untrained,
-            beams=beams,
-            max_new_tokens=max_new_tokens,
+            compute=Compute(batch_tokens, memory, compiled, shard),
+            generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
             progress=progress,
         )
     if json_:
         print(json.dumps(as_json(result)))
     else:
         show(result, out)
+
+
+def head_sets(sets: Path | None, draws: int | None, size: int | None) -> Any:
+    """The sets of heads that a file has, or random ones, where these were asked for."""
+    from headcount.ablation.plan import RandomSets, read_sets
+
+    belongs_to("size", size, "draws", draws)
+    if sets is None:
+        return None if draws is None else RandomSets(draws, size or 0)
+    without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
+    return read_sets(sets)
 
 
 def show(result: xr.Dataset, out: Path | None) -> None:

@@ -17,10 +17,6 @@ _GIVEN = re.compile(
 )
 
 
-RENAMED = {"orders": "order", "inits": "init"}
-"""Parameters of Python functions that are called otherwise on the command line, which takes them as one text."""
-
-
 def option_names(verb: App) -> dict[str, str]:
     """The options of a verb by the names of their Python parameters."""
     found = {}
@@ -29,7 +25,6 @@ def option_names(verb: App) -> dict[str, str]:
         if long:
             found[argument.field_info.name.rstrip("_")] = long[0]
             found |= {name[2:].replace("-", "_"): name for name in argument.negatives}
-    found |= {name: found[here] for name, here in RENAMED.items() if here in found}
     return found
 
 
