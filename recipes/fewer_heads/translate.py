@@ -36,7 +36,7 @@ class Translator:
 
     def __init__(self, options: argparse.Namespace, table: pd.DataFrame) -> None:
         self.options, self.start = options, time.monotonic()
-        self.task = find_task("translation", texts=tuple(options.text))
+        self.task = find_task("translation", text=tuple(options.text))
         self.model = load_model(options.model, head="translation", dtype=torch.float32).to(options.device)
         # Gradients are taken in float32; texts may be generated in less.
         dtype = getattr(torch, options.dtype)
@@ -135,7 +135,7 @@ def along(options: argparse.Namespace, table: pd.DataFrame) -> None:
     found = dynamics(
         options.checkpoints,
         table,
-        task=find_task("translation", texts=tuple(options.text)),
+        task=find_task("translation", text=tuple(options.text)),
         steps=options.steps,
         limit=options.limit,
         max_length=LENGTH,

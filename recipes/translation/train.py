@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     start = options.out / "start"
     if not (start / "config.json").exists():
         make_start(options.data, start, options.vocabulary, options.width, options.layers)
-    task = find_task("translation", texts=("de", "en"))
+    task = find_task("translation", text=("de", "en"))
     settings = Settings(
         per_device_train_batch_size=options.batch,
         num_train_epochs=options.epochs,

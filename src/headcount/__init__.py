@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headcount.core.store import open_study as open_study
     from headcount.costs.cost import cost as cost
     from headcount.costs.export import export as export
+    from headcount.data.tasks import find_task as find_task
     from headcount.engines.compute import Compute as Compute
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.measures.compare import compare as compare
@@ -74,6 +75,7 @@ _HOMES = {
     "export": "costs.export",
     "figure": "reporting.figure",
     "find_patterns": "attention_maps.find_patterns",
+    "find_task": "data.tasks",
     "finetune": "training.finetune",
     "gated": "trace.gates",
     "heads": "trace.heads",

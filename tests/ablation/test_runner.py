@@ -108,7 +108,7 @@ def test_tags_of_numbers_that_are_not_finite(tmp_path: Path) -> None:
     tagger.bert.load_state_dict(whole.bert.state_dict(), strict=False)
     words = [["so", "good"], ["it", "is", "up"], ["the", "bad"]]
     data = pd.DataFrame({"tokens": words, "tags": [[0, 1], [0, 0, 1], [0, 0]]})
-    task = find_task("token-classification", texts=("tokens",), label="tags")
+    task = find_task("token-classification", text=("tokens",), label="tags")
     tokenizer = planted.tokenizer(tmp_path)
     planted.too_large_for_float16(tagger)
     hc.sweep(tagger, tokenizer, data, task=task, how="uniform")

@@ -150,7 +150,7 @@ def test_other_kinds_of_tasks(tokenizer: Any) -> None:
         random_model("BertForMultipleChoice"),
         tokenizer,
         choice,
-        find_task("multiple-choice", texts=("context", "one", "two")),
+        find_task("multiple-choice", text=("context", "one", "two")),
         how="zero",
     )
     assert chosen["logits"].sizes["class"] == 2
@@ -324,7 +324,7 @@ def test_a_multiple_choice_with_means(tokenizer: Any) -> None:
     from headcount.data.tasks import find_task
 
     table = pd.DataFrame({"context": TEXTS["sentence"].head(6), "one": "it is good", "two": "bad", "label": [0, 1] * 3})
-    task = find_task("multiple-choice", texts=("context", "one", "two"))
+    task = find_task("multiple-choice", text=("context", "one", "two"))
     result = sweep(random_model("BertForMultipleChoice"), tokenizer, table, task, how="mean", reference=table)
     assert np.isfinite(result["score"]).all()
 

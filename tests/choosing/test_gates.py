@@ -244,7 +244,7 @@ def test_what_is_refused(tokenizer: Any, options: dict[str, Any], kind: type[Exc
 
 def test_a_task_in_other_words(tokenizer: Any) -> None:
     named = parts.texts(8).rename(columns={"sentence": "said", "label": "meant"})
-    found = learn(needy(), tokenizer, named, task=find_task("classification", texts=("said",), label="meant"))
+    found = learn(needy(), tokenizer, named, task=find_task("classification", text=("said",), label="meant"))
     assert found.attrs["task"] == "classification"
 
 

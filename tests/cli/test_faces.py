@@ -16,7 +16,7 @@ from headcount.training.trainer import Settings
 VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
 """The demo is a tour through the others."""
 BLOCKS = {
-    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy"),  # inside a Python program
+    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
 """Functions that are no verbs: what the verbs are made of."""

@@ -266,7 +266,7 @@ def hostile_study(path: Path) -> Path:
     texts = ["|".join(generator.permutation(HOSTILE)[:4]) for _ in range(24)]
     data = labelled(model, tokenizer, texts)
     hc.sweep(
-        model, tokenizer, data, task=find_task("classification", texts=["sentence"]), by="head", out=path, how="uniform"
+        model, tokenizer, data, task=find_task("classification", text=["sentence"]), by="head", out=path, how="uniform"
     )
     long = pd.DataFrame({"sentence": ["|".join(generator.permutation(HOSTILE)[:9]) for _ in range(6)]})
     hc.find_patterns(model, tokenizer, long, text="sentence", out=path)

@@ -112,7 +112,7 @@ def test_a_layout_that_is_larger_than_the_sweep(found: xr.Dataset) -> None:
 def test_pairs_show_both_texts() -> None:
     model, tokenizer = studies.classifier(layers=1, heads=2)
     data = pd.DataFrame(PAIRS * 6, columns=["sentence1", "sentence2"]).assign(label=[0, 1] * 21)
-    task = find_task("classification", texts=["sentence1", "sentence2"])
+    task = find_task("classification", text=["sentence1", "sentence2"])
     found = hc.sweep(model, tokenizer, data, task=task, how="zero")
     found["logits"].values[0, 0, 1] = -found["baseline_logits"].values
     told = find_flips(view_of(found))[0]
@@ -185,7 +185,7 @@ def test_a_regression_has_none() -> None:
     model = tf.BertForSequenceClassification(config).eval()
     data = pd.DataFrame({"text": studies.sentences(12), "label": np.linspace(0, 5, 12)})
     found = hc.sweep(
-        model, measured.planted_attention()[1], data, task=find_task("regression", texts=["text"]), how="uniform"
+        model, measured.planted_attention()[1], data, task=find_task("regression", text=["text"]), how="uniform"
     )
     assert found.sizes["class"] == 1
     assert find_flips(view_of(found)) == []

@@ -99,7 +99,7 @@ def choose(
 
     from headcount.data.tasks import find_task
 
-    known = find_task(task, texts=text, label=label, names=labels)
+    known = find_task(task, text=text, label=label, labels=labels)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
     options = {
         "tolerance": tolerance,

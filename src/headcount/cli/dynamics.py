@@ -79,7 +79,7 @@ def dynamics(
         found = run(
             folder,
             data,
-            task=find_task(task, texts=text, label=label, names=labels),
+            task=find_task(task, text=text, label=label, labels=labels),
             steps=steps,
             estimator=estimator,
             metric=metric,

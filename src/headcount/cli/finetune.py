@@ -88,7 +88,7 @@ def finetune(
     )
     for note in folder_notes(model):
         say(f"note: {note}")
-    chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
+    chosen = [find_task(name.strip(), text=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:
         table = run(
             model,

@@ -73,7 +73,7 @@ def learn_gates(
         prices = [float(part) for part in strengths.split(",")]
     except ValueError as error:
         raise InvalidOption(f"got strengths={strengths}; expected numbers, such as 0.001,0.01") from error
-    known = find_task(task, texts=text, label=label, names=labels)
+    known = find_task(task, text=text, label=label, labels=labels)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
     with show_progress("learn-gates", "steps") as progress:
         gates = run(

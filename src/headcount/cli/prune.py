@@ -127,7 +127,7 @@ def prune(
         check_head(loaded, *WRITTEN)
         said = cut(loaded, heads)
     else:
-        known = find_task(str(task), texts=text, label=label, names=labels)
+        known = find_task(str(task), text=text, label=label, labels=labels)
         given = {key: value for key, value in (asked | {"normed": normed}).items() if value is not None}
         choice = run_choice("prune", loaded, words, str(data), known, given)
         show_choice(console, choice, tolerance, by_estimate)

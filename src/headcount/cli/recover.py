@@ -68,7 +68,7 @@ def recover(
     from headcount.pruning.recover import recover as run
     from headcount.zoo.bundled import find_data, find_model
 
-    known = find_task(task, texts=text, label=label, names=labels)
+    known = find_task(task, text=text, label=label, labels=labels)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data)})
     check_output_folder(out, overwrite)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)

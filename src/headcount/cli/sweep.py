@@ -104,7 +104,7 @@ def sweep(
 
     check_how(how)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    found = find_task(task, texts=text, label=label, names=labels, metric=metric)
+    found = find_task(task, text=text, label=label, labels=labels, metric=metric)
     loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
