@@ -7,31 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Anew,
-    Data,
-    Device,
-    Dtype,
-    Json,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    Name,
-    Normed,
-    Order,
-    Randoms,
-    Seed,
-    Stack,
-    Steps,
-    Study,
-    Task,
-    Text,
-    Tokenizer,
-    Trust,
-    load_for_task,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,32 +32,32 @@ def choose(
     model: str,
     /,
     *,
-    task: Task,
-    data: Data,
+    task: options.Task,
+    data: options.Data,
     tolerance: Tolerance = None,
     drop: Drop = None,
     keep: Keep = None,
     by_estimate: ByEstimate = False,
-    order: Order = "importance,random",
-    steps: Steps = 10,
-    randoms: Randoms = None,
-    anew: Anew = False,
-    normed: Normed = True,
+    order: options.Order = "importance,random",
+    steps: options.Steps = 10,
+    randoms: options.Randoms = None,
+    anew: options.Anew = False,
+    normed: options.Normed = True,
     at_least: AtLeast = 0,
-    stack: Stack = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    study: Study = None,
-    name: Name = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    stack: options.Stack = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    study: options.Study = None,
+    name: options.Name = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Choose the heads that a model can do without; headcount prune, with the same options, also cuts them out.
 
@@ -101,7 +78,7 @@ def choose(
 
     known = find_task(task, text=text, label=label, labels=labels)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
-    options = {
+    asked = {
         "tolerance": tolerance,
         "drop": drop,
         "keep": keep,
@@ -119,7 +96,7 @@ def choose(
         "study": study,
         "name": name,
     }
-    choice = run_choice("choose", loaded, words, data, known, options)
+    choice = run_choice("choose", loaded, words, data, known, asked)
     if json_:
         print(json.dumps(as_json(choice)))
         return
@@ -130,13 +107,13 @@ def choose(
         say_saved(console, study)
 
 
-def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, options: dict[str, Any]) -> Choice:
+def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]) -> Choice:
     """`choose` with its progress shown."""
     from headcount.choosing.choose import choose
     from headcount.cli.progress import show_progress
 
     with show_progress(verb, "") as progress:
-        return choose(model, tokenizer, data, task=task, progress=progress, **options)
+        return choose(model, tokenizer, data, task=task, progress=progress, **asked)
 
 
 def as_json(choice: Choice) -> dict[str, Any]:

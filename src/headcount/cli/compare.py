@@ -6,23 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    BatchTokens,
-    Device,
-    Dtype,
-    MaxLength,
-    Name,
-    Seed,
-    Study,
-    Tagger,
-    TextColumns,
-    Texts,
-    Tokenizer,
-    Trust,
-    load_model_and_tokenizer,
-    load_ready,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, load_ready, say_saved
 
 
 def compare(
@@ -30,19 +15,19 @@ def compare(
     other: str,
     /,
     *,
-    data: Texts,
-    out: Study = None,
-    name: Name = None,
-    text: TextColumns = None,
+    data: options.Texts,
+    out: options.Study = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
     limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    tagger: Tagger = None,
-    batch_tokens: BatchTokens = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    trust_remote_code: Trust = False,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tagger: options.Tagger = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Compare every head of two models on the same texts: how alike its maps and outputs are, and what it looks at now.
 

@@ -7,23 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Data,
-    Device,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    MaxNewTokens,
-    Metric,
-    NumBeams,
-    Seed,
-    Steps,
-    Study,
-    Task,
-    Text,
-    Tokenizer,
-)
+from headcount.cli import options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,24 +18,24 @@ def dynamics(
     folder: Path,
     /,
     *,
-    task: Task,
-    data: Data,
-    study: Study = None,
-    steps: Steps = 10,
+    task: options.Task,
+    data: options.Data,
+    study: options.Study = None,
+    steps: options.Steps = 10,
     estimator: Annotated[
         str, Parameter(help="The importance that orders the heads: michel, gate, taylor or norm, or ..._normed.")
     ] = "michel_normed",
-    metric: Metric = None,
-    num_beams: NumBeams = None,
-    max_new_tokens: MaxNewTokens = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
+    metric: options.Metric = None,
+    num_beams: options.NumBeams = None,
+    max_new_tokens: options.MaxNewTokens = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
 ) -> None:
     """Importance and pruning curve of every checkpoint of a training, and when the order of heads settles.
 

@@ -5,23 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli.options import (
-    BatchTokens,
-    Device,
-    Dtype,
-    Json,
-    Limit,
-    MaxLength,
-    Name,
-    Seed,
-    Study,
-    TextColumns,
-    Texts,
-    Tokenizer,
-    Trust,
-    load_model_and_tokenizer,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,19 +19,19 @@ def find_patterns(
     model: str,
     /,
     *,
-    data: Texts,
-    out: Study = None,
-    name: Name = None,
-    text: TextColumns = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    batch_tokens: BatchTokens = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    data: options.Texts,
+    out: options.Study = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Name the pattern of every head's maps: vertical, diagonal, both, block, or heterogeneous.
 

@@ -5,26 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli.options import (
-    BatchTokens,
-    Data,
-    Device,
-    Dtype,
-    Json,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    Name,
-    Out,
-    Seed,
-    Task,
-    Text,
-    Tokenizer,
-    Trust,
-    load_for_task,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,22 +16,22 @@ def importance(
     model: str,
     /,
     *,
-    task: Task,
-    data: Data,
-    out: Out = None,
-    name: Name = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    batch_tokens: BatchTokens = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    task: options.Task,
+    data: options.Data,
+    out: options.Out = None,
+    name: options.Name = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Estimate how much a task's loss depends on each head, from one forward and one backward pass over the data.
 

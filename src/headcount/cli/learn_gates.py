@@ -6,23 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Data,
-    Device,
-    Dtype,
-    Json,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    Seed,
-    Stack,
-    Task,
-    Text,
-    Tokenizer,
-    Trust,
-    load_for_task,
-)
+from headcount.cli import options
+from headcount.cli.options import load_for_task
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -33,24 +18,24 @@ def learn_gates(
     model: str,
     /,
     *,
-    task: Task,
-    data: Data,
+    task: options.Task,
+    data: options.Data,
     strengths: Annotated[str, Parameter(help="Prices of an open gate, one after the other.")] = "0.001,0.003,0.01,0.03",
     max_steps: Annotated[int, Parameter(help="Training steps at each price.")] = 100,
     learning_rate: Annotated[float, Parameter(help="Learning rate of the gates.")] = 0.1,
     per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
-    stack: Stack = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    stack: options.Stack = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Learn a gate for every head, at rising prices of an open one, and show which heads stay open (Voita et al. 2019).
 

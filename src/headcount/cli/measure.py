@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    BatchTokens,
-    Device,
-    Dtype,
-    Json,
-    Limit,
-    MaxLength,
-    Name,
-    Seed,
-    Study,
-    Tagger,
-    TextColumns,
-    Tokenizer,
-    Trust,
-    load_model_and_tokenizer,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, say_saved
 from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 
@@ -42,27 +27,27 @@ def measure(
             "bundled:pairs or bundled:sentences."
         ),
     ] = None,
-    out: Study = None,
+    out: options.Study = None,
     only: Annotated[str | None, Parameter(help="Some measures, such as entropy,position; all by default.")] = None,
-    name: Name = None,
-    text: TextColumns = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
     spacy: Annotated[
         str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
     ] = None,
-    tagger: Tagger = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
+    tagger: options.Tagger = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
     distance_examples: Annotated[
         int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
     ] = None,
-    batch_tokens: BatchTokens = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Measure what every head looks at: position, special tokens, entropy, words, links between words, and more.
 

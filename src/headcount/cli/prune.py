@@ -7,26 +7,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from headcount.cli import options
 from headcount.cli.choose import ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
-from headcount.cli.options import (
-    Anew,
-    Device,
-    Dtype,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    Overwrite,
-    Randoms,
-    Stack,
-    Study,
-    Text,
-    Tokenizer,
-    Trust,
-    as_stored,
-    find_tokenizer,
-    load_ready,
-)
+from headcount.cli.options import as_stored, find_tokenizer, load_ready
 from headcount.core.options import belongs_to, without_effect
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
@@ -51,32 +34,32 @@ def prune(
         ),
     ] = None,
     steps: Annotated[int | None, Parameter(help="Steps of the curves; 10 by default.")] = None,
-    randoms: Randoms = None,
-    anew: Anew = False,
+    randoms: options.Randoms = None,
+    anew: options.Anew = False,
     normed: Annotated[
         bool | None, Parameter(help="Divide the importance by the norm of its layer, as by default.")
     ] = None,
     at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps; 0 by default.")] = None,
-    stack: Stack = None,
+    stack: options.Stack = None,
     recover: Annotated[int | None, Parameter(help="Fine-tune for so many steps after the cut.")] = None,
     learning_rate: Annotated[
         float | None, Parameter(help="Learning rate of the recovery (--recover); 2e-5 by default.")
     ] = None,
-    study: Study = None,
+    study: options.Study = None,
     name: Annotated[
         str | None, Parameter(help="A name for the results, where a study holds several alike; prune by default.")
     ] = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    overwrite: Overwrite = False,
-    limit: Limit = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    overwrite: options.Overwrite = False,
+    limit: options.Limit = None,
     seed: Annotated[int | None, Parameter(help="Seed of everything that is drawn; 0 by default.")] = None,
-    max_length: MaxLength = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    trust_remote_code: Trust = False,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Take heads out of a model and save what is left: smaller, faster, and it loads again anywhere.
 

@@ -7,46 +7,31 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Data,
-    Device,
-    Dtype,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    Overwrite,
-    Seed,
-    Task,
-    Text,
-    Tokenizer,
-    Trust,
-    as_stored,
-    load_for_task,
-)
+from headcount.cli import options
+from headcount.cli.options import as_stored, load_for_task
 
 
 def recover(
     model: str,
     /,
     *,
-    task: Task,
-    data: Data,
+    task: options.Task,
+    data: options.Data,
     out: Annotated[Path, Parameter(help="The folder for the recovered model.")],
     max_steps: Annotated[int, Parameter(help="Training steps.")] = 100,
     learning_rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
     per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    overwrite: Overwrite = False,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    trust_remote_code: Trust = False,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    overwrite: options.Overwrite = False,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Fine-tune a pruned model for a few steps, so that the heads that are left take over.
 

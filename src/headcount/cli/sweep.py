@@ -8,28 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Device,
-    Dtype,
-    Json,
-    Label,
-    Labels,
-    Limit,
-    MaxLength,
-    MaxNewTokens,
-    Metric,
-    Name,
-    NumBeams,
-    Out,
-    Seed,
-    Stack,
-    Task,
-    Text,
-    Tokenizer,
-    Trust,
-    load_for_task,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
 from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
@@ -40,7 +20,7 @@ def sweep(
     model: str,
     /,
     *,
-    task: Task,
+    task: options.Task,
     data: Annotated[
         str | None,
         Parameter(
@@ -48,27 +28,27 @@ def sweep(
             "hub:NAME; without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,
-    out: Out = None,
-    name: Name = None,
+    out: options.Out = None,
+    name: options.Name = None,
     by: Annotated[
         Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
     ] = None,
     how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
-    stack: Stack = None,
+    stack: options.Stack = None,
     sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
     draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
     size: Annotated[int | None, Parameter(help="Heads in a random set.")] = None,
     reference: Annotated[str | None, Parameter(help="Data for the mean outputs of --how mean.")] = None,
-    metric: Metric = None,
-    text: Text = None,
-    label: Label = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: MaxLength = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
+    metric: options.Metric = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     memory: Annotated[str | None, Parameter(help="Memory for the passes, such as 4GB.")] = None,
     batch_tokens: Annotated[
         int | None, Parameter(help="Tokens of a batch before it is repeated for the variants.")
@@ -76,13 +56,13 @@ def sweep(
     compiled: Annotated[
         bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
     ] = False,
-    num_beams: NumBeams = None,
-    max_new_tokens: MaxNewTokens = None,
+    num_beams: options.NumBeams = None,
+    max_new_tokens: options.MaxNewTokens = None,
     shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
     texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
     untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
-    json_: Json = False,
-    trust_remote_code: Trust = False,
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
 
