@@ -69,5 +69,7 @@ def test_what_sacrebleu_counts_needs_sacrebleu(monkeypatch: pytest.MonkeyPatch) 
     BLEU.require()
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     ACCURACY.require()
-    with pytest.raises(MissingPackage, match=r"the metric 'bleu' needs sacrebleu: pip install 'headcount\[translate\]'"):
+    with pytest.raises(
+        MissingPackage, match=r"the metric 'bleu' needs sacrebleu: pip install 'headcount\[translate\]'"
+    ):
         BLEU.require()
