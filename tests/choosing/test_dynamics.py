@@ -35,7 +35,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy.save_checkpoint(place / "model")
     toy.save_splits(place / "data", toy.pairs(32))
     hc.finetune(
-        place / "model", "mrpc", place / "data", place / "runs", settings=replace(toy.QUICK, epochs=6, checkpoints=3)
+        place / "model",
+        "mrpc",
+        place / "data",
+        place / "runs",
+        settings=replace(toy.QUICK, num_train_epochs=6, checkpoints=3),
     )
     return place / "runs" / "mrpc" / "pretrained" / "seed-0"
 

@@ -188,7 +188,11 @@ def dynamics_study(path: Path, work: Path) -> Path:
     toy.save_checkpoint(work / "model")
     toy.save_splits(work / "data", toy.pairs(32))
     hc.finetune(
-        work / "model", "mrpc", work / "data", work / "runs", settings=replace(toy.QUICK, epochs=3, checkpoints=2)
+        work / "model",
+        "mrpc",
+        work / "data",
+        work / "runs",
+        settings=replace(toy.QUICK, num_train_epochs=3, checkpoints=2),
     )
     run = work / "runs" / "mrpc" / "pretrained" / "seed-0"
     dynamics(run, toy.pairs(48, seed=5), task="mrpc", steps=2, study=path)
