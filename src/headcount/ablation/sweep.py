@@ -187,7 +187,7 @@ def sweep(
         lambda unit: runner.split(unit.number),
         runner.run,
         lambda _, parts: {run.group: arrange_outputs(choices, *join_batches(parts))},
-        1 if compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
+        1 if compute.compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
     )
     with evaluating(model):
         return ledger.perform(work)[0]
