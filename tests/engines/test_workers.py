@@ -285,7 +285,7 @@ def test_a_translation_is_the_same(name: str, tokenizer: Any, cores: Any) -> Non
     model = exact(name, head="AutoModelForSeq2SeqLM").float()
     texts = planted.texts(24)["sentence"]
     pairs = pd.DataFrame({"source": texts.head(12), "target": texts.tail(12).values})
-    for options in ({"metric": "loss"}, {"metric": "chrf", "max_new_tokens": 6, "beams": 2}):
+    for options in ({"metric": "loss"}, {"metric": "chrf", "generate": {"max_new_tokens": 6, "num_beams": 2}}):
 
         def run(options: dict[str, Any] = options) -> xr.Dataset:
             return hc.sweep(
@@ -419,7 +419,7 @@ def test_out_of_memory_halves_in_every_worker(tokenizer: Any, cores: Any) -> Non
 def test_a_study_that_was_interrupted_goes_on(tokenizer: Any, cores: Any, tmp_path: Path) -> None:
     """On three workers, then on one: units that were whole are kept, and the numbers are those of one run."""
     model, data = planted.classifier(), planted.texts(60)
-    options: dict[str, Any] = {"task": "sst2", "how": "zero", "batch_tokens": 30}
+    options: dict[str, Any] = {"task": "sst2", "how": "zero", "compute": hc.Compute(batch_tokens=30)}
     cores(3)
     saved: list[float] = []
 
