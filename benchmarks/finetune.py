@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     tokenizer = AutoTokenizer.from_pretrained(hc.bundled("pretrained"))
-    settings = Settings(batch=options.batch, epochs=1, rate=1e-5)
+    settings = Settings(per_device_train_batch_size=options.batch, num_train_epochs=1, learning_rate=1e-5)
     names = {0: "entailment", 1: "not_entailment"}
     small, _ = hc.load(hc.bundled("qnli"))
     config = BertConfig(vocab_size=len(tokenizer), hidden_size=384, intermediate_size=1536, id2label=names)

@@ -20,7 +20,6 @@ from playwright.sync_api import sync_playwright
 import headcount as hc
 from headcount.attention_maps.maps import unpack
 from headcount.models.load import load_model, load_tokenizer
-from headcount.reporting.document import write_report
 
 FLAGS = (
     "--no-sandbox",
@@ -99,7 +98,7 @@ def main() -> None:
             times = []
             for _ in range(3):
                 start = time.perf_counter()
-                write_report([study], page)
+                hc.report([study], page)
                 times.append(time.perf_counter() - start)
             paint, click = look(page, options.loads)
             print(

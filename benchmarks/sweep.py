@@ -232,7 +232,7 @@ def agreement(model: str, task: str, data: str, device: str) -> dict[str, float]
     found = {}
     for name in ("float32", "bfloat16", "float16"):
         loaded, tokenizer = hc.load(model, dtype=getattr(torch, name))
-        result = hc.sweep(loaded.to(device), tokenizer, data, task=task)
+        result = hc.sweep(loaded.to(device), tokenizer, data, task=task, how="uniform")
         found[name] = np.append(
             result["logits"].values.reshape(-1, 2), result["baseline_logits"].values, axis=0
         ).argmax(-1)

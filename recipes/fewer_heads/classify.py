@@ -17,8 +17,7 @@ from transformers import PreTrainedModel
 import headcount as hc
 from headcount.choosing.gates import learn_gates
 from headcount.choosing.importance import CHOICES, estimate, importance, prediction, stability
-from headcount.choosing.ordering import Source, find_orders, order_anew
-from headcount.choosing.orders import Order, at_random, by_values, spare
+from headcount.choosing.orders import Order, Source, Wanted, at_random, by_values, find_orders, order_anew, spare
 from headcount.core.heads import Layout
 from headcount.core.results import as_table
 from headcount.core.statistics import Sums, bootstrap
@@ -55,7 +54,7 @@ def seeds_agree(options: argparse.Namespace, task: str, splits: Splits, chosen: 
 
 def orders_of(source: Source, options: argparse.Namespace) -> tuple[dict[str, Order], xr.Dataset]:
     names = ("importance", "ablation", "taylor", "norm", "gates", "random")
-    orders, estimates = find_orders(source, names, options.randoms, 0, True)
+    orders, estimates = find_orders(source, Wanted(tuple(names), options.randoms, 0, True))
     assert estimates is not None
     orders["importance, not normed"] = by_values(estimate(estimates, "michel"), source.layout)
     orders["importance, anew"] = order_anew(source, "michel_normed", options.steps, estimates)
@@ -88,7 +87,15 @@ def recovery(
             gone = order[: layout.count // 2] if what.startswith("half") else spare(order, layout, 1)
             cut = hc.prune(copy.deepcopy(model), gone)
             before = sums(cut)
-            recover(cut, tokenizer, train, splits.task, options.recover, rate=options.rate, max_length=LENGTH)
+            recover(
+                cut,
+                tokenizer,
+                train,
+                task=splits.task,
+                max_steps=options.recover,
+                learning_rate=options.rate,
+                max_length=LENGTH,
+            )
             table = Sums(np.stack([whole, before, sums(cut)]), metric.combine)
             scores, drawn = table.scores(np.ones((1, table.examples)))[0], bootstrap(table)
             low, high = ends(drawn[:, 2] - drawn[:, 0])
@@ -121,7 +128,7 @@ def gates_and_roles(
         chosen,
         task=splits.task,
         max_length=LENGTH,
-        steps=options.gate_steps,
+        max_steps=options.gate_steps,
         strengths=(0.001, 0.003, 0.01, 0.02, 0.04, 0.08),
     )
     gates = learned[["log_a", "gate", "open", "kept", "loss"]].to_dataframe().reset_index()
@@ -167,7 +174,9 @@ def study(options: argparse.Namespace, name: str) -> None:
     )
     write("curve", curves)
     write("differences", differences)
-    swept = hc.sweep(model, tokenizer, splits.validation, task=splits.task, limit=options.limit, max_length=LENGTH)
+    swept = hc.sweep(
+        model, tokenizer, splits.validation, task=splits.task, limit=options.limit, max_length=LENGTH, how="uniform"
+    )
     quality = [
         {"estimator": one, "halves": stability(estimates, one), "ablation": prediction(estimates, swept, one)}
         for one in CHOICES

@@ -16,9 +16,9 @@ import xarray as xr
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
 from headcount.choosing.gates import learn_gates
+from headcount.choosing.halves import halves
 from headcount.choosing.importance import estimate, importance
 from headcount.choosing.orders import at_random, by_values
-from headcount.choosing.smaller import halves
 from headcount.core.claims import settled_at
 from headcount.core.results import as_table
 from headcount.data.tables import read_table
@@ -36,14 +36,14 @@ class Translator:
 
     def __init__(self, options: argparse.Namespace, table: pd.DataFrame) -> None:
         self.options, self.start = options, time.monotonic()
-        self.task = find_task("translation", texts=tuple(options.text))
+        self.task = find_task("translation", text=tuple(options.text))
         self.model = load_model(options.model, head="translation", dtype=torch.float32).to(options.device)
         # Gradients are taken in float32; texts may be generated in less.
         dtype = getattr(torch, options.dtype)
         self.speaker = self.model if dtype == torch.float32 else copy.deepcopy(self.model).to(dtype)
         self.tokenizer, self.layout = load_tokenizer(options.model), read_anatomy(self.model).layout
         self.choosing, self.scoring = halves(table, options.limit, 0)
-        self.generate = {"max_length": LENGTH, "max_new_tokens": options.new_tokens}
+        self.generate = {"max_length": LENGTH, "generate": {"max_new_tokens": options.new_tokens}}
 
     def write(self, what: str, table: pd.DataFrame) -> None:
         table.to_csv(self.options.out / f"{what}.csv", index=False)
@@ -108,9 +108,9 @@ class Translator:
             self.tokenizer,
             self.choosing,
             task=self.task,
-            stacks=["encoder"],
+            stack="encoder",
             max_length=LENGTH,
-            steps=self.options.gate_steps,
+            max_steps=self.options.gate_steps,
             strengths=(0.003, 0.01, 0.03, 0.06, 0.12, 0.25),
         )
         if self.tokenizer.is_fast:  # the measures ask which word a token is part of
@@ -135,11 +135,11 @@ def along(options: argparse.Namespace, table: pd.DataFrame) -> None:
     found = dynamics(
         options.checkpoints,
         table,
-        task=find_task("translation", texts=tuple(options.text)),
+        task=find_task("translation", text=tuple(options.text)),
         steps=options.steps,
         limit=options.limit,
         max_length=LENGTH,
-        max_new_tokens=options.new_tokens,
+        generate={"max_new_tokens": options.new_tokens},
         device=options.device,
     )
     found[["score", "delta", "low", "high"]].to_dataframe().reset_index().to_csv(

@@ -62,13 +62,13 @@ def gather(out: Path) -> pd.DataFrame:
 
 def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jobs: int) -> None:
     """The runs of some tasks."""
-    settings = Settings(epochs=epochs, rate=options.rate, precision=options.precision, save_every=2000)
+    settings = Settings(num_train_epochs=epochs, learning_rate=options.rate, dtype=options.precision, save_steps=2000)
     table = finetune(
         options.model,
         tasks,
         options.data,
         options.out / "runs",
-        inits=options.inits,
+        init=options.inits,
         seeds=options.seeds,
         settings=settings,
         limit=options.limit,
@@ -80,7 +80,7 @@ def train(options: argparse.Namespace, tasks: tuple[str, ...], epochs: float, jo
 
 def train_tagger(options: argparse.Namespace) -> None:
     data = silver_tags(options.treebank, options.out / "silver")
-    settings = Settings(rate=options.rate * 2, precision=options.precision, save_every=2000)
+    settings = Settings(learning_rate=options.rate * 2, dtype=options.precision, save_steps=2000)
     table = finetune(
         options.model,
         [find_task("token-classification")],

@@ -83,15 +83,15 @@ def main(arguments: list[str] | None = None) -> None:
     start = options.out / "start"
     if not (start / "config.json").exists():
         make_start(options.data, start, options.vocabulary, options.width, options.layers)
-    task = find_task("translation", texts=("de", "en"))
+    task = find_task("translation", text=("de", "en"))
     settings = Settings(
-        batch=options.batch,
-        epochs=options.epochs,
-        rate=options.rate,
-        precision=options.precision,
+        per_device_train_batch_size=options.batch,
+        num_train_epochs=options.epochs,
+        learning_rate=options.rate,
+        dtype=options.precision,
         checkpoints=options.checkpoints,
         spacing=options.spacing if options.checkpoints else "even",
-        save_every=1000,
+        save_steps=1000,
         more={"label_smoothing_factor": 0.1},
     )
     table = finetune(
@@ -99,7 +99,7 @@ def main(arguments: list[str] | None = None) -> None:
         [task],
         options.data,
         options.out / "runs",
-        inits=["random"],
+        init=["random"],
         settings=settings,
         limit=options.limit,
         device=options.device,

@@ -12,22 +12,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.means import mean_outputs as mean_outputs
+    from headcount.ablation.plan import RandomSets as RandomSets
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.choosing.choose import Choice as Choice
+    from headcount.choosing.choose import choose as choose
+    from headcount.choosing.curves import curve as curve
+    from headcount.choosing.dynamics import dynamics as dynamics
+    from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
+    from headcount.core.agreement import agreement as agreement
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
     from headcount.core.store import open_study as open_study
+    from headcount.costs.cost import cost as cost
+    from headcount.costs.export import export as export
+    from headcount.data.tasks import find_task as find_task
+    from headcount.engines.compute import Compute as Compute
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
     from headcount.pruning.prune import prune as prune
+    from headcount.pruning.recover import recover as recover
+    from headcount.reporting.document import report as report
+    from headcount.reporting.figure import figure as figure
+    from headcount.reporting.table import table as table
     from headcount.trace.anatomy import read_anatomy as read_anatomy
     from headcount.trace.gates import gated as gated
+    from headcount.trace.heads import heads as heads
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
     from headcount.training.finetune import finetune as finetune
@@ -38,20 +54,33 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Choice": "choosing.choose",
+    "Compute": "engines.compute",
     "Head": "core.heads",
     "HeadSet": "core.heads",
     "HeadcountError": "errors",
     "Layout": "core.heads",
     "Observation": "trace.observe",
+    "RandomSets": "ablation.plan",
     "ablated": "ablation.ablated",
+    "agreement": "core.agreement",
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
+    "choose": "choosing.choose",
+    "compare": "measures.compare",
+    "cost": "costs.cost",
+    "curve": "choosing.curves",
+    "dynamics": "choosing.dynamics",
+    "export": "costs.export",
+    "figure": "reporting.figure",
     "find_patterns": "attention_maps.find_patterns",
+    "find_task": "data.tasks",
     "finetune": "training.finetune",
     "gated": "trace.gates",
-    "compare": "measures.compare",
+    "heads": "trace.heads",
     "importance": "choosing.importance",
+    "learn_gates": "choosing.gates",
     "load": "models.load",
     "maps": "attention_maps.maps",
     "mean_outputs": "ablation.means",
@@ -60,8 +89,11 @@ _HOMES = {
     "open_study": "core.store",
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",
+    "recover": "pruning.recover",
+    "report": "reporting.document",
     "save": "models.checkpoint",
     "sweep": "ablation.sweep",
+    "table": "reporting.table",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

@@ -29,6 +29,22 @@ class InvalidOption(HeadcountError):
     """An option has a value that it cannot have: use one of those that the message names."""
 
 
+class MissingPackage(HeadcountError):
+    """A package that this needs is not installed: install the extra that the message names."""
+
+
+class CannotWrite(HeadcountError):
+    """A file or folder cannot be written: make room, or choose one that you may write."""
+
+
+class OutputTaken(HeadcountError):
+    """Something is where the output should go: choose another name, or overwrite what headcount wrote."""
+
+
+class UnsuitableModel(HeadcountError):
+    """The model or its tokenizer cannot do what was asked: take another one."""
+
+
 class NotReached(HeadcountError):
     """An intervention did not reach the forward pass: the result would be that of the untouched model."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, read_sets, widest_group
+from headcount.ablation.plan import RandomSets, choose_head_sets, plan_sweep, plan_units, read_sets, widest_group
 from headcount.core.heads import Layout
 from headcount.errors import DataProblem
 
@@ -21,8 +21,8 @@ def test_choices_of_all_kinds() -> None:
     assert {len(one) for one in choose_head_sets(BERT, "all-but-one").sets} == {11}
     assert len(choose_head_sets(MARIAN, stack="cross").sets) == 48
     assert (
-        choose_head_sets(BERT, draws=3, size=5, seed=1).names()
-        == choose_head_sets(BERT, draws=3, size=5, seed=1).names()
+        choose_head_sets(BERT, sets=RandomSets(3, 5), seed=1).names()
+        == choose_head_sets(BERT, sets=RandomSets(3, 5), seed=1).names()
     )
 
 

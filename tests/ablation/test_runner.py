@@ -36,10 +36,10 @@ def limited(rows: int) -> Any:
 
 def test_out_of_memory_halves_and_goes_on(tmp_path: Path) -> None:
     model, tokenizer, data = planted.classifier().double(), planted.tokenizer(tmp_path), planted.texts(20)
-    whole = hc.sweep(model, tokenizer, data, task="sst2", how="zero", batch_tokens=200)
+    whole = hc.sweep(model, tokenizer, data, task="sst2", how="zero", compute=hc.Compute(batch_tokens=200))
     for rows in (8, 1):
         with limited(rows):
-            halved = hc.sweep(model, tokenizer, data, task="sst2", how="zero", batch_tokens=200)
+            halved = hc.sweep(model, tokenizer, data, task="sst2", how="zero", compute=hc.Compute(batch_tokens=200))
         assert_same(halved["logits"], whole["logits"], ROUNDED)
     with limited(0), pytest.raises(HeadcountError, match="no memory for one text"):
         hc.sweep(model, tokenizer, data, task="sst2", how="zero")
@@ -61,7 +61,14 @@ def test_what_failed_is_let_go_before_less_is_tried(tmp_path: Path) -> None:
         return run(self, variants)
 
     with mock.patch.object(Replay, "run", call):
-        hc.sweep(planted.classifier(), planted.tokenizer(tmp_path), planted.texts(6), task="sst2", batch_tokens=200)
+        hc.sweep(
+            planted.classifier(),
+            planted.tokenizer(tmp_path),
+            planted.texts(6),
+            task="sst2",
+            compute=hc.Compute(batch_tokens=200),
+            how="uniform",
+        )
     assert len(alive) > 2
     assert max(held) == 0
 
@@ -70,11 +77,11 @@ def test_an_output_that_is_not_finite_is_an_error_with_its_row_and_layer(tmp_pat
     """Float16 overflows for some texts: their logits are NaN, and the largest of two NaN is class 0, often right."""
     tokenizer, data = planted.tokenizer(tmp_path), planted.texts(40).iloc[3:]
     model = planted.too_large_for_float16(planted.classifier(3))
-    assert np.isfinite(hc.sweep(model, tokenizer, data, task="sst2", by="layer")["score"]).all()
+    assert np.isfinite(hc.sweep(model, tokenizer, data, task="sst2", by="layer", how="uniform")["score"]).all()
     with pytest.raises(
         NotFinite, match=r"^row \d+: the model's outputs are not finite, from L1 on \(float16"
     ) as caught:
-        hc.sweep(model.half(), tokenizer, data, task="sst2", by="layer", out=tmp_path / "study")
+        hc.sweep(model.half(), tokenizer, data, task="sst2", by="layer", out=tmp_path / "study", how="uniform")
     row = int(str(caught.value).split(":")[0].removeprefix("row "))
     assert " up " in f" {data.at[row, 'sentence']} "
 
@@ -101,9 +108,9 @@ def test_tags_of_numbers_that_are_not_finite(tmp_path: Path) -> None:
     tagger.bert.load_state_dict(whole.bert.state_dict(), strict=False)
     words = [["so", "good"], ["it", "is", "up"], ["the", "bad"]]
     data = pd.DataFrame({"tokens": words, "tags": [[0, 1], [0, 0, 1], [0, 0]]})
-    task = find_task("token-classification", texts=("tokens",), label="tags")
+    task = find_task("token-classification", text=("tokens",), label="tags")
     tokenizer = planted.tokenizer(tmp_path)
     planted.too_large_for_float16(tagger)
-    hc.sweep(tagger, tokenizer, data, task=task)
+    hc.sweep(tagger, tokenizer, data, task=task, how="uniform")
     with pytest.raises(NotFinite, match=r"^row 1: the model's outputs are not finite, from L1 on"):
-        hc.sweep(tagger.half(), tokenizer, data, task=task)
+        hc.sweep(tagger.half(), tokenizer, data, task=task, how="uniform")

@@ -43,7 +43,7 @@ def random_model(head: str = "BertForSequenceClassification", **options: Any) ->
 
 
 def sweep(model: Any, tokenizer: Any, data: Any = TEXTS, task: Any = "sst2", **options: Any) -> xr.Dataset:
-    return hc.sweep(model, tokenizer, data, task=task, **options)
+    return hc.sweep(model, tokenizer, data, task=task, **{"how": "uniform"} | options)
 
 
 @pytest.mark.parametrize("how", ["zero", "uniform", "mean"])
@@ -51,7 +51,7 @@ def sweep(model: Any, tokenizer: Any, data: Any = TEXTS, task: Any = "sst2", **o
 def test_equal_to_a_loop_over_ablated(tokenizer: Any, by: str, how: str) -> None:
     model, data = random_model(), TEXTS.head(30)
     reference = TEXTS.tail(20) if how == "mean" else None
-    result = sweep(model, tokenizer, data, by=by, how=how, reference=reference, batch_tokens=40)
+    result = sweep(model, tokenizer, data, by=by, how=how, reference=reference, compute=hc.Compute(batch_tokens=40))
     means = None
     if how == "mean":
         means = hc.mean_outputs(
@@ -95,8 +95,8 @@ def test_planted_heads_are_found(tokenizer: Any) -> None:
 
 def test_batches_padding_and_order_do_not_matter(tokenizer: Any) -> None:
     model, data = random_model(), TEXTS.head(24)
-    first = sweep(model, tokenizer, data, batch_tokens=20)
-    second = sweep(model, tokenizer, data, batch_tokens=400)
+    first = sweep(model, tokenizer, data, compute=hc.Compute(batch_tokens=20))
+    second = sweep(model, tokenizer, data, compute=hc.Compute(batch_tokens=400))
     assert_same(first["logits"], second["logits"], ROUNDED)
     turned = sweep(model, tokenizer, data.iloc[::-1].reset_index(drop=True))
     assert_same(first["logits"], turned["logits"].isel(example=slice(None, None, -1)), ROUNDED)
@@ -105,11 +105,13 @@ def test_batches_padding_and_order_do_not_matter(tokenizer: Any) -> None:
 
 def test_drawn_and_given_sets(tokenizer: Any) -> None:
     model, data = random_model(), TEXTS.head(10)
-    drawn = sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=1)
+    drawn = sweep(model, tokenizer, data, how="zero", seed=1, sets=hc.RandomSets(draws=5, size=3))
     assert drawn["score"].dims == ("set",)
     again = sweep(model, tokenizer, data, sets=[str(name) for name in drawn["set"].values], how="zero")
     assert_same(drawn["logits"], again["logits"], ROUNDED)
-    assert list(sweep(model, tokenizer, data, draws=5, size=3, how="zero", seed=2)["set"]) != list(drawn["set"])
+    assert list(sweep(model, tokenizer, data, how="zero", seed=2, sets=hc.RandomSets(draws=5, size=3))["set"]) != list(
+        drawn["set"]
+    )
 
 
 def test_a_metric_of_the_users_own(tokenizer: Any) -> None:
@@ -148,7 +150,7 @@ def test_other_kinds_of_tasks(tokenizer: Any) -> None:
         random_model("BertForMultipleChoice"),
         tokenizer,
         choice,
-        find_task("multiple-choice", texts=("context", "one", "two")),
+        find_task("multiple-choice", text=("context", "one", "two")),
         how="zero",
     )
     assert chosen["logits"].sizes["class"] == 2
@@ -174,7 +176,16 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
     assert set(scored["stack"].values) == {"encoder", "decoder", "cross"}
     assert np.isfinite(scored["score"].sel(stack="cross")).all()
     assert np.isnan(scored["score"].sel(stack="encoder")).all()
-    made = sweep(model, tokenizer, pairs, "translation", metric="chrf", how="zero", stack="decoder", max_new_tokens=6)
+    made = sweep(
+        model,
+        tokenizer,
+        pairs,
+        "translation",
+        metric="chrf",
+        how="zero",
+        stack="decoder",
+        generate={"max_new_tokens": 6},
+    )
     with torch.no_grad(), hc.ablated(model, "decoder.L1H2"):
         batch = tokenizer([pairs["source"][0]], return_tensors="pt")
         ids = model.generate(
@@ -190,10 +201,10 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
 
 def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
     model, data = planted.classifier(), TEXTS.head(40)
-    options = {"how": "zero", "out": tmp_path / "study", "batch_tokens": 30}
-    first = sweep(model, tokenizer, data, shard="1/2", **options)
+    options = {"how": "zero", "out": tmp_path / "study"}
+    first = sweep(model, tokenizer, data, compute=hc.Compute(batch_tokens=30, shard="1/2"), **options)
     assert "score" not in first
-    last = sweep(model, tokenizer, data, shard="2/2", **options)
+    last = sweep(model, tokenizer, data, compute=hc.Compute(batch_tokens=30, shard="2/2"), **options)
     np.testing.assert_allclose(last["score"], sweep(model, tokenizer, data, how="zero")["score"])
 
 
@@ -212,24 +223,27 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS, {"how": "zero", "reference": TEXTS}, InvalidOption, "reference=, which has no effect"),
         (TEXTS, {"by": "word"}, InvalidOption, "head, layer"),
         (TEXTS, {"stack": "cross"}, InvalidOption, "has encoder"),
-        (TEXTS, {"draws": 3, "size": 99}, InvalidOption, "size= from 1 to 12"),
+        (TEXTS, {"sets": hc.RandomSets(3, 99)}, InvalidOption, "size= from 1 to 12"),
         (TEXTS, {"sets": [""]}, InvalidOption, "empty set"),
         (TEXTS, {"metric": "bleu"}, InvalidOption, "accuracy, f1"),
         (TEXTS, {"limit": 0}, InvalidOption, "at least 1"),
-        (TEXTS, {"shard": "5/4", "out": "unused-study"}, InvalidOption, "i/n"),
-        (TEXTS, {"shard": "1/2"}, InvalidOption, "no effect without out="),
+        (TEXTS, {"compute": hc.Compute(shard="5/4"), "out": "unused-study"}, InvalidOption, "i/n"),
+        (TEXTS, {"compute": hc.Compute(shard="1/2")}, InvalidOption, "no effect without out="),
         (TEXTS, {"seed": -1}, InvalidOption, "at least 0"),
         (TEXTS, {"max_length": -5}, InvalidOption, "at least 8"),
-        (TEXTS, {"beams": 0}, InvalidOption, "at least 1"),
-        (TEXTS, {"size": 3}, InvalidOption, "no effect without draws="),
+        (TEXTS, {"generate": {"num_beams": 0}}, InvalidOption, "num_beams=0; expected at least 1"),
+        (TEXTS, {"generate": {"num_beams": 4}}, InvalidOption, "num_beams=, which has no effect here: no texts"),
+        (TEXTS, {"generate": {"beams": 4}}, InvalidOption, "got 'beams' in generate="),
+        (TEXTS, {"generate": {"do_sample": True}}, InvalidOption, "do_sample"),
+        (TEXTS, {"by": "draws"}, InvalidOption, "by='draws' needs sets="),
         (
             TEXTS,
-            {"by": "layer", "draws": 3, "size": 2},
+            {"by": "layer", "sets": hc.RandomSets(3, 2)},
             InvalidOption,
             "by=, which has no effect here: draws= says",
         ),
         (TEXTS, {"task": "regression"}, ModelUnavailable, "needs a model with one"),
-        (TEXTS, {"memory": "lots"}, InvalidOption, "4GB"),
+        (TEXTS, {"compute": hc.Compute(memory="lots")}, InvalidOption, "4GB"),
         ("no/such/file.csv", {}, DataProblem, "there is no file"),
         (TEXTS, {"task": "frobnicate"}, InvalidOption, "expected one of"),
         (TEXTS, {"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
@@ -310,7 +324,7 @@ def test_a_multiple_choice_with_means(tokenizer: Any) -> None:
     from headcount.data.tasks import find_task
 
     table = pd.DataFrame({"context": TEXTS["sentence"].head(6), "one": "it is good", "two": "bad", "label": [0, 1] * 3})
-    task = find_task("multiple-choice", texts=("context", "one", "two"))
+    task = find_task("multiple-choice", text=("context", "one", "two"))
     result = sweep(random_model("BertForMultipleChoice"), tokenizer, table, task, how="mean", reference=table)
     assert np.isfinite(result["score"]).all()
 

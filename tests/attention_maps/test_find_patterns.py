@@ -119,7 +119,7 @@ def test_other_options_are_refused(bert: Any, tmp_path: Path, change: dict[str, 
     with pytest.raises(StudyProblem, match=f"measures/patterns already.*{said}: ") as error:
         find_patterns(model, tokenizer, TEXTS, out=tmp_path / "study", **{"limit": 9} | change)
     assert "\n" not in str(error.value)
-    assert "--name" in str(error.value)
+    assert "name=" in str(error.value)
     same(find_patterns(model, tokenizer, TEXTS, limit=9, out=tmp_path / "study"), first)
 
 

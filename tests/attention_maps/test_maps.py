@@ -18,7 +18,15 @@ import headcount as hc
 from headcount.attention_maps import plan as module
 from headcount.attention_maps.maps import pack, store_maps, unpack
 from headcount.attention_maps.plan import MOST_BYTES, plan_maps
-from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, NotReached, StudyProblem
+from headcount.errors import (
+    CannotWrite,
+    DataProblem,
+    InvalidOption,
+    ModelUnavailable,
+    NotFinite,
+    NotReached,
+    StudyProblem,
+)
 from headcount.models.anatomy import Anatomy
 from headcount.trace import scores as scores_module
 from headcount.trace.wiring import Wiring
@@ -230,7 +238,7 @@ def test_stopped_while_it_ran_it_is_taken_again(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     with (
         mock.patch.object(zarr.Array, "__setitem__", side_effect=OSError(28, "No space left on device")),
-        pytest.raises(StudyProblem, match="no room on the disk"),
+        pytest.raises(CannotWrite, match="no room on the disk"),
     ):
         hc.maps(tiny("bert"), words_tokenizer(), TEXT, out=tmp_path / "study")
 
@@ -304,7 +312,7 @@ def test_a_single_token_type_is_no_segment() -> None:
 
 
 def test_an_encoder_decoder_needs_a_target() -> None:
-    with pytest.raises(InvalidOption, match="give the target text with --pair"):
+    with pytest.raises(InvalidOption, match="give the target text with pair="):
         hc.maps(tiny("t5"), words_tokenizer(), TEXT)
 
 
@@ -345,7 +353,7 @@ def test_attention_that_is_not_a_number() -> None:
     model = tiny("bert")
     with torch.no_grad():
         model.encoder.layer[1].attention.self.query.weight.fill_(1e38)  # the products are too large for float32
-    with pytest.raises(InvalidOption, match=r"L1 is not finite in float32"):
+    with pytest.raises(NotFinite, match=r"L1 is not finite in float32"):
         hc.maps(model, words_tokenizer(), TEXT)
 
 

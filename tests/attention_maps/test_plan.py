@@ -22,7 +22,7 @@ def test_a_plan_knows_names_shapes_and_tokens() -> None:
 def test_too_large_is_refused_with_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "MOST_BYTES", 144 * 100)
     model, tokenizer = hc.load(hc.bundled("qnli"))
-    with pytest.raises(InvalidOption, match="--max-length 10") as caught:
+    with pytest.raises(InvalidOption, match="max_length=10") as caught:
         plan_maps(model, tokenizer, "Who wrote it, and when, and where, and why?")
     assert "\n" not in str(caught.value)
     plan_maps(model, tokenizer, "Who wrote it, and when, and where, and why?", max_length=10)

@@ -137,11 +137,17 @@ def test_a_translation(tokenizer: Any) -> None:
     pytest.importorskip("sacrebleu")
     model, data, task = jobs.make("marian")
     orders = orders_of(model, one=1, two=2)
-    found = curve(model, tokenizer, data.head(6), orders, task=task, steps=2, max_new_tokens=6)
+    found = curve(model, tokenizer, data.head(6), orders, task=task, steps=2, generate={"max_new_tokens": 6})
     assert found.attrs["metric"] == "bleu"
     assert found["removed"].values.tolist() == [18, 36]
     swept = hc.sweep(
-        model, tokenizer, data.head(6), task=task, sets=[list(orders["two"][:18])], how="zero", max_new_tokens=6
+        model,
+        tokenizer,
+        data.head(6),
+        task=task,
+        sets=[list(orders["two"][:18])],
+        how="zero",
+        generate={"max_new_tokens": 6},
     )
     assert float(found["score"].sel(order="two", removed=18)) == pytest.approx(float(swept["score"].values[0]))
     lost = curve(model, tokenizer, data.head(6), orders, task=task, steps=2, metric="loss")

@@ -17,9 +17,9 @@ import headcount as hc
 from headcount.choosing import dynamics as module
 from headcount.choosing.curves import curve
 from headcount.choosing.dynamics import dynamics, find_checkpoints
+from headcount.choosing.halves import halves
 from headcount.choosing.importance import _batch, importance
 from headcount.choosing.orders import by_values
-from headcount.choosing.smaller import halves
 from headcount.core.claims import settled_at
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
 from tests.training import toy
@@ -35,7 +35,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy.save_checkpoint(place / "model")
     toy.save_splits(place / "data", toy.pairs(32))
     hc.finetune(
-        place / "model", "mrpc", place / "data", place / "runs", settings=replace(toy.QUICK, epochs=6, checkpoints=3)
+        place / "model",
+        "mrpc",
+        place / "data",
+        place / "runs",
+        settings=replace(toy.QUICK, num_train_epochs=6, checkpoints=3),
     )
     return place / "runs" / "mrpc" / "pretrained" / "seed-0"
 

@@ -34,7 +34,12 @@ def needy() -> Any:
 
 
 def learn(model: Any, tokenizer: Any, data: Any = None, **options: Any) -> xr.Dataset:
-    given: dict[str, Any] = {"task": "sst2", "strengths": (0.05,), "steps": 3, "batch": 8} | options
+    given: dict[str, Any] = {
+        "task": "sst2",
+        "strengths": (0.05,),
+        "max_steps": 3,
+        "per_device_train_batch_size": 8,
+    } | options
     return learn_gates(model, tokenizer, parts.texts() if data is None else data, **given)
 
 
@@ -101,7 +106,7 @@ def test_noise_at_its_ends_gives_numbers() -> None:
 
 def test_a_price_closes_all_but_the_needed_head(tokenizer: Any) -> None:
     model = needy()
-    found = learn(model, tokenizer, strengths=(0.05,), steps=150, batch=16)
+    found = learn(model, tokenizer, strengths=(0.05,), max_steps=150, per_device_train_batch_size=16)
     gate = found["gate"].sel(strength=0.05, stack="encoder")
     assert float(gate[NEEDED]) > 0.8
     assert int(found["kept"][0]) == 1
@@ -114,13 +119,13 @@ def test_a_price_closes_all_but_the_needed_head(tokenizer: Any) -> None:
 
 
 def test_too_high_a_price_closes_everything(tokenizer: Any) -> None:
-    found = learn(needy(), tokenizer, strengths=(20.0,), steps=120, batch=4)
+    found = learn(needy(), tokenizer, strengths=(20.0,), max_steps=120, per_device_train_batch_size=4)
     assert int(found["kept"][0]) == 0
     assert float(found["loss"][0]) > 0.3
 
 
 def test_for_nothing_all_heads_stay(tokenizer: Any) -> None:
-    found = learn(needy(), tokenizer, strengths=(0.0,), steps=30)
+    found = learn(needy(), tokenizer, strengths=(0.0,), max_steps=30)
     assert int(found["kept"][0]) == 8
     log_a = found["log_a"].sel(strength=0, stack="encoder").values
     idle = np.ones((2, 4), dtype=bool)
@@ -130,7 +135,7 @@ def test_for_nothing_all_heads_stay(tokenizer: Any) -> None:
 
 
 def test_the_parts_of_the_result_belong_together(tokenizer: Any) -> None:
-    found = learn(needy(), tokenizer, strengths=(0.0, 0.05, 1.0), steps=20)
+    found = learn(needy(), tokenizer, strengths=(0.0, 0.05, 1.0), max_steps=20)
     assert found["log_a"].dims == ("strength", "stack", "layer", "head")
     assert found["strength"].values.tolist() == [0.0, 0.05, 1.0]
     log_a = torch.tensor(found["log_a"].values)
@@ -141,8 +146,8 @@ def test_the_parts_of_the_result_belong_together(tokenizer: Any) -> None:
 
 
 def test_each_price_begins_where_the_one_before_ended(tokenizer: Any) -> None:
-    whole = learn(needy(), tokenizer, strengths=(0.05,), steps=8)
-    parted = learn(needy(), tokenizer, strengths=(0.05, 0.05), steps=4)
+    whole = learn(needy(), tokenizer, strengths=(0.05,), max_steps=8)
+    parted = learn(needy(), tokenizer, strengths=(0.05, 0.05), max_steps=4)
     np.testing.assert_array_equal(parted["log_a"].values[1], whole["log_a"].values[0])
 
 
@@ -173,18 +178,18 @@ def test_with_a_rate_of_their_own_the_weights_learn_too(tokenizer: Any) -> None:
     for parameter in model.bert.embeddings.parameters():
         parameter.requires_grad_(False)
     before = {key: tensor.clone() for key, tensor in model.state_dict().items()}
-    found = learn(model, tokenizer, data, task=task, strengths=(0.0,), steps=25, weight_rate=0.01)
+    found = learn(model, tokenizer, data, task=task, strengths=(0.0,), max_steps=25, weight_learning_rate=0.01)
     for key, tensor in model.state_dict().items():
         fixed = ".embeddings." in key or key.endswith("key.bias")  # a key's bias moves all scores of a query alike
         assert torch.equal(tensor, before[key]) == fixed or key.endswith("key.bias"), key
-    frozen = learn(jobs.make("classification")[0], tokenizer, data, task=task, strengths=(0.0,), steps=25)
+    frozen = learn(jobs.make("classification")[0], tokenizer, data, task=task, strengths=(0.0,), max_steps=25)
     assert float(found["loss"][0]) < float(frozen["loss"][0])
 
 
 @pytest.mark.parametrize("named", [True, False])
 def test_gates_for_some_stacks_alone(tokenizer: Any, named: bool) -> None:
     model, data, task = jobs.make("marian")
-    found = learn(model, tokenizer, data, task="translation" if named else task, stacks=["cross"], strengths=(1.0,))
+    found = learn(model, tokenizer, data, task="translation" if named else task, stack=["cross"], strengths=(1.0,))
     assert np.isfinite(found["log_a"].sel(stack="cross")).all()
     assert np.isnan(found["log_a"].sel(stack=["encoder", "decoder"])).all()
     assert int(found["kept"][0]) == 12
@@ -192,7 +197,7 @@ def test_gates_for_some_stacks_alone(tokenizer: Any, named: bool) -> None:
     whole = learn(model, tokenizer, data, task=task)
     assert np.isfinite(whole["log_a"]).all()
     with pytest.raises(InvalidOption, match="'middle'; the model has encoder, decoder, cross"):
-        learn(model, tokenizer, data, task=task, stacks=["middle"])
+        learn(model, tokenizer, data, task=task, stack=["middle"])
 
 
 @pytest.mark.parametrize("kind", ["regression", "tags", "choice", "gpt2"])
@@ -206,17 +211,17 @@ def test_other_kinds_of_tasks(kind: str, tokenizer: Any) -> None:
 
 def test_a_pruned_model(tokenizer: Any) -> None:
     model = hc.prune(needy(), ["L0H0", "L1H1-2", "L1H3"])
-    found = learn(model, tokenizer, steps=2).sel(stack="encoder").isel(strength=0)
+    found = learn(model, tokenizer, max_steps=2).sel(stack="encoder").isel(strength=0)
     missing = np.isnan(found["gate"].values)
     assert missing.tolist() == [[True, False, False, False], [False, True, True, True]]
     assert int(found["kept"]) == 4
     empty = hc.prune(needy(), ["L1"])
-    assert np.isnan(learn(empty, tokenizer, steps=2)["gate"].sel(layer=1)).all()
+    assert np.isnan(learn(empty, tokenizer, max_steps=2)["gate"].sel(layer=1)).all()
 
 
 def test_progress_is_told(tokenizer: Any) -> None:
     told: list[Any] = []
-    learn(needy(), tokenizer, strengths=(0.0, 0.1), steps=2, progress=lambda *both: told.append(both))
+    learn(needy(), tokenizer, strengths=(0.0, 0.1), max_steps=2, progress=lambda *both: told.append(both))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -225,10 +230,10 @@ def test_progress_is_told(tokenizer: Any) -> None:
     [
         ({"strengths": ()}, InvalidOption, "price"),
         ({"strengths": (0.1, -0.1)}, InvalidOption, "price"),
-        ({"steps": 0}, InvalidOption, "got steps=0"),
+        ({"max_steps": 0}, InvalidOption, "got max_steps=0"),
         ({"task": None}, InvalidOption, "task="),
         ({"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
-        pytest.param({"batch": 0}, InvalidOption, "batch"),
+        pytest.param({"per_device_train_batch_size": 0}, InvalidOption, "per_device_train_batch_size"),
         pytest.param({"strengths": (float("nan"),)}, InvalidOption, "price"),
     ],
 )
@@ -239,7 +244,7 @@ def test_what_is_refused(tokenizer: Any, options: dict[str, Any], kind: type[Exc
 
 def test_a_task_in_other_words(tokenizer: Any) -> None:
     named = parts.texts(8).rename(columns={"sentence": "said", "label": "meant"})
-    found = learn(needy(), tokenizer, named, task=find_task("classification", texts=("said",), label="meant"))
+    found = learn(needy(), tokenizer, named, task=find_task("classification", text=("said",), label="meant"))
     assert found.attrs["task"] == "classification"
 
 
@@ -252,4 +257,4 @@ def test_gates_that_diverge_are_an_error(tokenizer: Any) -> None:
     with torch.no_grad():
         steep.classifier.weight.mul_(60_000)  # the loss is finite, what flows back is beyond float16
     with pytest.raises(TrainingDiverged, match="the gates are not finite after the price"):
-        learn(steep.half(), tokenizer, planted.texts(3), steps=1, batch=1, seed=3)
+        learn(steep.half(), tokenizer, planted.texts(3), max_steps=1, per_device_train_batch_size=1, seed=3)

@@ -397,7 +397,7 @@ def test_a_gradient_that_is_not_finite_is_an_error_with_row_and_layer(tokenizer:
     model, data = planted.classifier(), planted.texts(40).iloc[3:]
     with torch.no_grad():
         model.classifier.weight.mul_(60_000)
-    wrong = hc.sweep(model, tokenizer, data, task="sst2", by="layer")
+    wrong = hc.sweep(model, tokenizer, data, task="sst2", by="layer", how="uniform")
     mistaken = wrong["example"].values[wrong["baseline_logits"].values.argmax(-1) != wrong["label"].values]
     assert np.isfinite(importance(model, tokenizer, data, task="sst2")["michel"]).all()
     with pytest.raises(NotFinite, match=r"^row \d+: the gradient of the loss is not finite in L1 and below") as caught:

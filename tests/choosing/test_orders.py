@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.choosing.orders import at_random, by_values, read_order, removals, spare
+import headcount as hc
+from headcount.choosing.orders import (
+    ORDERS,
+    Source,
+    Wanted,
+    at_random,
+    by_values,
+    find_orders,
+    read_order,
+    removals,
+    spare,
+)
 from headcount.core.heads import Head, Layout
 from headcount.core.results import by_head
-from headcount.errors import HeadcountError, InvalidOption, UnknownHead
+from headcount.data.tasks import GLUE
+from headcount.errors import DataProblem, HeadcountError, InvalidOption, UnknownHead
+from tests import planted
+from tests.pruning import planted as parts
 
 BERT = Layout.even({"encoder": (3, 4)})
 MARIAN = Layout.even({"encoder": (2, 4), "decoder": (3, 2), "cross": (3, 2)})
@@ -97,16 +112,16 @@ def test_an_order_of_one_stack_may_leave_out_the_others(tmp_path: Path) -> None:
     assert [str(head) for head in order] == names
     more = read_order(write(tmp_path, " ".join(["encoder.L0H1", *names])), MARIAN, "cross")
     assert more == order
-    with pytest.raises(InvalidOption, match=r"no encoder.L0H0 \(14 missing\)"):
+    with pytest.raises(DataProblem, match=r"no encoder.L0H0 \(14 missing\)"):
         read_order(write(tmp_path, " ".join(names)), MARIAN)
 
 
 @pytest.mark.parametrize(
     ("text", "kind", "expected"),
     [
-        ("L0 L1 L2H0-2", InvalidOption, r"has no L2H3 \(1 missing\); expected every head"),
-        ("", InvalidOption, r"has no L0H0 \(12 missing\)"),
-        ("L0 L1 L2 L1H2", InvalidOption, "has L1H2 twice; expected every head once"),
+        ("L0 L1 L2H0-2", DataProblem, r"has no L2H3 \(1 missing\); expected every head"),
+        ("", DataProblem, r"has no L0H0 \(12 missing\)"),
+        ("L0 L1 L2 L1H2", DataProblem, "has L1H2 twice; expected every head once"),
         ("L0 L1 L2 L7H0", UnknownHead, "'L7H0', but the model has layers L0 to L2"),
         ("L0 L1 L2 L0H9", UnknownHead, "'L0H9'"),
         ("L0 L1 L2 cross.L0H0", UnknownHead, "no stack 'cross'"),
@@ -121,7 +136,7 @@ def test_bad_order_files(tmp_path: Path, text: str, kind: type[HeadcountError], 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     for place in (tmp_path / "nowhere.txt", tmp_path):
-        with pytest.raises(InvalidOption, match="there is no file"):
+        with pytest.raises(DataProblem, match="there is no file"):
             read_order(place, BERT)
 
 
@@ -164,3 +179,41 @@ def test_steps_grow_to_all_heads(total: int, steps: int) -> None:
 def test_at_least_one_step(steps: int) -> None:
     with pytest.raises(InvalidOption, match="at least 1"):
         removals(12, steps)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    model = parts.classifier(parts.GRADED)
+    tokenizer = planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))
+    shared = {"task": GLUE["sst2"], "seed": 0, "max_length": None, "out": None}
+    layout = hc.read_anatomy(model).layout
+    return Source(model, tokenizer, parts.texts(24), layout, None, shared, None, lambda *_: None)
+
+
+def spelled(source: Source, order: Any) -> list[str]:
+    return [source.layout.spell(head) for head in order]
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_every_head_once(source: Source, name: str) -> None:
+    found, _ = find_orders(source, Wanted((name,), randoms=2, anew=0, normed=True))
+    assert len(found) == (2 if name == "random" else 1)
+    for order in found.values():
+        assert sorted(order) == sorted(source.layout)
+
+
+def test_the_planted_order(source: Source) -> None:
+    """Importance sees how much each head carries; the strongest goes last, computed once or anew."""
+    for anew in (0, 4):
+        found, estimates = find_orders(source, Wanted(("importance",), randoms=0, anew=anew, normed=False))
+        assert spelled(source, found["importance"])[-1] == "L0H1"
+        assert estimates is not None
+    once, _ = find_orders(source, Wanted(("importance",), randoms=0, anew=0, normed=False))
+    assert spelled(source, once["importance"]) == parts.GRADED_ORDER
+
+
+def test_a_file(source: Source, tmp_path: Path) -> None:
+    (tmp_path / "order").write_text("\n".join(reversed(parts.GRADED_ORDER)), encoding="utf-8")
+    found, estimates = find_orders(source, Wanted((f"file:{tmp_path / 'order'}",), 0, 0, True))
+    assert [spelled(source, order) for order in found.values()] == [parts.GRADED_ORDER[::-1]]
+    assert estimates is None

@@ -25,7 +25,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy.save_splits(path / "data", toy.pairs(32))
     toy.pairs(60, seed=5).to_csv(path / "pairs.csv", index=False)
     hc.finetune(
-        path / "model", "mrpc", path / "data", path / "runs", settings=replace(toy.QUICK, epochs=4, checkpoints=2)
+        path / "model",
+        "mrpc",
+        path / "data",
+        path / "runs",
+        settings=replace(toy.QUICK, num_train_epochs=4, checkpoints=2),
     )
     return path
 

@@ -117,7 +117,8 @@ def test_processes_of_a_training_end_silently(place: Path, tmp_path: Path) -> No
     """Ctrl-C of a terminal reaches all processes of the command: only the first one speaks, and none stays."""
     out = tmp_path / "runs"
     command = [
-        word.format(place=place, out=out) for word in [*FINETUNE, "--epochs", "5000", "--jobs", "2", "--seeds", "2"]
+        word.format(place=place, out=out)
+        for word in [*FINETUNE, "--num-train-epochs", "5000", "--jobs", "2", "--seeds", "2"]
     ]
     process = subprocess.Popen(
         [sys.executable, "-m", "headcount", *command],

@@ -19,10 +19,14 @@ STORY = {
     "sweep": "study",
     "measure": "study",
     "compare": "study",
-    "patterns": "study",
+    "find-patterns": "study",
     "importance": "study",
+    "learn-gates": None,
+    "curve": "study",
+    "choose": "study",
     "agreement": None,
     "prune": "small/config.json",
+    "recover": "recovered/config.json",
     "cost": None,
     "export": "small-onnx/model.onnx",
     "finetune": "runs/runs.csv",
@@ -38,13 +42,19 @@ STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "
 SMALLER = {
     "--limit 40": "--limit 3",
     "--limit 64": "--limit 4",
+    "--max-steps 20": "--max-steps 2",
+    "--max-steps 50": "--max-steps 1",
     "--batches 1,16 --lengths 64": "--batches 1 --lengths 8",
     "--tolerance 1": "--drop 10%",  # a tolerance needs more examples than there is time for
 }
 MORE = {
     "measure": "--distance-examples 2",
     "prune": "--limit 40 --steps 2 --randoms 1",
-    "finetune": "--limit 8 --epochs 1 --max-length 16 --checkpoints 1",
+    "choose": "--limit 40 --steps 2 --randoms 1",
+    "curve": "--limit 40 --max-length 16 --name curve",
+    "recover": "--limit 4 --max-length 16",
+    "learn-gates": "--max-length 16 --strengths 0.01",
+    "finetune": "--limit 8 --num-train-epochs 1 --max-length 16 --checkpoints 1",
     "dynamics": "--limit 40 --steps 1",
 }
 """Words that only save time."""

@@ -28,7 +28,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(place: Path, *more: str) -> list[str]:
-    options = {"--tasks": "mrpc", "--data": str(place / "data"), "--batch": "8", "--epochs": "1", "--rate": "1e-3"}
+    options = {
+        "--tasks": "mrpc",
+        "--data": str(place / "data"),
+        "--per-device-train-batch-size": "8",
+        "--num-train-epochs": "1",
+        "--learning-rate": "1e-3",
+    }
     for option, value in itertools.pairwise(more):
         if option in options:
             options[option] = value
@@ -111,10 +117,10 @@ def test_other_columns(place: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--init", "warm"], "'warm'"),
         (["--seeds", "0"], "got --seeds 0"),
         (["--jobs", "0"], "got --jobs 0"),
-        (["--batch", "0"], "--batch 0"),
-        (["--epochs", "0"], "--epochs 0"),
-        (["--rate", "-1"], "--rate -1"),
-        (["--precision", "int8"], "int8"),
+        (["--per-device-train-batch-size", "0"], "--per-device-train-batch-size 0"),
+        (["--num-train-epochs", "0"], "--num-train-epochs 0"),
+        (["--learning-rate", "-1"], "--learning-rate -1"),
+        (["--dtype", "int8"], "int8"),
         (["--spacing", "wide"], "wide"),
         (["--checkpoints", "-1"], "--checkpoints -1"),
         (["--label", "stars"], "no label column 'stars'"),
@@ -133,7 +139,9 @@ def test_bad_input(
 
 def test_a_training_that_diverges(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No model, one line, exit code 1: the input was good, the training was not."""
-    assert main(words(place, "--rate", "1e30", "--epochs", "3", "--out", str(tmp_path / "runs"))) == 1
+    assert (
+        main(words(place, "--learning-rate", "1e30", "--num-train-epochs", "3", "--out", str(tmp_path / "runs"))) == 1
+    )
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1, captured.err
     assert "lower the learning rate, now 1e+30" in captured.err
@@ -146,7 +154,7 @@ def test_a_training_that_diverges(place: Path, tmp_path: Path, capsys: pytest.Ca
         (["--device", "cuda:77"], "cuda:77"),
         (["--device", "nonsense"], "nonsense"),
         (["--max-length", "-4"], "got --max-length -4"),
-        (["--warm-up", "-1"], "got --warm-up -1"),
+        (["--warmup-steps", "-1"], "got --warmup-steps -1"),
         (["--report-to", "nonsense"], "nonsense"),
     ],
 )

@@ -51,6 +51,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "options",
         "time_left",
         "progress",
+        "renamed",
         "entry",
         "stopping",
         "whole_numbers",
@@ -59,10 +60,11 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
     }
     verbs = {name for name in modules if callable(getattr(import_module(f"headcount.cli.{name}"), name, None))}
     assert verbs == modules
+    named = {verb.replace("_", "-") for verb in verbs}
     assert main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    explained = {words[1]: words[2:] for words in map(str.split, lines) if len(words) > 2 and words[1] in verbs}
-    assert set(explained) == verbs
+    explained = {words[1]: words[2:] for words in map(str.split, lines) if len(words) > 2 and words[1] in named}
+    assert set(explained) == named
     assert all(len(words) > 3 for words in explained.values()), "a verb without a sentence"
     assert any(line.startswith("Example: headcount heads") for line in lines)
 

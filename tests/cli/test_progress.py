@@ -15,7 +15,7 @@ from headcount.cli.progress import show_progress
 from tests import planted
 from tests.training import toy
 
-LINE = re.compile(r"[a-z]+: (preparing, \d+ s so far|.*\d of \d+.* \(\d+ %\), (done|time left unknown|\d+ s left))")
+LINE = re.compile(r"[a-z-]+: (preparing, \d+ s so far|.*\d of \d+.* \(\d+ %\), (done|time left unknown|\d+ s left))")
 
 
 def test_a_line_from_time_to_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +89,18 @@ TEXTS = ["--data", "{place}/validation.csv", "--text", "sentence"]
         ["compare", "{place}/model", "{place}/model", *TEXTS],
         ["patterns", "{place}/model", *TEXTS],
         ["prune", "{place}/model", *TASK, "--keep", "2", "--out", "{out}", "--order", "gates", "--recover", "3"],
-        ["finetune", "{place}/plain", "--tasks", "mrpc", "--data", "{place}/data", "--out", "{out}", "--batch", "4"],
+        [
+            "finetune",
+            "{place}/plain",
+            "--tasks",
+            "mrpc",
+            "--data",
+            "{place}/data",
+            "--out",
+            "{out}",
+            "--per-device-train-batch-size",
+            "4",
+        ],
         ["cost", "{place}/model", "--lengths", "8", "--repeats", "3"],
     ],
 )

@@ -161,7 +161,7 @@ def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.Ca
         "1",
         "--recover",
         "60",
-        "--recover-rate",
+        "--learning-rate",
         "0.01",
     ]
     assert main(words(place, "graded", *more, "--out", str(tmp_path / "small"))) == 0
@@ -334,9 +334,9 @@ def test_a_recovery_that_diverges_saves_nothing(
 ) -> None:
     """Nothing is saved; exit code 1: the input was good, the training was not."""
     more = ["--keep", "4", "--steps", "2", "--order", "importance", "--out", str(tmp_path / "small")]
-    assert main(words(place, "needed", *more, "--recover", "2", "--recover-rate", "1e30")) == 1
+    assert main(words(place, "needed", *more, "--recover", "2", "--learning-rate", "1e30")) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "the recovery diverged and nothing was saved" in said
-    assert "give a lower --recover-rate than 1e+30" in said
+    assert "give a lower --learning-rate than 1e+30" in said
     assert not (tmp_path / "small").exists()

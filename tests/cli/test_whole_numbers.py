@@ -13,7 +13,7 @@ from headcount.errors import InvalidOption
 WORDS = ["sweep", "m", "--task", "sst2", "--data", "d"]
 
 
-@pytest.mark.parametrize("more", [["--limit", "2.5"], ["--limit=0.5"], ["--beams", "1.25"], ["--seed", "-1.5"]])
+@pytest.mark.parametrize("more", [["--limit", "2.5"], ["--limit=0.5"], ["--num-beams", "1.25"], ["--seed", "-1.5"]])
 def test_fractions_are_refused(more: list[str]) -> None:
     with pytest.raises(InvalidOption, match=f"got {more[0].partition('=')[0]} .*; expected a whole number"):
         check_whole_numbers([*WORDS, *more], [app["sweep"]])

@@ -20,8 +20,19 @@ MASKED = "sweep masked --task masked-lm --data plain.csv"
 MEASURE = "measure model --data texts.csv"
 PRUNE = "prune model --task sst2 --data texts.csv --out small"
 HEADS = "prune model --heads L0H0 --out small"
-FINETUNE = "finetune model --data texts.csv --out runs --epochs 1"
-TASKS = ("sweep", "importance", "prune --drop 50% --out small", "dynamics")
+FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
+CHOOSE = "choose model --task sst2 --data texts.csv"
+CURVE = "curve model --task sst2 --data texts.csv"
+TASKS = (
+    "sweep",
+    "importance",
+    "prune --drop 50% --out small",
+    "dynamics",
+    "choose",
+    "curve",
+    "learn-gates",
+    "recover --out new",
+)
 """Verbs that read labelled examples."""
 ROWS = [
     (f"{SWEEP} --name x", "--name", "without --out"),
@@ -35,9 +46,9 @@ ROWS = [
     (f"{SWEEP} --draws 2 --size 1 --by layer", "--by", "--draws says what is left out"),
     (f"{SWEEP} --sets sets.txt --stack encoder", "--stack", "--sets name their stacks"),
     (f"{SWEEP} --how zero --reference texts.csv", "--reference", "zero needs no mean outputs"),
-    (f"{SWEEP} --beams 1", "--beams", "no texts are generated for accuracy"),
+    (f"{SWEEP} --num-beams 1", "--num-beams", "no texts are generated for accuracy"),
     (f"{SWEEP} --max-new-tokens 9", "--max-new-tokens", "no texts are generated for accuracy"),
-    (f"{MASKED} --beams 4", "--beams", "no texts are generated for loss"),
+    (f"{MASKED} --num-beams 4", "--num-beams", "no texts are generated for loss"),
     ("sweep translator --task translation --data pairs.csv --compile", "--compile", "texts that are generated"),
     (f"{MASKED} --label label", "--label", "masked-lm has no label column"),
     ("sweep translator --task translation --data pairs.csv --label a", "--label", "translation has no label column"),
@@ -45,7 +56,7 @@ ROWS = [
         (
             f"{verb} model --task {task} --data texts.csv --labels a b".replace(
                 "prune --drop 50% --out small model", "prune model --drop 50% --out small"
-            ),
+            ).replace("recover --out new model", "recover model --out new"),
             "--labels",
             "no classes to name",
         )
@@ -88,16 +99,16 @@ ROWS = [
             "--trust-remote-code",
         )
     ],
-    ("patterns model --data texts.csv --name x", "--name", "without --out"),
-    ("patterns model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
+    ("find-patterns model --data texts.csv --name x", "--name", "without --out"),
+    ("find-patterns model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data texts.csv --name x", "--name", "without --out"),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
     ("importance masked --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{PRUNE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
-    (f"{PRUNE} --drop 50% --recover-rate 1e-3", "--recover-rate", "without --recover"),
-    (f"{PRUNE} --drop 50% --recover 0 --recover-rate 1e-3", "--recover-rate", "without --recover"),
+    (f"{PRUNE} --drop 50% --learning-rate 1e-3", "--learning-rate", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 0 --learning-rate 1e-3", "--learning-rate", "without --recover"),
     (f"{PRUNE} --drop 50% --name x", "--name", "without --study"),
     (f"{PRUNE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
     (f"{PRUNE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
@@ -116,10 +127,12 @@ ROWS = [
             "--steps 3",
             "--randoms 1",
             "--anew",
+            "--normed",
+            "--no-normed",
             "--at-least 1",
             "--stack encoder",
             "--recover 3",
-            "--recover-rate 1e-3",
+            "--learning-rate 1e-3",
             "--study study",
             "--name x",
             "--text sentence",
@@ -129,6 +142,22 @@ ROWS = [
             "--seed 1",
             "--max-length 9",
         )
+    ],
+    (f"{CHOOSE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
+    (f"{CHOOSE} --drop 50% --name x", "--name", "without --study"),
+    (f"{CHOOSE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
+    (f"{CHOOSE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
+    (f"{CURVE} --order importance --randoms 2", "--randoms", "random is not among the orders"),
+    (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
+    (f"{CURVE} --name x", "--name", "without --out"),
+    *[
+        (f"{command} {option} 2", option, "no texts are generated for accuracy")
+        for command in (CURVE, "dynamics runs --task sst2 --data texts.csv")
+        for option in ("--num-beams", "--max-new-tokens")
+    ],
+    *[
+        (f"{verb} masked --task masked-lm --data plain.csv {more} --label a", "--label", "no label column")
+        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("learn-gates", ""), ("recover", "--out new"))
     ],
     ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
@@ -178,12 +207,6 @@ ALWAYS = {
     "tasks",
     "init",
     "seeds",
-    "epochs",
-    "batch",
-    "rate",
-    "warm_up",
-    "accumulate",
-    "precision",
     "checkpoints",
     "report_to",
     "batches",
@@ -200,6 +223,16 @@ ALWAYS = {
     "stack",
     "maps name",
     "tokenizer",
+    "max_steps",
+    "learning_rate",
+    "per_device_train_batch_size",
+    "strengths",
+    "estimator",
+    "weight_decay",
+    "num_train_epochs",
+    "warmup_steps",
+    "gradient_accumulation_steps",
+    "normed",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 
@@ -288,6 +321,6 @@ def test_a_config_file_follows_the_same_rule(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(place)
-    (place / "sweep.toml").write_text('task = "sst2"\ndata = "texts.csv"\nbeams = 4\n')
+    (place / "sweep.toml").write_text('task = "sst2"\ndata = "texts.csv"\nnum_beams = 4\n')
     assert main(["sweep", "model", "--config", "sweep.toml"]) == 2
-    assert "got --beams, which has no effect here" in capsys.readouterr().err
+    assert "got --num-beams, which has no effect here" in capsys.readouterr().err

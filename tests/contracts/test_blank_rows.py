@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headcount as hc
-from headcount.choosing.smaller import Target, find_smaller, read_halves
+from headcount.choosing.halves import read_halves
 from headcount.cli.main import main
 from headcount.data.tasks import find_task
 from headcount.errors import BlankRows, DataProblem
@@ -126,7 +126,7 @@ def test_one_text_of_a_pair(tokenizer: Any) -> None:
     """Something is left to look at: QQP has questions that are empty."""
     table = pd.DataFrame({"sentence1": ["it is good", None, ""], "sentence2": ["so bad", "bad", "good"]})
     model = jobs.random_model()
-    found = hc.sweep(model, tokenizer, table.assign(label=[1, 0, 1]), task="classification", by="layer")
+    found = hc.sweep(model, tokenizer, table.assign(label=[1, 0, 1]), task="classification", by="layer", how="uniform")
     assert sorted(found.example.values) == [0, 1, 2]
     assert sorted(hc.measure(model, tokenizer, table, only="sentences")["sentences"].example.values) == [0, 1, 2]
 
@@ -154,13 +154,13 @@ def test_a_smaller_model(tokenizer: Any) -> None:
     table = planted.texts(60)
     whole = pd.concat([table[:30], pd.DataFrame({"sentence": ["", None], "label": [0, 1]}), table[30:]])
     whole = whole.reset_index(drop=True)
-    options: dict[str, Any] = {"task": "sst2", "target": Target(keep=2), "steps": 2, "randoms": 1}
+    options: dict[str, Any] = {"task": "sst2", "keep": 2, "steps": 2, "randoms": 1}
     with pytest.warns(BlankRows, match="2 of 62 rows are blank and were left out"):
-        found = find_smaller(planted.classifier(), tokenizer, whole, **options)
-    expected = find_smaller(planted.classifier(), tokenizer, table, **options)
-    assert found.removed == expected.removed
-    np.testing.assert_array_equal(found.confirmed["score"].values, expected.confirmed["score"].values)
-    assert found.confirmed.attrs["blank_rows"] == {"count": 2, "of": 62, "rows": [30, 31]}
+        found = hc.choose(planted.classifier(), tokenizer, whole, **options)
+    expected = hc.choose(planted.classifier(), tokenizer, table, **options)
+    assert found.heads == expected.heads
+    np.testing.assert_array_equal(found.held_out["score"].values, expected.held_out["score"].values)
+    assert found.held_out.attrs["blank_rows"] == {"count": 2, "of": 62, "rows": [30, 31]}
 
 
 def test_a_training(tmp_path: Path) -> None:
@@ -199,6 +199,6 @@ def test_python_warns(tokenizer: Any) -> None:
     table = planted.texts(10)
     table.loc[4, "sentence"] = ""
     with pytest.warns(BlankRows, match="^the table: 1 of 10 rows is blank and was left out .row 4.$"):
-        hc.sweep(planted.classifier(), tokenizer, table, task="sst2", by="layer")
+        hc.sweep(planted.classifier(), tokenizer, table, task="sst2", by="layer", how="uniform")
     with pytest.raises(DataProblem, match="all 10 rows are blank"):
-        hc.sweep(planted.classifier(), tokenizer, table.assign(sentence=None), task="sst2", by="layer")
+        hc.sweep(planted.classifier(), tokenizer, table.assign(sentence=None), task="sst2", by="layer", how="uniform")

@@ -13,7 +13,6 @@ import torch
 
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
-from headcount.choosing.smaller import Target, find_smaller
 from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
@@ -39,7 +38,9 @@ def writers(folder: Path) -> dict[str, Callable[[Path | None], Any]]:
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
     def sweep(out: Path | None, shard: str | None = None) -> Any:
-        return hc.sweep(model, tokenizer, texts, task="sst2", how="zero", out=out, batch_tokens=64, shard=shard)
+        return hc.sweep(
+            model, tokenizer, texts, task="sst2", how="zero", out=out, compute=hc.Compute(batch_tokens=64, shard=shard)
+        )
 
     return {
         "sweep": sweep,
@@ -52,9 +53,7 @@ def writers(folder: Path) -> dict[str, Callable[[Path | None], Any]]:
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, text="sentence", out=out),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out),
-        "smaller": lambda out: find_smaller(
-            model, tokenizer, texts, task="sst2", target=Target(keep=2), steps=2, randoms=1, study=out
-        ),
+        "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),
     }

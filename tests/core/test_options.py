@@ -10,8 +10,8 @@ from headcount.errors import InvalidOption
 
 @pytest.mark.parametrize("given", [1, 0, "", 0.0, (), True])
 def test_anything_but_none_and_false_was_given(given: object) -> None:
-    with pytest.raises(InvalidOption, match="^got beams=, which has no effect here: no text; leave it out$"):
-        without_effect("beams", given, "no text")
+    with pytest.raises(InvalidOption, match="^got num_beams=, which has no effect here: no text; leave it out$"):
+        without_effect("num_beams", given, "no text")
     with pytest.raises(InvalidOption, match="no effect without draws=; give draws= too, or leave it out"):
         belongs_to("size", given, "draws", None)
     belongs_to("size", given, "draws", 0)
@@ -19,7 +19,7 @@ def test_anything_but_none_and_false_was_given(given: object) -> None:
 
 @pytest.mark.parametrize("given", [None, False])
 def test_what_was_not_given_is_not_refused(given: object) -> None:
-    without_effect("beams", given, "no text")
+    without_effect("num_beams", given, "no text")
     belongs_to("size", given, "draws", None)
 
 

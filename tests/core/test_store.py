@@ -16,7 +16,7 @@ import xarray as xr
 import zarr
 
 from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study, read_results, write_result
-from headcount.errors import StudyProblem
+from headcount.errors import CannotWrite, StudyProblem
 from tests.core.damage import flip, harm
 
 UNITS = [(0, 4), (4, 8), (8, 9)]
@@ -77,7 +77,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     with (
         mock.patch.object(zarr.Array, "__setitem__", side_effect=full),
-        pytest.raises(StudyProblem, match="no room on the disk"),
+        pytest.raises(CannotWrite, match="no room on the disk"),
     ):
         write(group, 0)
     assert begin(tmp_path / "study").done() == [False] * 3

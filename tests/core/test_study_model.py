@@ -46,7 +46,7 @@ def test_a_model_beside_needs_a_name_of_its_own() -> None:
     known = after(("sweep/head-zero", A), ("compare/cosine", A | B))
     for name in ("measures/links@before", "maps/pair-0"):
         assert admit("study", known, name, B) == known
-    with pytest.raises(StudyProblem, match="give it a name of its own with --name"):
+    with pytest.raises(StudyProblem, match="give it a name of its own with name="):
         admit("study", known, "measures/links", B)
 
 

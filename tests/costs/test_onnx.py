@@ -15,7 +15,7 @@ import transformers as tf
 import headcount as hc
 from headcount.costs import onnx as onnx_file
 from headcount.costs.onnx import export_onnx
-from headcount.errors import InvalidOption, PruneMismatch
+from headcount.errors import CannotWrite, MissingPackage, OutputTaken, PruneMismatch, UnsuitableModel
 from tests.closeness import FLOAT32, assert_same
 from tests.contracts.pruned import PRUNABLE, Before, uneven, whole
 from tests.contracts.zoo import BY_NAME, VOCABULARY, Case, inputs, tiny
@@ -165,7 +165,7 @@ def test_with_the_head_of_a_task(name: str, head: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_refused(dtype: torch.dtype, tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match="float32"):
+    with pytest.raises(UnsuitableModel, match="float32"):
         export_onnx(SMALL.make().to(dtype), tmp_path / "model.onnx")
 
 
@@ -210,10 +210,10 @@ def test_an_error_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_is_there_stays(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_text("mine")
-    with pytest.raises(InvalidOption, match=r"model.onnx is there already; give another file, or overwrite it"):
+    with pytest.raises(OutputTaken, match=r"model.onnx is there already; give another file, or overwrite it"):
         export_onnx(tiny("bert"), path)
     for overwrite in (False, True):
-        with pytest.raises(InvalidOption):
+        with pytest.raises(OutputTaken):
             export_onnx(tiny("bert"), tmp_path, overwrite=overwrite)
     assert path.read_text() == "mine"
 
@@ -221,7 +221,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["notes.txt/model.onnx", "n" * 300])
 def test_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidOption, match="cannot write"):
+    with pytest.raises(CannotWrite, match="cannot write"):
         export_onnx(tiny("bert"), tmp_path / name)
     assert [one.name for one in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -231,7 +231,7 @@ def test_packages_that_are_not_installed(
     missing: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onnx_file, "find_spec", lambda name: None if name in missing else object())
-    with pytest.raises(InvalidOption) as caught:
+    with pytest.raises(MissingPackage) as caught:
         export_onnx(tiny("bert"), tmp_path / "new" / "model.onnx")
     assert str(caught.value) == f"{', '.join(missing)} not installed; install headcount[onnx] to export to ONNX"
     assert list(tmp_path.iterdir()) == []

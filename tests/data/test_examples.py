@@ -55,7 +55,7 @@ def test_the_column_of_tags_is_found(column: str, tmp_path: Path) -> None:
 
 def test_a_column_of_tags_that_is_not_found() -> None:
     table = pd.DataFrame({"tokens": [["a"]], "ner_tags": [["X"]], "pos_tags": [["Y"]]})
-    with pytest.raises(DataProblem, match="has ner_tags, pos_tags: name one with --label"):
+    with pytest.raises(DataProblem, match="has ner_tags, pos_tags: name one with label="):
         read_examples(table, find_task("token-classification"), {0: "X"})
     assert read_examples(table, find_task("ner", label="pos_tags"), {0: "Y"}).labels == [[0]]
     with pytest.raises(DataProblem, match="no label column 'gold'; the table has tokens, ner_tags"):

@@ -17,5 +17,5 @@ def test_a_local_copy_loads(tmp_path: Path) -> None:
 
 
 def test_offline_says_what_to_do() -> None:
-    with pytest.raises(DataProblem, match="--data"):
+    with pytest.raises(DataProblem, match="data="):
         read_hub("no-such/data-set-of-headcount", "mrpc", "validation")

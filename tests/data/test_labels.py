@@ -32,7 +32,7 @@ def test_codes_without_meaning_are_class_numbers_and_it_is_said() -> None:
 
 def test_a_tasks_codes_are_never_taken_for_the_classes_of_a_model_without_names() -> None:
     """Models of MNLI order their classes differently: by position two of three labels could be wrong in silence."""
-    with pytest.raises(DataProblem, match="--labels entailment neutral contradiction"):
+    with pytest.raises(DataProblem, match=r"labels=\['entailment', 'neutral', 'contradiction'\]"):
         match_labels([1, 0], NAMES, UNNAMED)
 
 
@@ -58,7 +58,7 @@ def test_errors_name_the_row_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("values", "names", "id2label", "expected"),
     [
-        ([0], NAMES, {0: "yes", 1: "no"}, "mean in the model's words, such as --labels yes no"),
+        ([0], NAMES, {0: "yes", 1: "no"}, "mean in the model's words, such as labels=\\['yes', 'no'\\]"),
         (["maybe"], None, {0: "yes", 1: "no"}, r"\(maybe\) are not the model's classes \(yes, no\)"),
         ([0, 3], NAMES, {0: "entailment", 1: "neutral", 2: "contradiction"}, "row 1: got the label 3; expected 0 to 2"),
         ([-1], None, {0: "a", 1: "b"}, "expected 0 to 1"),
@@ -74,7 +74,7 @@ def test_what_cannot_be_matched(values: list[object], names: object, id2label: d
 @pytest.mark.parametrize("id2label", [TWO, {0: "negative", 1: "positive"}])
 def test_labels_in_other_words_lead_to_a_command_that_works(id2label: dict[int, str]) -> None:
     """What the error proposes is what is then understood."""
-    with pytest.raises(DataProblem, match="in the order of its classes, such as --labels bad good$"):
+    with pytest.raises(DataProblem, match="in the order of its classes, such as labels=\\['bad', 'good'\\]$"):
         match_labels(REVIEWS, None, id2label)
     for names in (None, ("negative", "positive")):
         assert match_labels(REVIEWS, names, id2label, ("bad", "good"))[0].tolist() == [0, 1, 0]
@@ -86,7 +86,7 @@ def test_the_models_own_words_come_first() -> None:
     assert match_labels(["positive", "negative"], None, id2label, ("negative", "positive"))[0].tolist() == [1, 0]
     with pytest.raises(InvalidOption, match="labels=, which has no effect here: the data's labels are the model's"):
         match_labels(["positive", "negative"], None, id2label, ("positive", "negative"))
-    with pytest.raises(DataProblem, match=r"or those of --labels \(LABEL_0, LABEL_1\); .* --labels bad good"):
+    with pytest.raises(DataProblem, match=r"or those of labels= \(LABEL_0, LABEL_1\); .* labels=\['bad', 'good'\]"):
         match_labels(REVIEWS, None, TWO, ("LABEL_0", "LABEL_1"))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import headcount as hc
-from headcount.choosing.smaller import Target, find_smaller
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 from headcount.measures.measure import measure
@@ -23,10 +22,10 @@ from tests import planted
         ({"limit": 0}, "limit=0; expected at least 1"),
         ({"max_length": 7}, "max_length=7; expected at least 8"),
         ({"draws": 2**40}, "expected at most 2147483647"),
-        ({"epochs": float("inf")}, "epochs=inf; expected a finite number, above 0"),
+        ({"num_train_epochs": float("inf")}, "num_train_epochs=inf; expected a finite number, above 0"),
         ({"tolerance": float("nan")}, "tolerance=nan; expected a finite number, at least 0"),
-        ({"rate": 0}, "rate=0; expected above 0"),
-        ({"warm_up": 1.0}, "expected at least 0 and below 1"),
+        ({"learning_rate": 0}, "learning_rate=0; expected above 0"),
+        ({"seed": 2**32}, "expected at least 0 and below 4294967296"),
     ],
 )
 def test_what_is_refused(numbers: dict[str, float], words: str) -> None:
@@ -44,7 +43,7 @@ def _importance(model: Any, tokenizer: Any, **options: Any) -> Any:
 
 
 def _smaller(model: Any, tokenizer: Any, **options: Any) -> Any:
-    return find_smaller(model, tokenizer, planted.texts(), task="sst2", target=Target(keep=2), **options)
+    return hc.choose(model, tokenizer, planted.texts(), task="sst2", keep=2, **options)
 
 
 def _measure(model: Any, tokenizer: Any, **options: Any) -> Any:

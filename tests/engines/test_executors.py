@@ -68,7 +68,9 @@ def test_an_executor(tmp_path: Path) -> None:
     model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path / "words"), planted.texts(40)
 
     def sweep(**options: Any) -> xr.Dataset:
-        return hc.sweep(model, tokenizer, texts, task="sst2", how="zero", batch_tokens=64, **options)
+        return hc.sweep(
+            model, tokenizer, texts, task="sst2", how="zero", compute=hc.Compute(batch_tokens=64), **options
+        )
 
     expected, other = sweep(), FromTheEnd()
     with executing(other):

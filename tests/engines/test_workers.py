@@ -270,7 +270,7 @@ def test_a_sweep_is_the_same(name: str, dtype: torch.dtype, tokenizer: Any, core
                 planted.texts(24),
                 task="classification",
                 how=how,
-                batch_tokens=30,
+                compute=hc.Compute(batch_tokens=30),
                 progress=tell,
             )
 
@@ -285,11 +285,18 @@ def test_a_translation_is_the_same(name: str, tokenizer: Any, cores: Any) -> Non
     model = exact(name, head="AutoModelForSeq2SeqLM").float()
     texts = planted.texts(24)["sentence"]
     pairs = pd.DataFrame({"source": texts.head(12), "target": texts.tail(12).values})
-    for options in ({"metric": "loss"}, {"metric": "chrf", "max_new_tokens": 6, "beams": 2}):
+    for options in ({"metric": "loss"}, {"metric": "chrf", "generate": {"max_new_tokens": 6, "num_beams": 2}}):
 
         def run(options: dict[str, Any] = options) -> xr.Dataset:
             return hc.sweep(
-                model, tokenizer, pairs, task="translation", how="zero", stack="cross", batch_tokens=40, **options
+                model,
+                tokenizer,
+                pairs,
+                task="translation",
+                how="zero",
+                stack="cross",
+                compute=hc.Compute(batch_tokens=40),
+                **options,
             )
 
         assert_identical(*by_count(run, cores))
@@ -384,7 +391,7 @@ def test_numbers_that_are_not_finite_are_the_same_error(tokenizer: Any, cores: A
 
     def run() -> str:
         with pytest.raises(NotFinite) as caught:
-            hc.sweep(model, tokenizer, data, task="sst2", how="zero", batch_tokens=20)
+            hc.sweep(model, tokenizer, data, task="sst2", how="zero", compute=hc.Compute(batch_tokens=20))
         return str(caught.value)
 
     messages = by_count(run, cores)
@@ -402,7 +409,9 @@ def test_out_of_memory_halves_in_every_worker(tokenizer: Any, cores: Any) -> Non
 
     def sweep() -> xr.Dataset:
         with mock.patch.object(Replay, "run", call):
-            return hc.sweep(planted.classifier(), tokenizer, planted.texts(30), task="sst2", batch_tokens=60)
+            return hc.sweep(
+                planted.classifier(), tokenizer, planted.texts(30), task="sst2", compute=hc.Compute(batch_tokens=60)
+            )
 
     assert_identical(*by_count(sweep, cores))
 
@@ -410,7 +419,7 @@ def test_out_of_memory_halves_in_every_worker(tokenizer: Any, cores: Any) -> Non
 def test_a_study_that_was_interrupted_goes_on(tokenizer: Any, cores: Any, tmp_path: Path) -> None:
     """On three workers, then on one: units that were whole are kept, and the numbers are those of one run."""
     model, data = planted.classifier(), planted.texts(60)
-    options: dict[str, Any] = {"task": "sst2", "how": "zero", "batch_tokens": 30}
+    options: dict[str, Any] = {"task": "sst2", "how": "zero", "compute": hc.Compute(batch_tokens=30)}
     cores(3)
     saved: list[float] = []
 

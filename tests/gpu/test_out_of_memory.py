@@ -57,7 +57,7 @@ def texts(count: int, words: int) -> pd.DataFrame:
 
 def sweep(model: Any, tokenizer: Any, data: pd.DataFrame) -> np.ndarray:
     """The logits of all variants; the plan may take the whole device."""
-    options: Any = {"batch_tokens": 10**7, "memory": "100GB", "max_length": LONGEST}
+    options: Any = {"compute": hc.Compute(batch_tokens=10**7, memory="100GB"), "max_length": LONGEST}
     found: np.ndarray = hc.sweep(model, tokenizer, data, task="sst2", how="uniform", **options)["logits"].values
     return found
 

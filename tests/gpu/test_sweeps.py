@@ -53,9 +53,11 @@ def test_equal_to_a_loop_over_ablated(tokenizer: Any, how: str, dtype: torch.dty
 @DTYPE
 def test_batches_and_order_do_not_matter(tokenizer: Any, dtype: torch.dtype) -> None:
     model, data = random_model(dtype), planted.texts(40)
-    first = hc.sweep(model, tokenizer, data, task="sst2", batch_tokens=20)["logits"]
-    second = hc.sweep(model, tokenizer, data, task="sst2", batch_tokens=4000)["logits"]
-    turned = hc.sweep(model, tokenizer, data.iloc[::-1].reset_index(drop=True), task="sst2")["logits"]
+    first = hc.sweep(model, tokenizer, data, task="sst2", compute=hc.Compute(batch_tokens=20), how="uniform")["logits"]
+    second = hc.sweep(model, tokenizer, data, task="sst2", compute=hc.Compute(batch_tokens=4000), how="uniform")[
+        "logits"
+    ]
+    turned = hc.sweep(model, tokenizer, data.iloc[::-1].reset_index(drop=True), task="sst2", how="uniform")["logits"]
     largest = float(np.abs(first).max())
     assert float(np.abs(first - second).max()) <= TOLERANCE[dtype] * largest
     assert float(np.abs(first.values - turned.values[..., ::-1, :]).max()) <= TOLERANCE[dtype] * largest
@@ -99,8 +101,18 @@ def test_16_bits_predict_what_float32_predicts(exact: xr.Dataset, dtype: torch.d
 def test_a_study_holds_the_same_as_the_memory(tokenizer: Any, dtype: torch.dtype, tmp_path: Path) -> None:
     pytest.importorskip("zarr", reason="a study folder needs zarr, which is not installed here")
     model, data = random_model(dtype), planted.texts(40)
-    expected = hc.sweep(copy.deepcopy(model), tokenizer, data, task="sst2", batch_tokens=60)
+    expected = hc.sweep(
+        copy.deepcopy(model), tokenizer, data, task="sst2", compute=hc.Compute(batch_tokens=60), how="uniform"
+    )
     for _ in range(2):  # the second call reads what the first one wrote
-        found = hc.sweep(model, tokenizer, data, task="sst2", batch_tokens=60, out=tmp_path / "study")
+        found = hc.sweep(
+            model,
+            tokenizer,
+            data,
+            task="sst2",
+            out=tmp_path / "study",
+            compute=hc.Compute(batch_tokens=60),
+            how="uniform",
+        )
         np.testing.assert_array_equal(found["logits"], expected["logits"])
         np.testing.assert_array_equal(found["score"], expected["score"])

@@ -10,7 +10,7 @@ PRUNE, EXPORT, CHOOSE = (
     "export {classifier} --to zeroed --out ",
     COMMANDS["choose"],
 )
-TUNE = "finetune {classifier} --tasks sst2 --data {texts} --epochs 1 --out "
+TUNE = "finetune {classifier} --tasks sst2 --data {texts} --num-train-epochs 1 --out "
 LONG = "x" * 256
 
 

@@ -11,7 +11,8 @@ COMMANDS = {
     "compare": "compare {classifier} {classifier-2} --data {texts}",
     "patterns": "patterns {classifier} --data {texts}",
     "maps": "maps {classifier} --text 'w1 w2 w3' --out study",
-    "finetune": "finetune {classifier} --tasks sst2 --data {texts} --out runs --epochs 1 --batch 16",
+    "finetune": "finetune {classifier} --tasks sst2 --data {texts} --out runs --num-train-epochs 1 "
+    "--per-device-train-batch-size 16",
     "importance": "importance {classifier} --task sst2 --data {texts}",
     "prune": "prune {classifier} --heads L0H0 --out small",
     "choose": "prune {classifier} --task sst2 --data {texts} --drop 50% --steps 2 --out small",

@@ -15,7 +15,7 @@ import xarray as xr
 
 import headcount as hc
 from headcount.core.statistics import mean_interval
-from headcount.errors import HeadcountError, InvalidOption, StudyProblem
+from headcount.errors import HeadcountError, InvalidOption, StudyProblem, UnsuitableModel
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.compare import compare
 from headcount.measures.measure import measure
@@ -364,7 +364,7 @@ def test_texts_are_cut_to_what_both_models_take(models: Any) -> None:
 
 
 def test_models_of_another_kind_are_refused(models: Any) -> None:
-    with pytest.raises(InvalidOption, match="encoder.*decoder"):
+    with pytest.raises(UnsuitableModel, match="encoder.*decoder"):
         compare(models[0], causal()[0], models[2], TEXTS)
 
 

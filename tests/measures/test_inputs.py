@@ -14,7 +14,7 @@ import transformers as tf
 
 from headcount.data.annotations import Annotated, word_links
 from headcount.data.read_annotated import read_annotated
-from headcount.errors import BlankRows, DataProblem, HeadcountError, InvalidOption
+from headcount.errors import BlankRows, DataProblem, HeadcountError, UnsuitableModel
 from headcount.measures.inputs import Inputs, read_inputs
 from headcount.zoo.bundled import bundled_sentences
 from tests.contracts.zoo import tiny
@@ -452,9 +452,9 @@ def test_a_slow_tokenizer(bert: Any) -> None:
     slow = tf.ByT5Tokenizer()
     assert not slow.is_fast
     refused(
-        InvalidOption, "ByT5Tokenizer", "fast tokenizer", pair=(bert[0], slow), data=pd.DataFrame({"text": SENTENCES})
+        UnsuitableModel, "ByT5Tokenizer", "fast tokenizer", pair=(bert[0], slow), data=pd.DataFrame({"text": SENTENCES})
     )
-    refused(InvalidOption, "NoneType", "fast tokenizer", pair=(bert[0], None), data=pd.DataFrame({"text": SENTENCES}))
+    refused(UnsuitableModel, "NoneType", "fast tokenizer", pair=(bert[0], None), data=pd.DataFrame({"text": SENTENCES}))
 
 
 def test_annotations_that_do_not_fit(bert: Any, tmp_path: Path) -> None:

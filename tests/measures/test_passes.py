@@ -281,7 +281,7 @@ def test_numbers_that_are_not_finite_are_an_error_with_row_and_layer(tmp_path: P
     planted_heads.too_large_for_float16(model)
     tokenizer = planted_heads.tokenizer(tmp_path)
     assert hc.measure(model, tokenizer, OVERFLOWS, only=only)
-    with pytest.raises(NotFinite, match=r"^row 2: the .* not finite, from L1 on \(float16\); .* --dtype float32"):
+    with pytest.raises(NotFinite, match=r"^row 2: the .* not finite, from L1 on \(float16\); .* dtype=float32"):
         hc.measure(model.half(), tokenizer, OVERFLOWS, only=only, out=tmp_path / "study")
 
 

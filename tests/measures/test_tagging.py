@@ -13,7 +13,7 @@ import transformers as tf
 
 import headcount as hc
 from headcount.data.annotations import word_classes, word_links
-from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable
+from headcount.errors import HeadcountError, InvalidOption, ModelUnavailable, UnsuitableModel
 from headcount.measures import tagging
 from headcount.measures.tagging import split_words, tag_texts
 from tests.measures.cases import Texts, at
@@ -191,9 +191,9 @@ def test_a_tagger_that_was_saved_in_half_precision(tagger: Path, tmp_path: Path)
 
 def test_what_is_no_tagger(tagger: Path, tmp_path: Path) -> None:
     other = save(tmp_path / "names", tf.BertForTokenClassification(config(**labels(("NOUN", "B-PER")))))
-    assert "knows the class 'B-PER'; expected parts of speech" in refused(InvalidOption, ["A dog"], other)
+    assert "knows the class 'B-PER'; expected parts of speech" in refused(UnsuitableModel, ["A dog"], other)
     bare = save(tmp_path / "bare", tf.BertModel(config(**labels(("LABEL_0", "LABEL_1")))))
-    assert "'LABEL_0'" in refused(InvalidOption, ["A dog"], bare)
+    assert "'LABEL_0'" in refused(UnsuitableModel, ["A dog"], bare)
     refused(ModelUnavailable, ["A dog"], tmp_path / "nowhere")
     planted_tagger().save_pretrained(tmp_path / "alone")
     assert "no tokenizer" in refused(ModelUnavailable, ["A dog"], tmp_path / "alone")
@@ -213,7 +213,7 @@ def test_a_long_text_for_a_tagger_with_fewer_positions_than_its_config_says(tmp_
 
 def test_a_slow_tokenizer(tmp_path: Path) -> None:
     model = tf.BertForTokenClassification(config(vocab_size=400))
-    refused(InvalidOption, ["A dog"], save(tmp_path, model, tokenizer=tf.ByT5Tokenizer()))
+    refused(UnsuitableModel, ["A dog"], save(tmp_path, model, tokenizer=tf.ByT5Tokenizer()))
 
 
 @pytest.fixture(scope="module")

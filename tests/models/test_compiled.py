@@ -58,7 +58,7 @@ def test_sweeps_measures_and_importance(tokenizer: Any) -> None:
         return hc.measure(one, tokenizer, data, only="entropy", text="sentence")["entropy"].to_dataset()
 
     for compute in (
-        lambda one: hc.sweep(one, tokenizer, data, task="sst2"),
+        lambda one: hc.sweep(one, tokenizer, data, task="sst2", how="uniform"),
         lambda one: hc.importance(one, tokenizer, data, task="sst2"),
         entropy,
     ):

@@ -78,15 +78,15 @@ def test_refused_when_loaded(tmp_path: Path) -> None:
 def test_weights_that_float16_cannot_hold(tmp_path: Path) -> None:
     spoil(tiny("bert"), 1e6).save_pretrained(tmp_path)
     load_model(tmp_path, dtype=torch.bfloat16)
-    with pytest.raises(NotFinite, match=f"{LATE} .* --dtype float32"):
+    with pytest.raises(NotFinite, match=f"{LATE} .* dtype=float32"):
         load_model(tmp_path, dtype=torch.float16)
 
 
 DATA = planted.texts(40)
 CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
-    "sweep": lambda model, words, _: hc.sweep(model, words, DATA, task="sst2"),
+    "sweep": lambda model, words, _: hc.sweep(model, words, DATA, task="sst2", how="uniform"),
     "importance": lambda model, words, _: hc.importance(model, words, DATA, task="sst2"),
-    "gates": lambda model, words, _: learn_gates(model, words, DATA, task="sst2", steps=1),
+    "gates": lambda model, words, _: learn_gates(model, words, DATA, task="sst2", max_steps=1),
     "measure": lambda model, words, _: hc.measure(model, words, DATA, text="sentence"),
     "patterns": lambda model, words, _: hc.find_patterns(model, words, DATA, text="sentence"),
     "compare": lambda model, words, _: hc.compare(model, planted.classifier(), words, DATA, text="sentence"),

@@ -90,7 +90,7 @@ def test_code_of_its_own_is_not_run(folder: Path) -> None:
     (folder / "strange.py").write_text("raise SystemExit('foreign code ran')")
     said = refused(folder)
     assert "needs code of its own" in said
-    assert "give --trust-remote-code" in said
+    assert "give trust_remote_code=True" in said
 
 
 @pytest.mark.parametrize(

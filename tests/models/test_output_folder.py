@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.errors import InvalidOption
+from headcount.errors import CannotWrite, OutputTaken
 from headcount.models.output_folder import WRITTEN, check_apart, check_output_folder, whole_folder
 
 
@@ -42,7 +42,7 @@ def test_only_what_was_written_is_replaced(tmp_path: Path) -> None:
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     for overwrite, words in ((False, "is not empty"), (True, "headcount did not write what is in .*mine")):
-        with pytest.raises(InvalidOption, match=words):
+        with pytest.raises(OutputTaken, match=words):
             write(tmp_path, overwrite, one="1")
     assert read(tmp_path) == {"mine": "mine"}
 
@@ -51,7 +51,7 @@ def test_a_file_of_somebody_else_is_never_written_over(tmp_path: Path) -> None:
     place = tmp_path / "place"
     write(place, one="1")
     (place / "two").write_text("mine")
-    with pytest.raises(InvalidOption, match="two is not headcount's and would be replaced"):
+    with pytest.raises(OutputTaken, match="two is not headcount's and would be replaced"):
         write(place, overwrite=True, two="2")
     assert read(place) == {"one": "1", "two": "mine"}
     assert [one.name for one in tmp_path.iterdir()] == ["place"]
@@ -63,7 +63,7 @@ def test_what_a_kill_left_beside_its_place_goes_back(tmp_path: Path) -> None:
     write(place, one="1")
     (place / "mine").write_text("mine")
     place.rename(tmp_path / ".place-old")
-    with pytest.raises(InvalidOption, match="not empty"):
+    with pytest.raises(OutputTaken, match="not empty"):
         check_output_folder(place)
     write(place, overwrite=True, one="2")
     assert read(place) == {"one": "2", "mine": "mine"}
@@ -72,7 +72,7 @@ def test_what_a_kill_left_beside_its_place_goes_back(tmp_path: Path) -> None:
 def test_a_fault_leaves_all_as_it_was(tmp_path: Path) -> None:
     place = tmp_path / "place"
     write(place, one="1")
-    with pytest.raises(InvalidOption, match="cannot write .*No space left"), whole_folder(place, True):
+    with pytest.raises(CannotWrite, match="cannot write .*No space left"), whole_folder(place, True):
         raise OSError(28, "No space left on device")
     assert read(place) == {"one": "1"}
     assert [one.name for one in tmp_path.iterdir()] == ["place"]
@@ -83,6 +83,6 @@ def test_an_output_apart_from_all_inputs(tmp_path: Path, out: str) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "data.csv").write_text("text")
     inputs = {"the model": tmp_path / "model", "the data": str(tmp_path / "data.csv"), "the study": None}
-    with pytest.raises(InvalidOption, match="is, contains or lies in the (model|data)"):
+    with pytest.raises(OutputTaken, match="is, contains or lies in the (model|data)"):
         check_apart(tmp_path / out, inputs)
     check_apart(tmp_path / "small", inputs | {"the model": "bert-base-uncased"})

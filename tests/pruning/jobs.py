@@ -81,7 +81,7 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
     if kind == "tags":
         return random_model("BertForTokenClassification"), tagged(), find_task("token-classification")
     if kind == "choice":
-        task = find_task("multiple-choice", texts=("context", "one", "two", "three"))
+        task = find_task("multiple-choice", text=("context", "one", "two", "three"))
         return random_model("BertForMultipleChoice"), choices(), task
     if kind == "masked":
         return random_model("BertForMaskedLM"), texts, find_task("masked-lm")

@@ -21,7 +21,7 @@ from tests.pruning import jobs
 SST2 = find_task("sst2")
 TEXTS = planted.texts(60)
 GONE = ["L0H1", "L1", "L2H0"]
-QUICK: dict[str, Any] = {"rate": 3e-3, "batch": 16}
+QUICK: dict[str, Any] = {"learning_rate": 3e-3, "per_device_train_batch_size": 16}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_a_pruned_model_learns_its_task_again(tokenizer: Any) -> None:
     model = pruned()
     layout = hc.read_anatomy(model).layout
     before = score_table(model, tokenizer, TEXTS, SST2)["accuracy"]
-    found = recover(model, tokenizer, TEXTS, SST2, 60, **QUICK)
+    found = recover(model, tokenizer, TEXTS, task=SST2, max_steps=60, **QUICK)
     assert found is model
     assert not model.training
     after = score_table(model, tokenizer, TEXTS, SST2)["accuracy"]
@@ -47,7 +47,7 @@ def test_a_pruned_model_learns_its_task_again(tokenizer: Any) -> None:
 
 
 def test_what_was_recovered_is_saved_and_loaded(tokenizer: Any, tmp_path: Path) -> None:
-    model = recover(pruned(), tokenizer, TEXTS, SST2, 2, **QUICK)
+    model = recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=2, **QUICK)
     hc.save(model, tokenizer, tmp_path / "small")
     loaded, own = hc.load(tmp_path / "small")
     batch, saved = dict(own("it is good", return_tensors="pt")), model.state_dict()
@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_weights(tokenizer: Any) -> None:
     found = []
     for seed in (0, 0, 1):
         torch.rand(2)  # whatever was drawn before
-        found.append(recover(pruned(), tokenizer, TEXTS, SST2, 3, seed=seed, **QUICK).state_dict())
+        found.append(recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=3, seed=seed, **QUICK).state_dict())
     first, again, other = found
     assert all(torch.equal(first[key], again[key]) for key in first)
     assert any(not torch.equal(first[key], other[key]) for key in first)
@@ -71,7 +71,7 @@ def test_a_regression_and_tags(tokenizer: Any) -> None:
         model, data, task = jobs.make(kind)
         hc.prune(model, GONE)
         before = {key: tensor.clone() for key, tensor in model.state_dict().items()}
-        recover(model, tokenizer, data, task, 2, **QUICK)
+        recover(model, tokenizer, data, task=task, max_steps=2, **QUICK)
         assert any(not torch.equal(tensor, before[key]) for key, tensor in model.state_dict().items())
 
 
@@ -79,29 +79,29 @@ def test_few_examples_and_nothing_left_on_the_disk(
     tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    recover(pruned(), tokenizer, TEXTS.head(3), SST2, 2)
+    recover(pruned(), tokenizer, TEXTS.head(3), task=SST2, max_steps=2)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("steps", [0, -1])
 def test_at_least_one_step(tokenizer: Any, steps: int) -> None:
-    with pytest.raises(InvalidOption, match=f"got {steps} steps to recover; expected at least 1"):
-        recover(pruned(), tokenizer, TEXTS, SST2, steps)
+    with pytest.raises(InvalidOption, match=f"got max_steps={steps}; expected at least 1"):
+        recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=steps)
 
 
 def test_a_rate_must_be_above_zero(tokenizer: Any) -> None:
-    with pytest.raises(InvalidOption, match="rate"):
-        recover(pruned(), tokenizer, TEXTS, SST2, 1, rate=0)
+    with pytest.raises(InvalidOption, match="learning_rate"):
+        recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=1, learning_rate=0)
 
 
 def test_a_model_that_cannot_do_the_task(tokenizer: Any) -> None:
     with pytest.raises(ModelUnavailable, match="cannot do classification"):
-        recover(jobs.random_model("BertForMaskedLM"), tokenizer, TEXTS, SST2, 1)
+        recover(jobs.random_model("BertForMaskedLM"), tokenizer, TEXTS, task=SST2, max_steps=1)
 
 
 @pytest.mark.parametrize("steps", [2, 4])
 def test_a_recovery_that_diverges_is_an_error(tokenizer: Any, steps: int) -> None:
     """The loss of the last step was good, and the weights that it leaves are lost: they are looked at too."""
     with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e\\+300") as caught:
-        recover(pruned().float(), tokenizer, TEXTS, SST2, steps, rate=1e300)
+        recover(pruned().float(), tokenizer, TEXTS, task=SST2, max_steps=steps, learning_rate=1e300)
     assert tempfile.gettempdir() not in str(caught.value)

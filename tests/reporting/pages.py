@@ -16,7 +16,6 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.reporting.document import write_report
 from tests.reporting import studies
 
 CHROMIUM = shutil.which("chromium")
@@ -81,7 +80,7 @@ class Shelf:
 
     def page(self, *names: str) -> Path:
         path = self.place / f"{'+'.join(names)}.html"
-        return path if path.exists() else write_report([self.study(name) for name in names], path)
+        return path if path.exists() else hc.report([self.study(name) for name in names], path)
 
     def tree(self, name: str) -> xr.DataTree:
         if name not in self.trees:

@@ -15,7 +15,6 @@ import transformers as tf
 
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
-from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.store import Study
 from headcount.costs.cost import cost
 from headcount.data.tasks import find_task
@@ -99,8 +98,8 @@ def classifier_study(path: Path) -> Path:
         before.bert.encoder.layer[2].attention.self.key.weight.mul_(0.5)
     before.config._name_or_path, model.config._name_or_path = "models/before", "models/tuned"
     data = labelled(model, tokenizer, sentences(60))
-    hc.sweep(model, tokenizer, data, task="sst2", by="head", out=path)
-    hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path)
+    hc.sweep(model, tokenizer, data, task="sst2", by="head", out=path, how="uniform")
+    hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path, how="uniform")
     pairs = pd.DataFrame(PAIRS, columns=["first", "second"])
     hc.measure(model, tokenizer, pairs, text=("first", "second"), out=path)
     hc.find_patterns(model, tokenizer, pairs, text=("first", "second"), out=path)
@@ -110,9 +109,9 @@ def classifier_study(path: Path) -> Path:
     hc.maps(model, tokenizer, "We slept.", out=path)
     hc.compare(before, model, tokenizer, pairs, text=("first", "second"), out=path)
     hc.maps(before, tokenizer, TEXT, PAIR, out=path)  # the comparison has put it beside the study's own
-    found = find_smaller(model, tokenizer, data, task="sst2", target=Target(keep=8), randoms=2, steps=4, study=path)
+    found = hc.choose(model, tokenizer, data, task="sst2", keep=8, randoms=2, steps=4, study=path)
     hc.importance(model, tokenizer, data, task="sst2", out=path)
-    small = hc.prune(copy.deepcopy(model), found.removed)
+    small = hc.prune(copy.deepcopy(model), found.heads)
     cost({"whole": model, "small": small}, batches=(1,), lengths=(16,), repeats=1, study=path)
     return path
 
@@ -132,8 +131,8 @@ def translation_study(path: Path) -> Path:
     model, tokenizer = measured.translator()
     texts = sentences(24)
     data = pd.DataFrame({"source": texts, "target": sentences(24, seed=1)})
-    hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="head", out=path)
-    hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="layer", out=path)
+    hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="head", out=path, how="uniform")
+    hc.sweep(model, tokenizer, data, task="translation", metric="loss", by="layer", out=path, how="uniform")
     hc.measure(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
     hc.find_patterns(model, tokenizer, data, text=("source", "target"), limit=8, out=path)
     hc.maps(model, tokenizer, "the dog saw a cat.", "he ran", out=path)
@@ -144,7 +143,17 @@ def generation_study(path: Path) -> Path:
     """A sweep of generated texts (BLEU): what changes without a head are texts, not classes."""
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": sentences(5), "target": sentences(5, seed=1)})
-    hc.sweep(model, tokenizer, data, task="translation", by="head", stack="cross", max_new_tokens=6, out=path)
+    hc.sweep(
+        model,
+        tokenizer,
+        data,
+        task="translation",
+        by="head",
+        stack="cross",
+        out=path,
+        generate={"max_new_tokens": 6},
+        how="uniform",
+    )
     return path
 
 
@@ -167,7 +176,7 @@ def grouped_study(path: Path) -> Path:
     model = tf.LlamaForCausalLM(config).eval()
     tokenizer = measured.bare_tokenizer()
     data = pd.DataFrame({"text": sentences(16)})
-    hc.sweep(model, tokenizer, data, task="causal-lm", by="head", out=path)
+    hc.sweep(model, tokenizer, data, task="causal-lm", by="head", out=path, how="uniform")
     hc.measure(model, tokenizer, data, text="text", only=("special", "position"), limit=6, out=path)
     hc.find_patterns(model, tokenizer, data, text="text", limit=6, out=path)
     hc.maps(model, tokenizer, "the dog saw a cat.", out=path)
@@ -179,7 +188,11 @@ def dynamics_study(path: Path, work: Path) -> Path:
     toy.save_checkpoint(work / "model")
     toy.save_splits(work / "data", toy.pairs(32))
     hc.finetune(
-        work / "model", "mrpc", work / "data", work / "runs", settings=replace(toy.QUICK, epochs=3, checkpoints=2)
+        work / "model",
+        "mrpc",
+        work / "data",
+        work / "runs",
+        settings=replace(toy.QUICK, num_train_epochs=3, checkpoints=2),
     )
     run = work / "runs" / "mrpc" / "pretrained" / "seed-0"
     dynamics(run, toy.pairs(48, seed=5), task="mrpc", steps=2, study=path)
@@ -199,7 +212,7 @@ def partial_study(path: Path, what: str = "maps") -> Path:
         hc.maps(model, tokenizer, TEXT, out=path)
     elif what == "layer":
         data = labelled(model, tokenizer, sentences(24))
-        hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path)
+        hc.sweep(model, tokenizer, data, task="sst2", by="layer", out=path, how="uniform")
     else:
         data = pd.DataFrame({"sentence": sentences(8)})
         hc.measure(model, tokenizer, data, text="sentence", only=("special", "position"), out=path)
@@ -256,7 +269,9 @@ def hostile_study(path: Path) -> Path:
     generator = np.random.default_rng(0)
     texts = ["|".join(generator.permutation(HOSTILE)[:4]) for _ in range(24)]
     data = labelled(model, tokenizer, texts)
-    hc.sweep(model, tokenizer, data, task=find_task("classification", texts=["sentence"]), by="head", out=path)
+    hc.sweep(
+        model, tokenizer, data, task=find_task("classification", text=["sentence"]), by="head", out=path, how="uniform"
+    )
     long = pd.DataFrame({"sentence": ["|".join(generator.permutation(HOSTILE)[:9]) for _ in range(6)]})
     hc.find_patterns(model, tokenizer, long, text="sentence", out=path)
     hc.maps(model, tokenizer, "|".join(HOSTILE), out=path)

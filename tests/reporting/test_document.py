@@ -30,8 +30,8 @@ from headcount.core.manifest import read_node, write_sealed
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.store import write_result
 from headcount.core.study_root import list_result
-from headcount.errors import HeadcountError, InvalidOption, StudyProblem
-from headcount.reporting.document import describe, make_page, rank_agreement, write_report
+from headcount.errors import CannotWrite, HeadcountError, InvalidOption, OutputTaken, StudyProblem
+from headcount.reporting.document import describe, make_page, rank_agreement
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests import planted
 from tests.reporting import studies
@@ -167,7 +167,7 @@ def plain(value: Any) -> Any:
 
 
 def test_the_data_of_a_real_study(small: Path, place: Path, view: View) -> None:
-    found = Page(write_report([small], place / "small.html").read_text(encoding="utf-8"))
+    found = Page(hc.report([small], place / "small.html").read_text(encoding="utf-8"))
     expected, blobs = describe(view, str(small))
     told = found.data["studies"][0]
     assert found.data["version"] == hc.__version__
@@ -205,7 +205,7 @@ KINDS = [studies.translation_study, studies.pruned_study, studies.empty_study]
 @pytest.mark.parametrize("make", KINDS, ids=lambda one: one.__name__)
 def test_studies_of_every_kind(make: Callable[[Path], Path], tmp_path: Path) -> None:
     path = make(tmp_path / "study")
-    found = Page(write_report([path], tmp_path / "report.html").read_text(encoding="utf-8"))
+    found = Page(hc.report([path], tmp_path / "report.html").read_text(encoding="utf-8"))
     told = found.data["studies"][0]
     view = read_view(path)
     assert len(told["heads"]) == view.layout.count
@@ -220,12 +220,12 @@ def test_studies_of_every_kind(make: Callable[[Path], Path], tmp_path: Path) -> 
 @pytest.mark.parametrize("what", ["maps", "layer"])
 def test_partial_studies(what: str, tmp_path: Path) -> None:
     path = studies.partial_study(tmp_path / "study", what)
-    assert Page(write_report([path], tmp_path / "report.html").read_text(encoding="utf-8")).data["studies"]
+    assert Page(hc.report([path], tmp_path / "report.html").read_text(encoding="utf-8")).data["studies"]
 
 
 def test_the_same_study_gives_the_same_page(small: Path, tmp_path: Path) -> None:
-    first = write_report([small], tmp_path / "a.html").read_bytes()
-    assert write_report([small], tmp_path / "b.html").read_bytes() == first
+    first = hc.report([small], tmp_path / "a.html").read_bytes()
+    assert hc.report([small], tmp_path / "b.html").read_bytes() == first
 
 
 def sha(text: str) -> str:
@@ -344,7 +344,7 @@ def test_data_never_leave_their_block(words: list[str], text: str) -> None:
 
 def test_a_study_made_of_hostile_strings(tmp_path: Path) -> None:
     path = studies.hostile_study(tmp_path / "<script>alert(0)<")
-    found = Page(write_report([path], tmp_path / "report.html").read_text(encoding="utf-8"))
+    found = Page(hc.report([path], tmp_path / "report.html").read_text(encoding="utf-8"))
     assert found.tags == [*TAGS, *["script"] * 4], "two layers of maps and two of typical maps"
     told = found.data["studies"][0]
     assert told["name"] == "<script>alert(0)<"
@@ -357,8 +357,8 @@ def test_a_study_made_of_hostile_strings(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_no_utf_8(small: Path, tmp_path: Path) -> None:
     odd = os.fsencode(tmp_path) + b"/st\xffdy"
     shutil.copytree(os.fsencode(small), odd)
-    page = write_report([os.fsdecode(odd)], tmp_path / "report.html").read_text(encoding="utf-8")
-    plain = Page(write_report([small], tmp_path / "plain.html").read_text(encoding="utf-8"))
+    page = hc.report([os.fsdecode(odd)], tmp_path / "report.html").read_text(encoding="utf-8")
+    plain = Page(hc.report([small], tmp_path / "plain.html").read_text(encoding="utf-8"))
     told, expected = Page(page).data["studies"][0], plain.data["studies"][0]
     assert told["name"].startswith("st")
     assert told["name"].endswith("dy")
@@ -393,9 +393,9 @@ def test_nothing_of_torch_is_loaded(small: Path, tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "import headcount.reporting.document, headcount.reporting.figure\n"
-        f"headcount.reporting.document.write_report([{str(small)!r}], {str(tmp_path / 'report.html')!r})\n"
+        f"headcount.reporting.document.report([{str(small)!r}], {str(tmp_path / 'report.html')!r})\n"
         "heavy = {'matplotlib'} & set(sys.modules)\n"
-        f"headcount.reporting.figure.write_figure({str(small)!r}, 'ablation', {str(tmp_path / 'fig.pdf')!r})\n"
+        f"headcount.figure({str(small)!r}, 'ablation', {str(tmp_path / 'fig.pdf')!r})\n"
         "heavy |= {'torch', 'transformers', 'datasets', 'sklearn', 'matplotlib.pyplot', 'tkinter'} & set(sys.modules)\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
@@ -422,7 +422,7 @@ def test_a_page_that_cannot_be_put_in_place(
     page = tmp_path / "report.html"
     page.write_text("the page of yesterday")
     with mock.patch(failing, side_effect=error), pytest.raises(raised):
-        write_report([small], page)
+        hc.report([small], page)
     assert page.read_text() == "the page of yesterday"
     assert listing(tmp_path) == ["report.html"]
 
@@ -463,7 +463,7 @@ from headcount.reporting import document
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 document.os.replace = die
-document.write_report([sys.argv[1]], sys.argv[2])
+document.report([sys.argv[1]], sys.argv[2])
 """
 
 
@@ -474,7 +474,7 @@ def test_killed_before_the_page_is_in_place(small: Path, tmp_path: Path) -> None
     assert done.returncode == -signal.SIGKILL
     assert page.read_text() == "the page of yesterday"
     assert "report.html" in listing(tmp_path)
-    write_report([small], page)
+    hc.report([small], page)
     assert Page(page.read_text(encoding="utf-8")).data["studies"]
 
 
@@ -482,7 +482,7 @@ def test_an_earlier_page_is_replaced(small: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("the page of yesterday")
     page.chmod(0o444)
-    assert write_report([small], page) == page
+    assert hc.report([small], page) == page
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert page.stat().st_mode & 0o777 == 0o644
     assert listing(tmp_path) == ["report.html"]
@@ -492,37 +492,37 @@ def test_a_link_to_a_page_elsewhere(small: Path, tmp_path: Path) -> None:
     (tmp_path / "www").mkdir()
     (tmp_path / "www" / "index.html").write_text("the page of yesterday")
     (tmp_path / "report.html").symlink_to(tmp_path / "www" / "index.html")
-    write_report([small], tmp_path / "report.html")
+    hc.report([small], tmp_path / "report.html")
     assert (tmp_path / "www" / "index.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_no_study_and_places_that_cannot_be(small: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="got no study"):
-        write_report([], tmp_path / "report.html")
-    with pytest.raises(StudyProblem, match="is a folder; expected the name of a file"):
-        write_report([small], tmp_path)
-    with pytest.raises(StudyProblem, match="there is no folder"):
-        write_report([small], tmp_path / "none" / "report.html")
+        hc.report([], tmp_path / "report.html")
+    with pytest.raises(OutputTaken, match="is a folder; expected the name of a file"):
+        hc.report([small], tmp_path)
+    with pytest.raises(CannotWrite, match="there is no folder"):
+        hc.report([small], tmp_path / "none" / "report.html")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StudyProblem, match="there is no folder"):
-        write_report([small], tmp_path / "file" / "report.html")
+    with pytest.raises(CannotWrite, match="there is no folder"):
+        hc.report([small], tmp_path / "file" / "report.html")
     assert listing(tmp_path) == ["file"]
 
 
 def test_the_place_is_looked_at_before_the_study(tmp_path: Path) -> None:
     with (
         mock.patch("headcount.reporting.document.read_view", side_effect=AssertionError("too late")),
-        pytest.raises(StudyProblem),
+        pytest.raises(OutputTaken),
     ):
-        write_report(["study"], tmp_path)
+        hc.report(["study"], tmp_path)
 
 
 def test_the_place_that_is_suggested_does_the_study_no_harm(copied: Path) -> None:
-    with pytest.raises(StudyProblem) as caught:
-        write_report([copied], copied)
+    with pytest.raises(OutputTaken) as caught:
+        hc.report([copied], copied)
     suggested = re.search(r"such as (\S+)", str(caught.value))
     assert suggested is not None
-    write_report([copied], suggested[1])
+    hc.report([copied], suggested[1])
     assert set(hc.open_study(copied)["sweep"].children) == {"head-zero", "layer-zero"}
 
 
@@ -537,7 +537,7 @@ def test_a_study_that_lacks_an_array(copied: Path, tmp_path: Path, array: str) -
     """Either a page without it or one clear line, never a traceback, and nothing by halves."""
     remove(copied / "sweep" / "head-zero" / array)
     try:
-        write_report([copied], tmp_path / "report.html")
+        hc.report([copied], tmp_path / "report.html")
     except HeadcountError:
         assert listing(tmp_path) == ["study"]
 
@@ -549,7 +549,7 @@ def test_a_study_that_lacks_an_attribute(copied: Path, tmp_path: Path, key: str)
     del told["attributes"][key]
     place.write_text(json.dumps(told))
     try:
-        write_report([copied], tmp_path / "report.html")
+        hc.report([copied], tmp_path / "report.html")
     except HeadcountError:
         assert listing(tmp_path) == ["study"]
 
@@ -560,7 +560,7 @@ def test_a_missing_chunk_is_no_page(copied: Path, tmp_path: Path, array: str) ->
     chunk = next(one for one in (copied / "sweep" / "head-zero" / array / "c").rglob("*") if one.is_file())
     chunk.unlink()
     with pytest.raises(StudyProblem, match=f"sweep/head-zero is damaged .*{array}/c/.* is missing"):
-        write_report([copied], tmp_path / "report.html")
+        hc.report([copied], tmp_path / "report.html")
     assert listing(tmp_path) == ["study"]
 
 
@@ -599,7 +599,7 @@ def test_several_studies_in_one_page(small: Path, place: Path, tmp_path: Path) -
         hc.sweep(model, tokenizer, planted.texts(40, seed=2), task="sst2", how="zero", out=tmp_path / name)
         hc.maps(model, tokenizer, "so good", out=tmp_path / name)
     paths = [small, tmp_path / "other", tmp_path / "third"]
-    found = Page(write_report(paths, tmp_path / "report.html").read_text(encoding="utf-8"))
+    found = Page(hc.report(paths, tmp_path / "report.html").read_text(encoding="utf-8"))
     told = found.data["studies"]
     assert [one["name"] for one in told] == ["small", "other", "third"]
     marks = [mark for one in told for maps in one["maps"] for stack in maps["stacks"] for mark in stack["layers"]]

@@ -89,7 +89,9 @@ def test_a_text_is_kept_once(found: xr.Dataset) -> None:
 def test_heads_that_the_model_has_not_got() -> None:
     model, tokenizer = studies.classifier(seed=5)
     hc.prune(model, studies.GONE)
-    found = hc.sweep(model, tokenizer, studies.labelled(model, tokenizer, studies.sentences(30)), task="sst2")
+    found = hc.sweep(
+        model, tokenizer, studies.labelled(model, tokenizer, studies.sentences(30)), task="sst2", how="uniform"
+    )
     view = view_of(found)
     told = find_flips(view)[0]
     expected = naive(found, ["negative", "positive"])
@@ -110,7 +112,7 @@ def test_a_layout_that_is_larger_than_the_sweep(found: xr.Dataset) -> None:
 def test_pairs_show_both_texts() -> None:
     model, tokenizer = studies.classifier(layers=1, heads=2)
     data = pd.DataFrame(PAIRS * 6, columns=["sentence1", "sentence2"]).assign(label=[0, 1] * 21)
-    task = find_task("classification", texts=["sentence1", "sentence2"])
+    task = find_task("classification", text=["sentence1", "sentence2"])
     found = hc.sweep(model, tokenizer, data, task=task, how="zero")
     found["logits"].values[0, 0, 1] = -found["baseline_logits"].values
     told = find_flips(view_of(found))[0]
@@ -182,7 +184,9 @@ def test_a_regression_has_none() -> None:
     torch.manual_seed(0)
     model = tf.BertForSequenceClassification(config).eval()
     data = pd.DataFrame({"text": studies.sentences(12), "label": np.linspace(0, 5, 12)})
-    found = hc.sweep(model, measured.planted_attention()[1], data, task=find_task("regression", texts=["text"]))
+    found = hc.sweep(
+        model, measured.planted_attention()[1], data, task=find_task("regression", text=["text"]), how="uniform"
+    )
     assert found.sizes["class"] == 1
     assert find_flips(view_of(found)) == []
 
@@ -191,7 +195,9 @@ def test_translations_that_change() -> None:
     pytest.importorskip("sacrebleu")
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": studies.sentences(5), "target": studies.sentences(5, seed=1)})
-    found = hc.sweep(model, tokenizer, data, task="translation", stack="cross", max_new_tokens=6)
+    found = hc.sweep(
+        model, tokenizer, data, task="translation", stack="cross", generate={"max_new_tokens": 6}, how="uniform"
+    )
     layout = hc.read_anatomy(model).layout
     told = find_flips(view_of(found, layout=layout))[0]
     assert told["classes"] is False

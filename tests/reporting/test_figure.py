@@ -16,10 +16,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import headcount as hc
-from headcount.choosing.smaller import Target, find_smaller
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.errors import InvalidOption, StudyProblem
+from headcount.errors import CannotWrite, InvalidOption, MissingPackage, OutputTaken, StudyProblem
 from headcount.reporting.figure import (
     choose_drawing,
     draw_curve,
@@ -27,7 +26,6 @@ from headcount.reporting.figure import (
     draw_layers,
     draw_patterns,
     short_id,
-    write_figure,
 )
 from headcount.reporting.metrics import find_metrics
 from headcount.reporting.view import View, find_layout, read_view
@@ -50,7 +48,7 @@ def study(place: Path) -> Path:
     model = planted.classifier()
     for by in ("head", "layer"):
         hc.sweep(model, tokenizer, texts, task="sst2", how="zero", by=by, out=path)
-    find_smaller(model, tokenizer, texts, task="sst2", target=Target(keep=2), randoms=2, steps=2, study=path)
+    hc.choose(model, tokenizer, texts, task="sst2", keep=2, randoms=2, steps=2, study=path)
     hc.measure(model, tokenizer, texts[:8], text="sentence", only=("special",), out=path)
     return path
 
@@ -67,7 +65,7 @@ def view_of(results: dict[str, xr.Dataset]) -> View:
 @pytest.mark.parametrize("suffix", [*SIGNATURES, ".SVG"])
 def test_files_of_the_right_kind(study: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"fig{suffix}"
-    assert write_figure(study, "ablation", out) == out
+    hc.figure(study, "ablation", out)
     content = out.read_bytes()
     assert content.startswith(SIGNATURES[suffix.lower()])
     if suffix == ".svg":
@@ -79,7 +77,8 @@ def test_files_of_the_right_kind(study: Path, tmp_path: Path, suffix: str) -> No
 
 @pytest.mark.parametrize("what", ["layers", "histogram", "curve", "importance", "importance@prune.taylor"])
 def test_every_figure_is_drawn(study: Path, tmp_path: Path, what: str) -> None:
-    assert write_figure(study, what, tmp_path / "fig.svg").stat().st_size > 5000
+    hc.figure(study, what, tmp_path / "fig.svg")
+    assert (tmp_path / "fig.svg").stat().st_size > 5000
 
 
 def drawn(view: View, what: str) -> Figure:
@@ -229,7 +228,8 @@ def looks(place: Path) -> Path:
 
 @pytest.mark.parametrize("suffix", SIGNATURES)
 def test_patterns_as_every_kind_of_file(looks: Path, tmp_path: Path, suffix: str) -> None:
-    content = write_figure(looks, "patterns", tmp_path / f"fig{suffix}").read_bytes()
+    hc.figure(looks, "patterns", tmp_path / f"fig{suffix}")
+    content = (tmp_path / f"fig{suffix}").read_bytes()
     assert content.startswith(SIGNATURES[suffix])
     assert len(content) > 3000
 
@@ -298,9 +298,9 @@ def test_patterns_are_named_where_there_are_some(looks: Path, study: Path, tmp_p
     with pytest.raises(
         InvalidOption, match=r"got the figure 'pattern'; this study has patterns, and \d+ numbers such as"
     ):
-        write_figure(looks, "pattern", tmp_path / "fig.svg")
+        hc.figure(looks, "pattern", tmp_path / "fig.svg")
     with pytest.raises(InvalidOption, match="got the figure 'patterns'") as caught:
-        write_figure(study, "patterns", tmp_path / "fig.svg")
+        hc.figure(study, "patterns", tmp_path / "fig.svg")
     assert "patterns" not in str(caught.value).split("this study has")[1]
 
 
@@ -313,7 +313,7 @@ def test_one_pattern_as_a_heat_map(looks: Path) -> None:
 def test_an_encoder_decoder_has_a_heat_map_for_each_stack() -> None:
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": studies.sentences(10), "target": studies.sentences(10, seed=1)})
-    found = hc.sweep(model, tokenizer, data, task="translation", metric="loss")
+    found = hc.sweep(model, tokenizer, data, task="translation", metric="loss", how="uniform")
     view = view_of({"sweep/head-uniform": found})
     figure = drawn(view, "ablation")
     shapes = [one.shape for one in squares(figure)]
@@ -329,7 +329,7 @@ def test_one_stack_of_several() -> None:
     """A sweep of the cross attention alone: the other stacks have no heads to draw."""
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": studies.sentences(6), "target": studies.sentences(6, seed=1)})
-    found = hc.sweep(model, tokenizer, data, task="translation", metric="loss", stack="cross")
+    found = hc.sweep(model, tokenizer, data, task="translation", metric="loss", stack="cross", how="uniform")
     figure = drawn(view_of({"sweep/head-uniform": found}), "ablation")
     square = next(one for one in squares(figure) if one.size and np.isfinite(one).any())
     np.testing.assert_allclose(square, found["score"].sel(stack="cross").values[:2, :2], rtol=1e-3)
@@ -371,7 +371,7 @@ def test_one_head() -> None:
 def test_a_figure_that_there_is_not(study: Path, view: View, tmp_path: Path) -> None:
     """The usual ones are named, and a number that is spelled nearly so; all of them can be drawn."""
     with pytest.raises(InvalidOption) as caught:
-        write_figure(study, "special.spe", tmp_path / "fig.svg")
+        hc.figure(study, "special.spe", tmp_path / "fig.svg")
     said = str(caught.value)
     assert "'special.spe'; this study has ablation, histogram, layers, curve, importance" in said
     assert "special.sep" in said
@@ -395,48 +395,48 @@ def test_short_names_are_distinct(view: View) -> None:
 @pytest.mark.parametrize("name", ["fig.jpg", "fig", "fig.svg.txt", ".svg"])
 def test_names_that_end_otherwise(study: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidOption, match=r"ends in \.svg, \.pdf, \.png"):
-        write_figure(study, "ablation", tmp_path / name)
+        hc.figure(study, "ablation", tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_places_that_cannot_be(study: Path, tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(StudyProblem, match="is a folder"):
-        write_figure(study, "ablation", tmp_path / "folder.svg")
-    with pytest.raises(StudyProblem, match="there is no folder"):
-        write_figure(study, "ablation", tmp_path / "none" / "fig.svg")
+    with pytest.raises(OutputTaken, match="is a folder"):
+        hc.figure(study, "ablation", tmp_path / "folder.svg")
+    with pytest.raises(CannotWrite, match="there is no folder"):
+        hc.figure(study, "ablation", tmp_path / "none" / "fig.svg")
     with pytest.raises(StudyProblem, match="there is no study folder"):
-        write_figure(tmp_path / "none", "ablation", tmp_path / "fig.svg")
+        hc.figure(tmp_path / "none", "ablation", tmp_path / "fig.svg")
 
 
 def test_the_place_that_is_suggested_is_one(study: Path, tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(StudyProblem) as caught:
-        write_figure(study, "ablation", tmp_path / "folder.svg")
+    with pytest.raises(OutputTaken) as caught:
+        hc.figure(study, "ablation", tmp_path / "folder.svg")
     suggested = re.search(r"such as (\S+)", str(caught.value))
     assert suggested is not None
-    write_figure(study, "ablation", suggested[1])
+    hc.figure(study, "ablation", suggested[1])
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
     studies.empty_study(tmp_path / "empty")
     with pytest.raises(StudyProblem, match="nothing to draw yet; run headcount sweep or headcount measure first"):
-        write_figure(tmp_path / "empty", "ablation", tmp_path / "fig.svg")
+        hc.figure(tmp_path / "empty", "ablation", tmp_path / "fig.svg")
     assert [one.name for one in tmp_path.iterdir()] == ["empty"]
 
 
 def test_maps_alone_are_nothing_to_draw(tmp_path: Path) -> None:
     studies.partial_study(tmp_path / "maps", "maps")
     with pytest.raises(StudyProblem, match="nothing to draw yet"):
-        write_figure(tmp_path / "maps", "ablation", tmp_path / "fig.svg")
+        hc.figure(tmp_path / "maps", "ablation", tmp_path / "fig.svg")
 
 
 def test_without_matplotlib(study: Path, tmp_path: Path) -> None:
     with (
         mock.patch.dict(sys.modules, {"matplotlib": None, "matplotlib.figure": None}),
-        pytest.raises(InvalidOption, match=r"pip install 'headcount\[plot\]'"),
+        pytest.raises(MissingPackage, match=r"pip install 'headcount\[plot\]'"),
     ):
-        write_figure(study, "ablation", tmp_path / "fig.svg")
+        hc.figure(study, "ablation", tmp_path / "fig.svg")
     assert not list(tmp_path.iterdir())
 
 
@@ -447,9 +447,9 @@ def test_an_earlier_figure_is_replaced_whole(study: Path, tmp_path: Path) -> Non
         mock.patch("matplotlib.figure.Figure.savefig", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
-        write_figure(study, "ablation", out)
+        hc.figure(study, "ablation", out)
     assert out.read_text() == "of yesterday"
-    write_figure(study, "ablation", out)
+    hc.figure(study, "ablation", out)
     assert out.read_bytes().startswith(SIGNATURES[".svg"])
     assert [one.name for one in tmp_path.iterdir()] == ["fig.svg"]
 

@@ -53,7 +53,7 @@ def test_an_empty_study_lacks_everything() -> None:
         "sweep",
         "sweep",
         "measure",
-        "patterns",
+        "find_patterns",
         "measure",
         "maps",
         "compare",
@@ -176,7 +176,7 @@ def test_patterns_are_missing_until_there_are_maps_that_show_them(tmp_path: Path
     measured = view_of({"measures/patterns": {"model": "m/x", "data": "pairs.csv"}})
     command = next(gap["command"] for gap in find_gaps(measured, "study") if gap["what"] == what)
     verb, given = parsed(command)
-    assert (verb, given["model"], given["data"], given["out"]) == ("patterns", "m/x", "pairs.csv", Path("study"))
+    assert (verb, given["model"], given["data"], given["out"]) == ("find_patterns", "m/x", "pairs.csv", Path("study"))
     view = read_view(studies.patterns_study(tmp_path / "study"))
     assert what not in [gap["what"] for gap in find_gaps(view, "study")]
     without = {name: found for name, found in view.results.items() if not name.startswith("patterns/")}

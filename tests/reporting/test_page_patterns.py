@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import headcount as hc
 from headcount.patterns.naming import PATTERNS
-from headcount.reporting.document import make_page, write_report
+from headcount.reporting.document import make_page
 from headcount.reporting.published import find_published_patterns
 from tests.reporting import studies
 from tests.reporting.pages import (
@@ -551,7 +552,7 @@ def renamed(shelf: Shelf) -> Callable[..., str]:
         if not out.exists():
             for name in names:
                 shutil.copytree(shelf.study("patterns"), shelf.place / name)
-            write_report([shelf.place / name for name in names], out)
+            hc.report([shelf.place / name for name in names], out)
         return out.stem
 
     return make

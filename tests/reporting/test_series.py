@@ -20,7 +20,6 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.core.store import Study, write_result
 from headcount.models.fingerprint import model_fingerprint
-from headcount.reporting.document import write_report
 from headcount.reporting.published import find_published
 from headcount.reporting.series import (
     find_costs,
@@ -276,7 +275,7 @@ def test_a_model_of_many_heads(tmp_path: Path) -> None:
         coords=head_coords(layout) | {"offset": list(range(-8, 9))},
     )
     write_result(tmp_path / "study", "measures/position", {}, result)
-    write_report([tmp_path / "study"], tmp_path / "report.html")
+    hc.report([tmp_path / "study"], tmp_path / "report.html")
     found = find_offsets(read_view(tmp_path / "study"))
     assert found is None or len(found["values"]) == layout.count
 

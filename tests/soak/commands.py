@@ -23,7 +23,8 @@ COMMANDS = {
     "prune, heads": "prune {classifier} --heads L0H0 --out small",
     "export": "export {pruned} --to zeroed --out whole",
     "dynamics": "dynamics {run} --task sst2 --data {texts} --steps 2 --study study",
-    "finetune": "finetune {classifier} --tasks sst2 --data {texts} --limit 16 --epochs 1 --batch 4 --checkpoints 2"
+    "finetune": "finetune {classifier} --tasks sst2 --data {texts} --limit 16 --num-train-epochs 1 "
+    "--per-device-train-batch-size 4 --checkpoints 2"
     " --out runs",
     "cost": "cost {classifier} --batches 1 --lengths 8 --repeats 1 --study study",
 }

@@ -13,7 +13,7 @@ from headcount.data.tables import read_table
 from headcount.training.trainer import Settings
 from tests.training import toy
 
-SETTINGS = Settings(batch=16, epochs=6, rate=5e-4)
+SETTINGS = Settings(per_device_train_batch_size=16, num_train_epochs=6, learning_rate=5e-4)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_it_learns(data: Path, tmp_path: Path) -> None:
 
 
 def test_it_repeats_exactly(data: Path, tmp_path: Path) -> None:
-    once = replace(SETTINGS, epochs=1)
+    once = replace(SETTINGS, num_train_epochs=1)
     weights = []
     for number in range(2):
         table = hc.finetune(

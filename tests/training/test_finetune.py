@@ -12,7 +12,7 @@ import pytest
 
 import headcount as hc
 from headcount.data.tasks import find_task
-from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem, TrainingDiverged
+from headcount.errors import CannotWrite, DataProblem, InvalidOption, ModelUnavailable, StudyProblem, TrainingDiverged
 from headcount.training import finetune as tuning
 from headcount.training.finetune import summarise_runs
 from tests.training import toy
@@ -37,7 +37,7 @@ def done(place: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, p
         ["mrpc", find_task("rte")],
         place / "data",
         out,
-        inits=["none", "random", "pretrained"],
+        init=["none", "random", "pretrained"],
         seeds=2,
         settings=toy.SHORT,
         progress=lambda now, all_of: ticks.append((now, all_of)),
@@ -93,21 +93,21 @@ def test_the_same_call_trains_nothing(
         ["mrpc", "rte"],
         place / "data",
         out,
-        inits=["none", "random", "pretrained"],
+        init=["none", "random", "pretrained"],
         seeds=2,
         settings=toy.SHORT,
     )
     pd.testing.assert_frame_equal(again, table)
-    part = hc.finetune(place / "model", "rte", place / "data", out, inits=["none"], seeds=[1], settings=toy.SHORT)
+    part = hc.finetune(place / "model", "rte", place / "data", out, init=["none"], seeds=[1], settings=toy.SHORT)
     assert list(part["score"]) == list(table.query("task == 'rte' and init == 'none' and seed == 1")["score"])
 
 
 def test_other_options_are_refused(done: tuple[Path, pd.DataFrame, list[Any]], place: Path, tmp_path: Path) -> None:
     out, *_ = done
     other = toy.save_checkpoint(tmp_path / "model")
-    good: dict[str, Any] = {"model": place / "model", "inits": ["random"], "settings": toy.SHORT}
+    good: dict[str, Any] = {"model": place / "model", "init": ["random"], "settings": toy.SHORT}
     for change, expected in (
-        ({"settings": replace(toy.SHORT, rate=0.5)}, "rate: 0.001 -> 0.5"),
+        ({"settings": replace(toy.SHORT, learning_rate=0.5)}, "rate: 0.001 -> 0.5"),
         ({"model": other}, f"model: '{place / 'model'}' -> '{other}'"),
         ({"keep_embeddings": True}, "keep_embeddings: False -> True"),
     ):
@@ -120,19 +120,19 @@ def test_other_options_are_refused(done: tuple[Path, pd.DataFrame, list[Any]], p
 
 
 def test_more_seeds_are_added(place: Path, tmp_path: Path) -> None:
-    first = hc.finetune(place / "model", "mrpc", place / "data", tmp_path, inits=["none"], seeds=[3])
-    more = hc.finetune(place / "model", "mrpc", place / "data", tmp_path, inits=["none"], seeds=[3, 5])
+    first = hc.finetune(place / "model", "mrpc", place / "data", tmp_path, init=["none"], seeds=[3])
+    more = hc.finetune(place / "model", "mrpc", place / "data", tmp_path, init=["none"], seeds=[3, 5])
     assert list(more["seed"]) == [3, 5]
     assert more["seconds"][0] == first["seconds"][0], "the first was read"
 
 
 def test_nothing_to_train_and_what_is_unknown(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    for change in ({"tasks": []}, {"seeds": 0}, {"seeds": []}, {"inits": []}, {"jobs": 0}):
+    for change in ({"tasks": []}, {"seeds": 0}, {"seeds": []}, {"init": []}, {"jobs": 0}):
         with pytest.raises(InvalidOption, match="nothing to train"):
             hc.finetune(**({"model": place / "model", "tasks": "mrpc", "data": place / "data", "out": out} | change))
     with pytest.raises(InvalidOption, match="'cold'; expected some of none, random, pretrained"):
-        hc.finetune(place / "model", "mrpc", place / "data", out, inits=["random", "cold"])
+        hc.finetune(place / "model", "mrpc", place / "data", out, init=["random", "cold"])
     with pytest.raises(InvalidOption, match="'mrcp'"):
         hc.finetune(place / "model", ["mrpc", "mrcp"], place / "data", out)
     with pytest.raises(DataProblem, match="no folder"):
@@ -143,20 +143,20 @@ def test_nothing_to_train_and_what_is_unknown(place: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("limit", [0, -3])
 def test_a_limit_below_one_is_refused(place: Path, tmp_path: Path, limit: int) -> None:
     with pytest.raises(InvalidOption):
-        hc.finetune(place / "model", "mrpc", place / "data", tmp_path, inits=["none"], limit=limit)
+        hc.finetune(place / "model", "mrpc", place / "data", tmp_path, init=["none"], limit=limit)
 
 
 def test_a_folder_that_cannot_be_written(place: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StudyProblem, match="cannot write") as caught:
-        hc.finetune(place / "model", "mrpc", place / "data", tmp_path / "file", inits=["none"])
+    with pytest.raises(CannotWrite, match="cannot write") as caught:
+        hc.finetune(place / "model", "mrpc", place / "data", tmp_path / "file", init=["none"])
     assert "\n" not in str(caught.value)
 
 
 def test_a_misspelt_model_does_not_spoil_the_folder(place: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable):
-        hc.finetune(place / "modle", "mrpc", place / "data", tmp_path, inits=["none"])
-    hc.finetune(place / "model", "mrpc", place / "data", tmp_path, inits=["none"])
+        hc.finetune(place / "modle", "mrpc", place / "data", tmp_path, init=["none"])
+    hc.finetune(place / "model", "mrpc", place / "data", tmp_path, init=["none"])
 
 
 def test_the_limit_takes_fewer_examples(place: Path, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_side_by_side_is_as_one_by_one(place: Path, tmp_path: Path) -> None:
                 "mrpc",
                 place / "data",
                 tmp_path / str(jobs),
-                inits=["random", "pretrained"],
+                init=["random", "pretrained"],
                 settings=toy.SHORT,
                 jobs=jobs,
                 progress=lambda now, all_of: ticks.append((now, all_of)),
@@ -189,7 +189,7 @@ def test_side_by_side_is_as_one_by_one(place: Path, tmp_path: Path) -> None:
 
 
 def test_an_error_in_a_job_is_the_error_of_the_call(place: Path, tmp_path: Path) -> None:
-    settings = replace(toy.SHORT, rate=1e30)
+    settings = replace(toy.SHORT, learning_rate=1e30)
     with pytest.raises(TrainingDiverged, match="lower the learning rate"):
         hc.finetune(place / "model", "mrpc", place / "data", tmp_path, settings=settings, jobs=2)
 

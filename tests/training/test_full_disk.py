@@ -20,7 +20,7 @@ from headcount.errors import HeadcountError
 from headcount.training.trainer import RunTrainer
 from tests.training import toy
 
-SETTINGS = replace(toy.SHORT, epochs=2, save_every=2, checkpoints=2)
+SETTINGS = replace(toy.SHORT, num_train_epochs=2, save_steps=2, checkpoints=2)
 """8 steps: checkpoints at 0, 4 and 8, states of the Trainer at 2, 4, 6 and 8."""
 NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
 RUST = SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")

@@ -97,7 +97,7 @@ def test_checkpoints_are_models(learnt: tuple[Path, dict[str, Any]], place: Path
 
 
 def test_the_same_seed_gives_the_same_weights(place: Path, tmp_path: Path) -> None:
-    settings = replace(toy.QUICK, epochs=3)
+    settings = replace(toy.QUICK, num_train_epochs=3)
     for name, seed in (("first", 0), ("again", 0), ("other", 1)):
         torch.rand(5)  # whatever was drawn before
         perform_run(make(place, tmp_path / name, settings, seed=seed))
@@ -115,15 +115,15 @@ def test_a_result_is_not_made_twice(
         raise AssertionError("built a model")
 
     monkeypatch.setattr(running, "build_model", never)
-    settings = replace(toy.QUICK, checkpoints=4, save_every=7, report_to=())  # changes nothing of the result
+    settings = replace(toy.QUICK, checkpoints=4, save_steps=7, report_to=())  # changes nothing of the result
     assert perform_run(make(place, folder, settings)) == result
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"rate": 1e-3}, "rate: 0.005 -> 0.001"),
-        ({"epochs": 21}, "epochs: 20 -> 21"),
+        ({"learning_rate": 1e-3}, "learning_rate: 0.005 -> 0.001"),
+        ({"num_train_epochs": 21}, "num_train_epochs: 20 -> 21"),
         ({"max_length": 10}, "max_length: 128 -> 10"),
         ({"more": {"max_grad_norm": 2.0}}, "more: {} -> {'max_grad_norm': 2.0}"),
     ],
@@ -134,7 +134,7 @@ def test_other_settings_are_refused(
     with pytest.raises(StudyProblem) as caught:
         perform_run(make(place, learnt[0], replace(toy.QUICK, checkpoints=4, **change)))
     assert f"({expected})" in str(caught.value)
-    assert "give another --out" in str(caught.value)
+    assert "give another out=" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -158,7 +158,7 @@ def test_none_trains_nothing(place: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_learning_nothing_is_marked(place: Path, tmp_path: Path) -> None:
-    settings = Settings(batch=8, epochs=1, rate=1e-9)
+    settings = Settings(per_device_train_batch_size=8, num_train_epochs=1, learning_rate=1e-9)
     result = perform_run(make(place, tmp_path / "noise", settings, data="noise"))
     assert result["training_scores"]["accuracy"] <= 0.5
     assert result["failed"] is True
@@ -172,7 +172,9 @@ def test_learning_nothing_is_marked(place: Path, tmp_path: Path) -> None:
 def test_a_model_that_is_lost_at_the_last_step_is_not_saved(place: Path, tmp_path: Path, task: str, data: str) -> None:
     """One step at a huge rate: its loss was good, but the model that it leaves gives no numbers."""
     for rate in (1e38, 1e300):
-        settings = Settings(batch=32, epochs=1, rate=rate, warm_up=0, checkpoints=1)
+        settings = Settings(
+            per_device_train_batch_size=32, num_train_epochs=1, learning_rate=rate, warmup_steps=0, checkpoints=1
+        )
         with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e.*what was saved before is kept in"):
             perform_run(make(place, tmp_path, settings, task=task, data=data))
         assert not (tmp_path / "model").exists()
@@ -229,7 +231,7 @@ def interrupted(run: TrainingRun, at: int) -> None:
 @pytest.fixture(scope="module")
 def uninterrupted(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     folder = tmp_path_factory.mktemp("uninterrupted")
-    perform_run(make(place, folder, replace(toy.QUICK, epochs=4, save_every=1)))
+    perform_run(make(place, folder, replace(toy.QUICK, num_train_epochs=4, save_steps=1)))
     return toy.weights(folder / "model")
 
 
@@ -246,7 +248,7 @@ def uninterrupted(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 def test_stopped_anywhere_it_ends_with_the_same_weights(
     place: Path, tmp_path: Path, uninterrupted: dict[str, torch.Tensor], at: int
 ) -> None:
-    run = make(place, tmp_path, replace(toy.QUICK, epochs=4, save_every=1, checkpoints=2))
+    run = make(place, tmp_path, replace(toy.QUICK, num_train_epochs=4, save_steps=1, checkpoints=2))
     # 4 steps an epoch. Checkpoints are not part of the training: the weights are those of a run without them.
     interrupted(run, at)
     assert [one.name for one in (tmp_path / "state").iterdir()] == [f"checkpoint-{at}"]
@@ -264,7 +266,7 @@ def test_stopped_anywhere_it_ends_with_the_same_weights(
 def test_a_half_written_state_is_not_gone_on_with(
     place: Path, tmp_path: Path, uninterrupted: dict[str, torch.Tensor]
 ) -> None:
-    run = make(place, tmp_path, replace(toy.QUICK, epochs=4, save_every=1))
+    run = make(place, tmp_path, replace(toy.QUICK, num_train_epochs=4, save_steps=1))
     interrupted(run, 4)
     (tmp_path / "state" / "checkpoint-5").mkdir()
     (tmp_path / "state" / "checkpoint-5" / "model.safetensors").write_bytes(b"half")
@@ -280,7 +282,7 @@ from tests.training.test_run import make
 from tests.training import toy
 from headcount.training.run import perform_run
 place, folder = map(Path, sys.argv[1:])
-perform_run(make(place, folder, replace(toy.QUICK, epochs=40, save_every=4)))
+perform_run(make(place, folder, replace(toy.QUICK, num_train_epochs=40, save_steps=4)))
 """
 
 
@@ -296,7 +298,7 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "killed" / "result.json").exists()
-    settings = replace(toy.QUICK, epochs=40, save_every=4)
+    settings = replace(toy.QUICK, num_train_epochs=40, save_steps=4)
     began = []
     train = RunTrainer.train
     with pytest.MonkeyPatch.context() as patch:
@@ -312,7 +314,7 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     assert began
     assert began[0] is not None
     assert began[0].startswith(str(state))
-    perform_run(make(place, tmp_path / "whole", replace(settings, save_every=1000)))
+    perform_run(make(place, tmp_path / "whole", replace(settings, save_steps=1000)))
     whole, found = (toy.weights(tmp_path / name / "model") for name in ("whole", "killed"))
     for key, tensor in whole.items():
         assert_same(found[key], tensor, ROUNDED, key)

@@ -49,7 +49,7 @@ def one_by_one(model: Any, tokenizer: Any, texts: list[tuple[Any, ...]], **optio
 
 @pytest.mark.parametrize("name", ["mrpc", "cola", "rte"])
 def test_classification(checkpoint: str, tmp_path: Path, name: str) -> None:
-    task = find_task(name, texts=("sentence1", "sentence2"))
+    task = find_task(name, text=("sentence1", "sentence2"))
     model, tokenizer, examples, encodings = prepared(checkpoint, task, toy.pairs(60, noise=True), tmp_path)
     whole = torch.stack(one_by_one(model, tokenizer, examples.texts))
     with torch.no_grad():
@@ -105,7 +105,7 @@ def test_tags_beyond_the_longest_input_are_left_out(checkpoint: str, tmp_path: P
 def test_multiple_choice(checkpoint: str, tmp_path: Path) -> None:
     rows = [(f"w{row}", f"w{row + 1} good", f"bad w{row + 2} w{row + 3}", f"w{row + 4}", row % 3) for row in range(30)]
     table = pd.DataFrame(rows, columns=["context", "a", "b", "c", "label"])
-    task = find_task("multiple-choice", texts=("context", "a", "b", "c"))
+    task = find_task("multiple-choice", text=("context", "a", "b", "c"))
     model, tokenizer, examples, encodings = prepared(checkpoint, task, table, tmp_path)
     assert type(model) is tf.BertForMultipleChoice
     found = []

@@ -155,7 +155,7 @@ def test_missing_label_column(tmp_path: Path, split: str) -> None:
 
 
 def test_the_hub_has_glue_only() -> None:
-    with pytest.raises(DataProblem, match="--data"):
+    with pytest.raises(DataProblem, match="data="):
         read_splits(find_task("classification"), None)
 
 

@@ -67,16 +67,16 @@ def test_the_last_step_is_among_them_and_none_is_beyond(count: int, total: int, 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"batch": 0}, "got batch=0; expected at least 1"),
-        ({"accumulate": 0}, "got accumulate=0; expected at least 1"),
-        ({"save_every": 0}, "got save_every=0; expected at least 1"),
+        ({"per_device_train_batch_size": 0}, "got per_device_train_batch_size=0; expected at least 1"),
+        ({"gradient_accumulation_steps": 0}, "got gradient_accumulation_steps=0; expected at least 1"),
+        ({"save_steps": 0}, "got save_steps=0; expected at least 1"),
         ({"checkpoints": -1}, "got checkpoints=-1; expected at least 0"),
-        ({"epochs": 0}, "got epochs=0; expected above 0"),
-        ({"epochs": -1.5}, "got epochs=-1.5; expected above 0"),
-        ({"rate": 0}, "got rate=0; expected above 0"),
-        ({"rate": float("nan")}, "got rate=nan; expected a finite number, above 0"),
+        ({"num_train_epochs": 0}, "got num_train_epochs=0; expected above 0"),
+        ({"num_train_epochs": -1.5}, "got num_train_epochs=-1.5; expected above 0"),
+        ({"learning_rate": 0}, "got learning_rate=0; expected above 0"),
+        ({"learning_rate": float("nan")}, "got learning_rate=nan; expected a finite number, above 0"),
         ({"spacing": "wide"}, "got spacing='wide'; expected even or log"),
-        ({"precision": "int8"}, "got precision='int8'; expected float32, bfloat16 or float16"),
+        ({"dtype": "int8"}, "got dtype='int8'; expected float32, bfloat16 or float16"),
     ],
 )
 def test_settings_that_are_refused(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
@@ -88,7 +88,9 @@ def test_settings_that_are_refused(options: dict[str, Any], expected: str, tmp_p
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("options", [{"max_length": -1}, {"max_length": 0}, {"warm_up": -0.1}, {"decay": -1}])
+@pytest.mark.parametrize(
+    "options", [{"max_length": -1}, {"max_length": 0}, {"warmup_steps": -0.1}, {"weight_decay": -1}]
+)
 def test_settings_that_should_be_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption):
         Settings(**options).check()
@@ -96,7 +98,12 @@ def test_settings_that_should_be_refused(options: dict[str, Any]) -> None:
 
 def test_the_defaults_are_good() -> None:
     Settings().check()
-    assert (Settings().batch, Settings().epochs, Settings().rate, Settings().max_length) == (32, 3, 2e-5, 128)
+    assert (
+        Settings().per_device_train_batch_size,
+        Settings().num_train_epochs,
+        Settings().learning_rate,
+        Settings().max_length,
+    ) == (32, 3, 2e-5, 128)
 
 
 def prepared(place: Path, settings: Settings, folder: Path) -> Any:
@@ -108,7 +115,11 @@ def prepared(place: Path, settings: Settings, folder: Path) -> Any:
 
 def test_steps_batches_and_rates(place: Path, tmp_path: Path) -> None:
     """4 batches an epoch; two a step; the rate climbs for half of the 4 steps and falls to nothing."""
-    trainer = prepared(place, replace(toy.SHORT, epochs=2, accumulate=2, warm_up=0.5, rate=1e-2), tmp_path)
+    trainer = prepared(
+        place,
+        replace(toy.SHORT, num_train_epochs=2, gradient_accumulation_steps=2, warmup_steps=0.5, learning_rate=1e-2),
+        tmp_path,
+    )
     seen = []
     whole = trainer.training_step
 
@@ -139,7 +150,7 @@ def test_every_example_is_seen_once_an_epoch(place: Path, tmp_path: Path) -> Non
     assert sorted(seen) == sorted(tuple(row["input_ids"]) for row in trainer.train_dataset)
 
 
-SMOOTH = replace(toy.SHORT, epochs=4, rate=1e-2, more={"label_smoothing_factor": 0.1})
+SMOOTH = replace(toy.SHORT, num_train_epochs=4, learning_rate=1e-2, more={"label_smoothing_factor": 0.1})
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +169,7 @@ def test_smoothed_labels_train_an_encoder_decoder(translation: Path, tmp_path: P
         "translation",
         translation / "data",
         tmp_path,
-        inits=["none", "pretrained"],
+        init=["none", "pretrained"],
         settings=SMOOTH,
     )["score_loss"]
     assert losses[1] < losses[0] - 0.5
@@ -201,7 +212,7 @@ def test_smoothed_labels_train_a_classifier(place: Path, tmp_path: Path) -> None
 
 
 def test_a_loss_that_is_not_a_number_stops_at_once(place: Path, tmp_path: Path) -> None:
-    trainer = prepared(place, replace(toy.SHORT, epochs=5, rate=1e-3), tmp_path)
+    trainer = prepared(place, replace(toy.SHORT, num_train_epochs=5, learning_rate=1e-3), tmp_path)
     whole, steps = trainer.training_step, []
 
     def step(model: Any, *rest: Any) -> torch.Tensor:
@@ -219,7 +230,7 @@ def test_a_loss_that_is_not_a_number_stops_at_once(place: Path, tmp_path: Path) 
 
 
 def test_a_huge_rate_stops_and_what_was_saved_stays(place: Path, tmp_path: Path) -> None:
-    settings = replace(toy.SHORT, epochs=3, rate=1e30, save_every=1, checkpoints=12)
+    settings = replace(toy.SHORT, num_train_epochs=3, learning_rate=1e30, save_steps=1, checkpoints=12)
     with pytest.raises(TrainingDiverged, match="lower the learning rate, now 1e\\+30"):
         hc.finetune(str(place / "model"), "mrpc", place / "data", tmp_path, settings=settings)
     run = tmp_path / "mrpc" / "pretrained" / "seed-0"

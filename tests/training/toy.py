@@ -16,9 +16,9 @@ from headcount.training.trainer import Settings
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 FILLERS = [f"w{number}" for number in range(51)]
 WORDS = [*SPECIAL, "good", "bad", "up", "down", *FILLERS]  # 60
-QUICK = Settings(batch=8, epochs=20, rate=5e-3, save_every=1000)
+QUICK = Settings(per_device_train_batch_size=8, num_train_epochs=20, learning_rate=5e-3, save_steps=1000)
 """80 steps for 32 examples: enough to learn them all."""
-SHORT = Settings(batch=8, epochs=1, rate=1e-3)
+SHORT = Settings(per_device_train_batch_size=8, num_train_epochs=1, learning_rate=1e-3)
 """4 steps for 32 examples."""
 
 

@@ -81,23 +81,34 @@ def prepare_job(
     check_how(how)
     anatomy = read_anatomy(model)
     check_weights(model)
-    if isinstance(data, str) and task is None:
-        if find_glue(data) is None:
-            raise InvalidOption(
-                f"say what {data} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
-            )
-        task = data
-    if task is None:
-        raise InvalidOption("say what the data is with task=")
-    task = find_task(task) if isinstance(task, str) else task
+    task = find_known_task(data, task)
     check_classifier(model, task, untrained)
     table = read_data(data, task)
     named = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, named, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
     examples = replace(examples, labels=task.kind.scored_labels(examples.labels, encodings.rows))
-    known = metric if callable(metric) else task.kind.find_metric(metric or task.metric)
-    return Job(model, anatomy, task, examples, encodings, known)
+    return Job(model, anatomy, task, examples, encodings, task_metric(task, metric))
+
+
+def task_metric(task: Task, metric: Any) -> Metric | Callable[[Any, Any], float]:
+    """The metric that was given, by name or as a function, or the task's own."""
+    return metric if callable(metric) else task.kind.find_metric(metric or task.metric)
+
+
+def find_known_task(data: Data, task: str | Task | None) -> Task:
+    """The task that was named, or the GLUE task that the data is."""
+    if isinstance(task, Task):
+        return task
+    glue = find_glue(data)
+    if task is None and glue is not None:
+        return glue
+    if task is None:
+        what = data if isinstance(data, str) else "the data"
+        raise InvalidOption(
+            f"say what {what} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
+        )
+    return find_task(task)
 
 
 def read_data(data: Data, task: Task) -> pd.DataFrame:
@@ -123,7 +134,7 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
     """
     whose = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
     remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
-    remedy += "" if untrained is not False else ", or allow a random one with --untrained (untrained=True)"
+    remedy += "" if untrained is not False else ", or allow a random one with untrained=True"
     if not has_head(model, task.kind.auto_class):
         name, wanted = type(model).__name__, " or ".join(class_endings(task.kind.auto_class))
         raise ModelUnavailable(

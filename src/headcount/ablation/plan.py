@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Head, HeadSet, Layout
-from headcount.core.options import belongs_to, without_effect
+from headcount.core.options import without_effect
 from headcount.core.results import by_head, by_layer, head_coords
 from headcount.data.batches import plan_batches
 from headcount.errors import DataProblem, InvalidOption
@@ -60,37 +60,42 @@ class Choices:
         )
 
 
+@dataclass(frozen=True)
+class RandomSets:
+    """So many random sets, each of `size` heads."""
+
+    draws: int
+    size: int
+
+
 def choose_head_sets(
     layout: Layout,
     by: str | None = None,
     stack: str | None = None,
-    sets: Iterable[Any] | None = None,
-    draws: int | None = None,
-    size: int | None = None,
+    sets: Iterable[Any] | RandomSets | None = None,
     seed: int = 0,
 ) -> Choices:
     """The choices of a sweep by head, by layer, of all heads of a layer but one, of given or of drawn sets."""
     if by not in (None, *BY):
         raise InvalidOption(f"got by={by!r}; expected one of {', '.join(BY)}")
-    belongs_to("size", size, "draws", draws)
-    for option, given in (("sets", sets), ("draws", draws)):
-        if given is not None:
-            without_effect("by", by not in (None, option), f"{option}= says what is left out")
+    drawn = isinstance(sets, RandomSets)
     if sets is not None:
-        without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
+        option = "draws" if drawn else "sets"
+        without_effect("by", by not in (None, option), f"{option}= says what is left out")
+    if sets is not None and not drawn:
         without_effect("stack", stack, "the heads of sets= name their stacks")
     by = by or "head"
     stacks = _stacks(layout, stack)
     heads = [head for head in layout if head.stack in stacks]
+    if isinstance(sets, RandomSets):
+        return _draw(layout, heads, sets, seed)
     if sets is not None:
         found = tuple(HeadSet.of(one, layout) for one in sets)
         if not found or not all(found):
             raise InvalidOption("got an empty set of heads; expected at least one head in each set")
         return Choices("sets", layout, tuple(range(len(found))), found)
-    if by == "draws" or draws is not None:
-        return _draw(layout, heads, draws, size, seed)
-    if by == "sets":
-        raise InvalidOption("by='sets' needs sets=, a list of sets of heads such as ['L3H7,L5H1', 'L2']")
+    if by in ("sets", "draws"):
+        raise InvalidOption(f"by={by!r} needs sets=: a list such as ['L3H7,L5H1', 'L2'], or RandomSets(draws, size)")
     layers = list(dict.fromkeys((head.stack, head.layer) for head in heads))
     if by == "layer":
         return Choices(by, layout, tuple(layers), tuple(HeadSet.of(_whole(layout, place), layout) for place in layers))
@@ -114,8 +119,9 @@ def _stacks(layout: Layout, stack: str | None) -> list[str]:
     return [stack]
 
 
-def _draw(layout: Layout, heads: list[Head], draws: int | None, size: int | None, seed: int) -> Choices:
-    if not draws or draws < 1 or not size or not 1 <= size <= len(heads):
+def _draw(layout: Layout, heads: list[Head], sets: RandomSets, seed: int) -> Choices:
+    draws, size = sets.draws, sets.size
+    if draws < 1 or not 1 <= size <= len(heads):
         raise InvalidOption(
             f"drawn sets need draws= (at least 1) and size= from 1 to {len(heads)}; got {draws} and {size}"
         )

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
-from transformers import PreTrainedModel
+from transformers import GenerationConfig, PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
-from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
+from headcount.ablation.plan import RandomSets, choose_head_sets, plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
 from headcount.ablation.runner import Runner, join_batches
 from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint
+from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.compute import Compute
 from headcount.engines.executors import Shard
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
@@ -42,6 +44,12 @@ MOST_TOKENS = 128
 """Tokens that are generated at most."""
 
 
+@renamed(
+    **dict.fromkeys(("batch_tokens", "memory", "compiled", "shard"), "in compute=Compute(...)"),
+    **dict.fromkeys(("draws", "size"), "sets=RandomSets(draws, size)"),
+    beams='generate={"num_beams": ...}',
+    max_new_tokens='generate={"max_new_tokens": ...}',
+)
 @takes_compiled
 @writes_study("out")
 def sweep(
@@ -51,12 +59,10 @@ def sweep(
     *,
     task: str | Task | None = None,
     by: str | None = None,
-    how: str = "uniform",
+    how: str = "zero",
     metric: str | Callable[[Any, Any], float] | None = None,
     stack: str | None = None,
-    sets: Iterable[Any] | None = None,
-    draws: int | None = None,
-    size: int | None = None,
+    sets: Iterable[Any] | RandomSets | None = None,
     reference: Data | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -64,53 +70,45 @@ def sweep(
     out: str | Path | None = None,
     name: str | None = None,
     texts: bool = True,
-    shard: str | None = None,
-    memory: str | int | None = None,
-    batch_tokens: int | None = None,
-    compiled: bool = False,
     untrained: bool = False,
-    beams: int | None = None,
-    max_new_tokens: int | None = None,
+    compute: Compute | None = None,
+    generate: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
 
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
-    is. `by`: `head` (the default), `layer`, `all-but-one` (all other heads of the layer gone), or `sets=`, or `draws=`
-    random sets of `size=` heads. `how`: what stands in for a head (`reference=`, data like `data`, for `mean`).
-    `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the sweep runs;
-    the same call goes on where it stopped. `shard`: "i/n", the i-th part of the work into the same study. `beams` (1)
-    and `max_new_tokens` (128): where texts are generated.
+    is. `by`: `head` (the default), `layer`, `all-but-one` (all other heads of the layer gone), or `sets=` of heads, or
+    `sets=RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
+    `reference=`, data like `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder,
+    written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was
+    never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of transformers'
+    `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default).
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
-    check_numbers(
-        seed=seed,
-        limit=limit,
-        max_length=max_length,
-        batch_tokens=batch_tokens,
-        beams=beams,
-        max_new_tokens=max_new_tokens,
-    )
-    part = None if shard is None else Shard.parse(shard)
-    for option, given in (("shard", shard), ("name", name)):
+    compute = compute or Compute()
+    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
+    part = None if compute.shard is None else Shard.parse(compute.shard)
+    for option, given in (("shard", compute.shard), ("name", name)):
         belongs_to(option, given, "out", out)
     if not REPLACEMENTS[check_how(how)].needs_reference:
         without_effect("reference", reference, f"{how} needs no mean outputs, as mean does")
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
-    choices = choose_head_sets(job.anatomy.layout, by, stack, sets, draws, size, seed)
+    choices = choose_head_sets(job.anatomy.layout, by, stack, sets, seed)
     generated = job.generated
     if isinstance(job.metric, Metric):
         job.metric.require()
     if generated:
-        without_effect("compiled", compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers")
-    generate = _generation(job, beams, max_new_tokens) if generated else None
-    for number in () if generated else (("beams", beams), ("max_new_tokens", max_new_tokens)):
-        without_effect(*number, f"no texts are generated for {job.metric_name}")
+        without_effect(
+            "compiled", compute.compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers"
+        )
+    wanted = check_generate(generate, job.metric)
+    generation = _generation(job, wanted) if generated else None
     order = by_length(job.encodings.lengths)
     lengths = job.encodings.lengths[order]
     budget = plan_budget(
@@ -118,8 +116,8 @@ def sweep(
         job.anatomy,
         job.task.kind.over_vocabulary and not generated,
         widest_group(choices, not generated),
-        parse_memory(memory),
-        batch_tokens,
+        parse_memory(compute.memory),
+        compute.batch_tokens,
         int(lengths[0]),
     )
     means = None
@@ -137,7 +135,7 @@ def sweep(
         "limit": limit,
         "max_length": job.encodings.limit,
         "texts": texts,
-        "generate": generate,
+        "generate": generation,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
     units = plan_units(lengths, budget.tokens)
@@ -179,8 +177,8 @@ def sweep(
         order,
         how,
         means,
-        compiled,
-        generate,
+        compute.compiled,
+        generation,
         job.examples.ids,
         ledger.tick,
     )
@@ -189,16 +187,36 @@ def sweep(
         lambda unit: runner.split(unit.number),
         runner.run,
         lambda _, parts: {run.group: arrange_outputs(choices, *join_batches(parts))},
-        1 if compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
+        1 if compute.compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
     )
     with evaluating(model):
         return ledger.perform(work)[0]
 
 
-def _generation(job: Job, beams: int | None, tokens: int | None) -> dict[str, Any]:
-    wanted = tokens or MOST_TOKENS
+def is_generated(metric: Any) -> bool:
+    """Whether a metric is of texts that the model generates."""
+    return isinstance(metric, Metric) and metric.generated
+
+
+def check_generate(generate: Mapping[str, Any] | None, metric: Any) -> dict[str, Any]:
+    """Options of transformers' `generate`, with their names and numbers checked; nothing may be drawn at random."""
+    given = {key: value for key, value in (generate or {}).items() if value is not None}
+    unknown = [key for key in given if not hasattr(GenerationConfig(), key)]
+    if unknown:
+        raise InvalidOption(f"got {unknown[0]!r} in generate=; expected options of transformers' GenerationConfig")
+    if given.get("do_sample"):
+        raise InvalidOption("got do_sample in generate=; expected none: a score must not depend on what is drawn")
+    check_numbers(num_beams=given.get("num_beams"), max_new_tokens=given.get("max_new_tokens"))
+    for option, value in () if is_generated(metric) else given.items():
+        name = getattr(metric, "name", getattr(metric, "__name__", "this metric"))
+        without_effect(option, value, f"no texts are generated for {name}")
+    return given
+
+
+def _generation(job: Job, generate: dict[str, Any]) -> dict[str, Any]:
+    wanted = generate.get("max_new_tokens", MOST_TOKENS)
     most = min(wanted, (longest_positions(job.model) or wanted + 2) - 2)
-    return {"num_beams": beams or 1, "max_new_tokens": most, "do_sample": False}
+    return {"num_beams": 1, **generate, "max_new_tokens": most, "do_sample": False}
 
 
 def _label_names(model: PreTrainedModel, task: Task) -> list[str]:

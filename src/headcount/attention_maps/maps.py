@@ -21,7 +21,7 @@ from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.engines.ledger import Ledger, perform
 from headcount.engines.run import Run
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, NotFinite
 from headcount.models.compiled import takes_compiled
 from headcount.trace.edits import LayerRun
 from headcount.trace.modes import evaluating
@@ -96,9 +96,9 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
     def take(run: LayerRun) -> None:
         weights = run.attention().map[0]
         if not bool(weights.isfinite().all()):
-            raise InvalidOption(
+            raise NotFinite(
                 f"the attention of {layout.spell_layer(*run.layer_key)} is not finite in "
-                f"{plan.origin.identity['dtype']}; give --dtype float32, or a model whose weights are whole"
+                f"{plan.origin.identity['dtype']}; give dtype=float32, or a model whose weights are whole"
             )
         stack, layer = run.layer_key
         maps[stack][layer, list(run.block.heads)] = pack(weights)

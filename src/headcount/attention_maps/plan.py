@@ -169,9 +169,9 @@ def _check_text(tokenizer: Any, what: str, value: Any) -> None:
 def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented: bool) -> None:
     name = type(model).__name__
     if both and pair is None:
-        raise InvalidOption(f"{name} is an encoder-decoder: give the target text with --pair (pair=)")
+        raise InvalidOption(f"{name} is an encoder-decoder: give the target text with pair=")
     if pair is not None and not both and not segmented:
-        raise InvalidOption(f"got a pair, but the model has no segments ({name}); leave --pair (pair=) out")
+        raise InvalidOption(f"got a pair, but the model has no segments ({name}); leave pair= out")
 
 
 def _check_size(plan: MapsPlan) -> None:
@@ -181,7 +181,7 @@ def _check_size(plan: MapsPlan) -> None:
         fits = isqrt(MOST_BYTES // (layers * heads * len(plan.stacks)))
         raise InvalidOption(
             f"got {max(plan.options['lengths'])} tokens, whose maps would take {size / 1e6:.0f} MB; expected at most "
-            f"{MOST_BYTES / 1e6:.0f} MB; cut the text with --max-length {fits} (max_length={fits})"
+            f"{MOST_BYTES / 1e6:.0f} MB; cut the text with max_length={fits}"
         )
 
 

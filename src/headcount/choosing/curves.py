@@ -10,11 +10,14 @@ import numpy as np
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data
-from headcount.ablation.sweep import sweep
-from headcount.choosing.orders import removals
+from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
+from headcount.ablation.sweep import check_generate, sweep
+from headcount.choosing.halves import read_halves
+from headcount.choosing.orders import DEFAULT, Source, Wanted, find_orders, removals
 from headcount.core.heads import Head
+from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint, origin_of
+from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.tasks import Task
@@ -29,33 +32,53 @@ SAID = ("task", "metric", "higher_is_better", "test", "data", ATTRIBUTE)
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
 
 
+@renamed(orders="order=", max_new_tokens='generate={"max_new_tokens": ...}')
 @takes_compiled
 @writes_study("out")
 def curve(
     model: PreTrainedModel,
     tokenizer: Any,
     data: Data,
-    orders: Mapping[str, Sequence[Head]],
+    order: str | Sequence[str] | Mapping[str, Sequence[Head]] = DEFAULT,
     *,
     task: str | Task | None = None,
     steps: int | Sequence[int] = 10,
+    randoms: int | None = None,
+    anew: bool = False,
+    normed: bool = True,
+    stack: str | None = None,
     metric: Any = None,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
-    max_new_tokens: int | None = None,
+    generate: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Scores as a Dataset with dims (order, removed): the first heads of each order at zero, step by step.
 
-    `orders`: by name, the heads in the order in which they go. `steps`: how many, or the numbers of heads that are
-    gone after each. `sequence`: the heads by rank. `score`, `delta` against the whole model with its paired 95 %
-    interval `low` to `high`, `p`; steps beyond the end of a shorter order are NaN. `out`: a study folder; the same
-    call goes on where it stopped.
+    `order`: names of orders, with `randoms`, `anew`, `normed` and `stack`, as for `choose`: one half of the examples
+    then orders the heads and the other half scores the steps. Or, by name, the heads in the order in which they go:
+    then all examples score. `steps`: how many, or the numbers of heads that are gone after each. `sequence`: the heads
+    by rank. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps beyond
+    the end of a shorter order are NaN. `out`: a study folder; the same call resumes.
     """
     layout = read_anatomy(model).layout
+    if isinstance(order, Mapping):
+        for option, given in (("randoms", randoms), ("anew", anew), ("stack", stack)):
+            without_effect(option, given, "order= says which heads go")
+        orders = order
+    else:
+        wanted = Wanted.parse(order, randoms, steps if isinstance(steps, int) else len(steps), anew, normed)
+        wanted.check(layout, stack)
+        task = find_known_task(data, task)
+        check_generate(generate, task_metric(task, metric))
+        check_classifier(model, task)
+        first, data = read_halves(data, task, limit, seed, tokenizer)
+        shared = {"task": task, "seed": seed, "max_length": max_length, "out": out}
+        orders, _ = find_orders(Source(model, tokenizer, first, layout, stack, shared, name, progress), wanted)
+        limit = None
     if not orders or not all(orders.values()):
         raise InvalidOption("got no heads to remove; expected at least one order with heads")
     longest = max(map(len, orders.values()))
@@ -63,10 +86,10 @@ def curve(
     if not counts or counts[0] < 1 or counts[-1] > longest:
         raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}")
     places: dict[frozenset[Head], int] = {}
-    for order in orders.values():
+    for heads in orders.values():
         for count in counts:
-            if count <= len(order):
-                places.setdefault(frozenset(order[:count]), len(places))
+            if count <= len(heads):
+                places.setdefault(frozenset(heads[:count]), len(places))
     found = sweep(
         model,
         tokenizer,
@@ -79,7 +102,7 @@ def curve(
         limit=limit,
         seed=seed,
         max_length=max_length,
-        max_new_tokens=max_new_tokens,
+        generate=generate,
         out=out,
         name=name,
         texts=False,

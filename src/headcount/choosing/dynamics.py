@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import torch
 import xarray as xr
 
-from headcount.ablation.job import Data
+from headcount.ablation.job import Data, find_known_task, task_metric
+from headcount.ablation.sweep import check_generate
 from headcount.choosing.curves import SAID, curve
+from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import CHOICES, estimate, importance
 from headcount.choosing.orders import by_values, removals
-from headcount.choosing.smaller import find_known_task, read_halves
 from headcount.core.provenance import Origin, fingerprint, origin_of
+from headcount.core.renamed import renamed
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
@@ -42,6 +45,7 @@ def find_checkpoints(folder: str | Path) -> list[Path]:
     return found
 
 
+@renamed(max_new_tokens='generate={"max_new_tokens": ...}')
 @writes_study("study")
 def dynamics(
     folder: str | Path,
@@ -54,7 +58,7 @@ def dynamics(
     seed: int = 0,
     max_length: int | None = None,
     metric: Any = None,
-    max_new_tokens: int | None = None,
+    generate: Mapping[str, Any] | None = None,
     device: str = "cpu",
     study: str | Path | None = None,
     tokenizer: str | Path | None = None,
@@ -70,9 +74,10 @@ def dynamics(
     if estimator not in CHOICES:
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
     removals(1, steps)  # checked before anything is written
-    check_numbers(seed=seed, limit=limit, max_length=max_length, max_new_tokens=max_new_tokens)
-    places = find_checkpoints(folder)
+    check_numbers(seed=seed, limit=limit, max_length=max_length)
     known = find_known_task(data, task)
+    check_generate(generate, task_metric(known, metric))
+    places = find_checkpoints(folder)
     parts = read_halves(data, known, limit, seed, load_tokenizer(places[0]))
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []
@@ -94,7 +99,7 @@ def dynamics(
                 steps=steps,
                 name=name,
                 metric=metric,
-                max_new_tokens=max_new_tokens,
+                generate=generate,
                 progress=in_step(progress, place.name),
                 **shared,
             )

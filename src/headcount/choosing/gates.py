@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, Job, prepare_job
 from headcount.choosing.importance import batch_of, frozen, padding_of
+from headcount.core.renamed import renamed
 from headcount.core.results import HEAD_DIMS, head_coords
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -33,7 +34,7 @@ BETA, LOW, HIGH = 0.33, -0.1, 1.1
 """Temperature and limits of the stretched distribution, as in the paper."""
 START = 2.0
 """log a at the beginning: the gates of a converged model begin nearly open."""
-OTHERWISE = "give --dtype float32 or another --order (a lower rate= in Python)"
+OTHERWISE = "give dtype=float32, a lower learning_rate= or another order="
 """What to do where gates cannot be learned."""
 
 
@@ -58,6 +59,13 @@ def open_probability(log_a: Tensor) -> Tensor:
     return torch.sigmoid(log_a - BETA * math.log(-LOW / HIGH))
 
 
+@renamed(
+    steps="max_steps=",
+    batch="per_device_train_batch_size=",
+    rate="learning_rate=",
+    weight_rate="weight_learning_rate=",
+    stacks="stack=",
+)
 @takes_compiled
 def learn_gates(
     model: PreTrainedModel,
@@ -66,11 +74,11 @@ def learn_gates(
     *,
     task: str | Task | None = None,
     strengths: Sequence[float] = (0.001, 0.003, 0.01, 0.03),
-    steps: int = 100,
-    batch: int = 32,
-    rate: float = 0.1,
-    weight_rate: float = 0.0,
-    stacks: Sequence[str] | None = None,
+    max_steps: int = 100,
+    learning_rate: float = 0.1,
+    weight_learning_rate: float = 0.0,
+    per_device_train_batch_size: int = 32,
+    stack: str | Sequence[str] | None = None,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
@@ -79,51 +87,59 @@ def learn_gates(
     """Gates along a path of prices (lambda), each from where the one before ended: dims (strength, stack, layer, head).
 
     `log_a`, `gate` (without noise; 0: the head is given up), `open` (the probability), `kept` (how many gates are above
-    zero) and `loss` (the task's, last tenth of the steps). `stacks`: gates for these alone. `weight_rate`: above zero
-    the model's weights are trained too, with this rate, and the model is changed; otherwise it stays as it is.
+    zero) and `loss` (the task's, last tenth of the `max_steps` at each price). `stack`: gates for this stack, or
+    these stacks, alone. `weight_learning_rate`: above zero the model's weights are trained too, and the model is
+    changed; otherwise it stays as it is.
     """
     if not strengths or not all(0 <= strength < float("inf") for strength in strengths):
         raise InvalidOption(f"got strengths={list(strengths)}; expected at least one price of 0 or more")
-    check_numbers(steps=steps, batch=batch, rate=rate, weight_rate=weight_rate, seed=seed, limit=limit)
+    check_numbers(
+        max_steps=max_steps,
+        per_device_train_batch_size=per_device_train_batch_size,
+        learning_rate=learning_rate,
+        weight_learning_rate=weight_learning_rate,
+        seed=seed,
+        limit=limit,
+    )
     job = prepare_job(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
-    chosen = list(layout.stacks) if stacks is None else list(stacks)
+    chosen = [stack] if isinstance(stack, str) else list(stack or layout.stacks)
     unknown = [one for one in chosen if one not in layout.stacks]
     if unknown:
         raise InvalidOption(f"got the stack {unknown[0]!r}; the model has {', '.join(layout.stacks)}")
-    mask = {stack: _present(job.anatomy, stack) for stack in chosen}
-    weights = {stack: torch.full(mask[stack].shape, START, requires_grad=True) for stack in chosen}
+    mask = {one: _present(job.anatomy, one) for one in chosen}
+    weights = {one: torch.full(mask[one].shape, START, requires_grad=True) for one in chosen}
     padding = padding_of(tokenizer)
     generator = torch.Generator().manual_seed(seed)
-    groups = [{"params": list(weights.values()), "lr": rate}]
-    if weight_rate > 0:
-        groups.append({"params": [one for one in model.parameters() if one.requires_grad], "lr": weight_rate})
+    groups = [{"params": list(weights.values()), "lr": learning_rate}]
+    if weight_learning_rate > 0:
+        groups.append({"params": [one for one in model.parameters() if one.requires_grad], "lr": weight_learning_rate})
     optimizer = torch.optim.Adam(groups)
     found: list[dict[str, Any]] = []
-    mode = nullcontext() if weight_rate > 0 else frozen(model)
+    mode = nullcontext() if weight_learning_rate > 0 else frozen(model)
     with evaluating(model), mode, torch.enable_grad():
         for number, strength in enumerate(strengths):
             losses = []
-            for step in range(steps):
-                rows = torch.randint(len(job.encodings.rows), (batch,), generator=generator).numpy()
-                gates = {
-                    stack: torch.where(mask[stack], sample_gate(weights[stack], generator), 1.0) for stack in chosen
-                }
+            for step in range(max_steps):
+                rows = torch.randint(
+                    len(job.encodings.rows), (per_device_train_batch_size,), generator=generator
+                ).numpy()
+                gates = {one: torch.where(mask[one], sample_gate(weights[one], generator), 1.0) for one in chosen}
                 _, inputs, labels = batch_of(job, rows, padding)
                 with gated(model, gates):
                     lost = job.task.kind.losses(model(**inputs), labels)
                 _check_losses(lost, job, rows, step)
                 loss = lost.mean()
-                price = sum(open_probability(weights[stack])[mask[stack]].sum() for stack in chosen)
+                price = sum(open_probability(weights[one])[mask[one]].sum() for one in chosen)
                 optimizer.zero_grad()
                 (loss + strength * price.to(loss.device)).backward()  # type: ignore[union-attr]
                 optimizer.step()
                 losses.append(float(loss.detach()))
                 if progress is not None:
-                    progress(number * steps + step + 1, len(strengths) * steps)
+                    progress(number * max_steps + step + 1, len(strengths) * max_steps)
             if not all(bool(one.detach().isfinite().all()) for one in weights.values()):
                 raise TrainingDiverged(f"the gates are not finite after the price {strength:g}; {OTHERWISE}")
-            found.append(_state(weights, mask, float(np.mean(losses[-max(1, steps // 10) :]))))
+            found.append(_state(weights, mask, float(np.mean(losses[-max(1, max_steps // 10) :]))))
     return _dataset(found, list(strengths), job.anatomy, chosen, job.task.name)
 
 

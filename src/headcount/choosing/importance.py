@@ -250,7 +250,7 @@ def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[LayerKey, Tenso
             where = f"{job.anatomy.layout.spell_layer(*place)} and below"
             raise NotFinite(
                 f"row {job.examples.ids[row]}: the gradient of the loss is not finite in {where} ({dtype}); "
-                "give --dtype float32, or leave the row out"
+                "give dtype=float32, or leave the row out"
             )
 
 

@@ -4,50 +4,157 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+from transformers import PreTrainedModel
 
+from headcount.ablation.sweep import sweep
+from headcount.choosing.gates import learn_gates
+from headcount.choosing.importance import NORMED, estimate, importance
+from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
+from headcount.core.options import no_repeats, without_effect
 from headcount.data.number_options import check_numbers
-from headcount.errors import InvalidOption
+from headcount.engines.progress import Progress, in_step
+from headcount.errors import DataProblem, InvalidOption
+from headcount.trace.gates import gated
 
 Order = tuple[Head, ...]
+ORDERS = ("importance", "ablation", "taylor", "norm", "gates", "random")
+ESTIMATED = ("importance", "taylor", "norm")
+"""Those that one pass estimates, and that can be computed again after each step."""
+DEFAULT = "importance,random"
+RANDOMS = 3
+"""Random orders to compare with."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which orders: their names, how many random ones, in how many steps importance is computed again (0: once)."""
+
+    names: tuple[str, ...]
+    randoms: int
+    anew: int
+    normed: bool
+
+    @classmethod
+    def parse(cls, order: str | Sequence[str], randoms: int | None, steps: int, anew: bool, normed: bool) -> Wanted:
+        """From `order="importance,random"` or a list of such names, and the options that belong to some of them.
+
+        >>> Wanted.parse("importance,random", None, 10, False, True).names
+        ('importance', 'random')
+        """
+        names = tuple(order.split(",") if isinstance(order, str) else order)
+        no_repeats("order", names)
+        if "random" not in names:
+            without_effect("randoms", randoms, f"random is not among the orders ({', '.join(names)})")
+        if not set(names) & set(ESTIMATED):
+            without_effect("anew", anew, f"none of the orders ({', '.join(names)}) is an estimate of importance")
+        randoms = RANDOMS if randoms is None else randoms
+        check_numbers(randoms=randoms, steps=steps)
+        if not names:
+            raise InvalidOption(f"got no order of heads; expected some of {', '.join(ORDERS)} or file:PATH")
+        if names == ("random",) and randoms < 1:
+            raise InvalidOption(f"got randoms={randoms}; expected at least 1 random order")
+        return cls(names, randoms, steps if anew else 0, normed)
+
+    def check(self, layout: Layout, stack: str | None) -> None:
+        """What cannot be is refused before anything is computed."""
+        for name in self.names:
+            if name.startswith("file:"):
+                read_order(name.removeprefix("file:"), layout, stack)
+            elif name not in ORDERS:
+                raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an order is computed from; `shared` are the options that every computation gets."""
+
+    model: PreTrainedModel
+    tokenizer: Any
+    table: pd.DataFrame
+    layout: Layout
+    stack: str | None
+    shared: dict[str, Any]
+    name: str | None
+    """Of the results in the study, where there is one."""
+    progress: Progress | None
+
+
+def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Dataset | None]:
+    """The orders by name, several random ones, and the importance if it was computed."""
+    layout, stack, seed = source.layout, source.stack, source.shared["seed"]
+    orders: dict[str, Order] = {}
+    estimates: xr.Dataset | None = None
+    for name in wanted.names:
+        if name == "random":
+            orders |= {f"random {number}": at_random(layout, seed + number, stack) for number in range(wanted.randoms)}
+        elif name.startswith("file:"):
+            orders[name] = read_order(name.removeprefix("file:"), layout, stack)
+        elif name == "ablation":
+            orders[name] = by_values(_ablation(source), layout, stack)
+        elif name == "gates":
+            orders[name] = by_values(_gates(source), layout, stack)
+        else:
+            estimator = {"importance": "michel"}.get(name, name)
+            estimator += "_normed" if wanted.normed and estimator in NORMED else ""
+            if estimates is None:
+                estimates = importance(
+                    source.model,
+                    source.tokenizer,
+                    source.table,
+                    name=source.name,
+                    progress=in_step(source.progress, "importance"),
+                    **source.shared,
+                )
+            orders[name] = (
+                order_anew(source, estimator, wanted.anew, estimates)
+                if wanted.anew
+                else by_values(estimate(estimates, estimator), layout, stack)
+            )
+    return orders, estimates
 
 
 def by_values(values: np.ndarray, layout: Layout, stack: str | None = None) -> Order:
-    """The heads by their values [stack, layer, head], the smallest first; equal ones by their place."""
+    """The heads by their values [stack, layer, head], the smallest first; equal ones by their position."""
     stacks = list(layout.stacks)
     heads = _heads(layout, stack)
     numbers = np.array([values[stacks.index(head.stack), head.layer, head.head] for head in heads])
     if not np.isfinite(numbers).all():
         lost = layout.spell(heads[int(np.flatnonzero(~np.isfinite(numbers))[0])])
         raise InvalidOption(f"{lost} has no value to be ordered by; compute it for all heads of this model")
-    return tuple(heads[place] for place in np.argsort(numbers, kind="stable"))
+    return tuple(heads[index] for index in np.argsort(numbers, kind="stable"))
 
 
 def at_random(layout: Layout, seed: int, stack: str | None = None) -> Order:
     """A random order: the control that says what a clever one is worth."""
     heads = _heads(layout, stack)
-    return tuple(heads[place] for place in np.random.default_rng(seed).permutation(len(heads)))
+    return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
 
 
 def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Order:
     """The order in a text file: heads such as L3H7, with blanks, commas or lines between, each exactly once."""
-    place = Path(path)
-    if not place.is_file():
-        raise InvalidOption(f"there is no file {place}; expected one with the heads in order, such as L3H7 L5H0")
+    file = Path(path)
+    if not file.is_file():
+        raise DataProblem(f"there is no file {file}; expected one with the heads in order, such as L3H7 L5H0")
     try:
-        words = place.read_text(encoding="utf-8").replace(",", " ").split()
+        words = file.read_text(encoding="utf-8").replace(",", " ").split()
     except UnicodeDecodeError as error:
-        raise InvalidOption(f"{place} is no text; expected heads such as L3H7 L5H0, each once") from error
+        raise DataProblem(f"{file} is no text; expected heads such as L3H7 L5H0, each once") from error
     order = tuple(head for word in words for head in layout.find(word))
     twice = [head for head, count in Counter(order).items() if count > 1]
     if twice:
-        raise InvalidOption(f"{place} has {layout.spell(twice[0])} twice; expected every head once")
+        raise DataProblem(f"{file} has {layout.spell(twice[0])} twice; expected every head once")
     missing = [head for head in _heads(layout, stack) if head not in order]
     if missing:
-        raise InvalidOption(f"{place} has no {layout.spell(missing[0])} ({len(missing)} missing); expected every head")
+        raise DataProblem(f"{file} has no {layout.spell(missing[0])} ({len(missing)} missing); expected every head")
     return tuple(head for head in order if stack is None or head.stack == stack)
 
 
@@ -76,3 +183,65 @@ def _heads(layout: Layout, stack: str | None) -> list[Head]:
     if stack is not None and stack not in layout.stacks:
         raise InvalidOption(f"got the stack {stack!r}; the model has {', '.join(layout.stacks)}")
     return [head for head in layout if stack is None or head.stack == stack]
+
+
+def _ablation(source: Source) -> np.ndarray:
+    """What the score loses without each head."""
+    swept = sweep(
+        source.model,
+        source.tokenizer,
+        source.table,
+        by="head",
+        how="zero",
+        stack=source.stack,
+        name=source.name and f"{source.name}-order",
+        texts=False,
+        progress=in_step(source.progress, "ablation"),
+        **source.shared,
+    )
+    lost: np.ndarray = effects(swept).values
+    return lost
+
+
+def _gates(source: Source) -> np.ndarray:
+    """log a of every head's learned gate, at the price that leaves about half open: it tells the heads apart best."""
+    learned = learn_gates(
+        source.model,
+        source.tokenizer,
+        source.table,
+        stack=source.stack,
+        progress=in_step(source.progress, "gates"),
+        **_without_study(source),
+    )
+    middle = int(np.abs(learned["kept"].values - source.layout.count / 2).argmin())
+    values: np.ndarray = learned["log_a"].values[middle]
+    return values
+
+
+def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) -> Order:
+    """Importance computed again after each step, with the heads that went before at zero."""
+    layout = source.layout
+    gates = {one: torch.ones(layout.layers(one), layout.width(one)) for one in layout.stacks}
+    order: list[Head] = []
+    values = first
+    total = len([head for head in layout if source.stack is None or head.stack == source.stack])
+    for step in range(steps):
+        rest = [head for head in by_values(estimate(values, estimator), layout, source.stack) if head not in order]
+        goal = round(total * (step + 1) / steps)
+        order += rest[: goal - len(order)]
+        for head in order:
+            gates[head.stack][head.layer, head.head] = 0
+        if step + 1 < steps:
+            with gated(source.model, gates):
+                values = importance(
+                    source.model,
+                    source.tokenizer,
+                    source.table,
+                    progress=in_step(source.progress, f"importance, step {step + 2} of {steps}"),
+                    **_without_study(source),
+                )
+    return tuple(order)
+
+
+def _without_study(source: Source) -> dict[str, Any]:
+    return {key: value for key, value in source.shared.items() if key != "out"}

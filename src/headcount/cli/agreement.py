@@ -20,9 +20,9 @@ def agreement(*studies: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from headcount.core.agreement import study_agreement
+    from headcount.core.agreement import agreement as run
 
-    rows = study_agreement(list(studies))
+    rows = run(*studies)
     if not rows:
         raise StudyProblem(
             "no two complete sweeps of the same heads; run headcount sweep twice, with --name or another --out"

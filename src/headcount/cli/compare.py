@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Device,
-    Dtype,
-    Seed,
-    Tagger,
-    Tokenizer,
-    Trust,
-    load_model_and_tokenizer,
-    load_ready,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, load_ready, say_saved
 
 
 def compare(
@@ -25,21 +15,19 @@ def compare(
     other: str,
     /,
     *,
-    data: Annotated[str, Parameter(help="Texts, as measure takes them, or bundled:pairs.")],
-    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
-    ] = None,
+    data: options.Texts,
+    out: options.Study = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
     limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    tagger: Tagger = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    trust_remote_code: Trust = False,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tagger: options.Tagger = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Compare every head of two models on the same texts: how alike its maps and outputs are, and what it looks at now.
 

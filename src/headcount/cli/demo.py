@@ -55,7 +55,7 @@ def demo(
     from headcount.cli.progress import show_progress
     from headcount.measures.compare import compare
     from headcount.measures.measure import measure
-    from headcount.reporting.document import write_report
+    from headcount.reporting.document import report
     from headcount.story.demo import demo_sentences, last_screen
     from headcount.trace.anatomy import read_anatomy
 
@@ -77,7 +77,7 @@ def demo(
     def without(by: str) -> Any:
         return step(
             f"without each {by}",
-            lambda tick: sweep(model, tokenizer, pairs, task="qnli", by=by, out=out, progress=tick),
+            lambda tick: sweep(model, tokenizer, pairs, task="qnli", by=by, how="uniform", out=out, progress=tick),
         )
 
     by_layer, by_head = without("layer"), without("head")
@@ -115,7 +115,7 @@ def demo(
     for line in demo_sentences(by_layer, by_head, seen, words, changed, len(pairs)):
         console.print(line)
     small = make_smaller(console, model, tokenizer, some_pairs(LEAST if quick else None), out, quick, step)
-    page = write_report([out], out.with_name(f"{out.name}.html"))
+    page = report(out, out.with_name(f"{out.name}.html"))
     console.rule()
     for line in last_screen(by_head, seen, changed, small, page, out, time.perf_counter() - start):
         console.print(line, markup=False, soft_wrap=True)
@@ -133,10 +133,10 @@ def make_smaller(
     """The heads that can go, the model without them, saved, loaded again, and what it costs."""
     import copy
 
-    from headcount.choosing.smaller import Target, find_smaller
+    from headcount.choosing.choose import choose
+    from headcount.cli.choose import curve_heading, curve_table
     from headcount.cli.cost import tables
     from headcount.cli.options import as_stored
-    from headcount.cli.prune import curve_heading, curve_table
     from headcount.costs.cost import cost
     from headcount.models.checkpoint import save
     from headcount.models.load import load
@@ -146,14 +146,14 @@ def make_smaller(
     from headcount.zoo.bundled import bundled
 
     heads = model.config.num_hidden_layers * model.config.num_attention_heads
-    found = step(
+    choice = step(
         "which heads can go",
-        lambda tick: find_smaller(
+        lambda tick: choose(
             model,
             tokenizer,
             pairs,
             task="qnli",
-            target=Target(keep=heads - round(DROP * heads)),
+            drop=round(DROP * heads),
             randoms=1,
             steps=QUICK_STEPS if quick else STEPS,
             study=out,
@@ -161,11 +161,11 @@ def make_smaller(
         ),
     )
     console.print("How many heads can go? Ordered by their importance on one half of the pairs, and at random:")
-    console.print(curve_heading(found))
-    console.print(curve_table(found))
-    console.print(cut_sentence(found.confirmed, found.order, len(found.removed)))
+    console.print(curve_heading(choice.held_out))
+    console.print(curve_table(choice.held_out, choice.order, len(choice.heads)))
+    console.print(cut_sentence(choice.held_out, choice.order, len(choice.heads)))
     folder = out.with_name(f"{out.name}-small")
-    save(as_stored(prune(copy.deepcopy(model), found.removed)), tokenizer, folder, overwrite=True)
+    save(as_stored(prune(copy.deepcopy(model), choice.heads)), tokenizer, folder, overwrite=True)
     again, _ = load(folder)
     both = {"whole": model, "small": again.float()}
     batch, length = TIMED
@@ -182,7 +182,7 @@ def make_smaller(
         sum(file.stat().st_size for file in Path(place).glob("*.safetensors")) / 1e6
         for place in (bundled("qnli"), folder)
     ]
-    return SmallModel(found.confirmed, found.order, len(found.removed), folder, measured, (sizes[0], sizes[1]))
+    return SmallModel(choice.held_out, choice.order, len(choice.heads), folder, measured, (sizes[0], sizes[1]))
 
 
 def some_pairs(count: int | None, seed: int = 0) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Labels, Limit, Seed, Tokenizer
+from headcount.cli import options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,18 +18,24 @@ def dynamics(
     folder: Path,
     /,
     *,
-    task: Annotated[str, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")],
-    data: Annotated[str, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")],
-    study: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
-    steps: Annotated[int, Parameter(help="Steps of each pruning curve.")] = 10,
-    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
+    task: options.Task,
+    data: options.Data,
+    study: options.Study = None,
+    steps: options.Steps = 10,
+    estimator: Annotated[
+        str, Parameter(help="The importance that orders the heads: michel, gate, taylor or norm, or ..._normed.")
+    ] = "michel_normed",
+    metric: options.Metric = None,
+    num_beams: options.NumBeams = None,
+    max_new_tokens: options.MaxNewTokens = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
 ) -> None:
     """Importance and pruning curve of every checkpoint of a training, and when the order of heads settles.
 
@@ -57,8 +63,11 @@ def dynamics(
         found = run(
             folder,
             data,
-            task=find_task(task, texts=text, label=label, names=labels),
+            task=find_task(task, text=text, label=label, labels=labels),
             steps=steps,
+            estimator=estimator,
+            metric=metric,
+            generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
             limit=limit,
             seed=seed,
             max_length=max_length,

@@ -37,25 +37,18 @@ def export(
     """
     from rich.console import Console
 
-    from headcount.costs.onnx import export_onnx
-    from headcount.models.checkpoint import save
-    from headcount.models.matching_weights import WRITTEN, check_head
-    from headcount.models.output_folder import check_apart, check_output_folder, whole_folder
-    from headcount.models.zeroed import zeroed
+    from headcount.costs.export import export as run
+    from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.zoo.bundled import find_model
 
-    console = Console(highlight=False)
     check_apart(out, {"the model": find_model(model)})
     check_output_folder(out, overwrite)
     loaded = load_ready(model, "cpu", "auto", trust_remote_code, uses_head=True)
-    check_head(loaded, *WRITTEN)
     words = find_tokenizer(model, tokenizer, trust_remote_code)
-    if to == "onnx":
-        with whole_folder(out, overwrite) as new:
-            found = export_onnx(loaded, new / "model.onnx")
-            words.save_pretrained(new)
-        console.print(f"Checked: onnxruntime and the model differ by at most {found.difference:.1e}.")
-        console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)
+    check = run(as_stored(loaded) if to == "zeroed" else loaded, words, out, to=to, overwrite=overwrite)
+    console = Console(highlight=False)
+    if check is None:
+        console.print(f"Saved in {out}: plain from_pretrained loads it.", markup=False, soft_wrap=True)
         return
-    save(zeroed(as_stored(loaded)), words, out, overwrite=overwrite)
-    console.print(f"Saved in {out}: plain from_pretrained loads it.", markup=False, soft_wrap=True)
+    console.print(f"Checked: onnxruntime and the model differ by at most {check.difference:.1e}.")
+    console.print(f"Saved in {out / 'model.onnx'}, the tokenizer beside it.", markup=False, soft_wrap=True)

@@ -27,6 +27,7 @@ def figure(
     study
         A study folder.
     """
-    from headcount.reporting.figure import write_figure
+    from headcount.reporting.figure import figure as run
 
-    print(f"Drawn: {write_figure(study, what, output)}")
+    run(study, what, output)
+    print(f"Drawn: {output}")

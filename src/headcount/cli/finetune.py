@@ -23,16 +23,17 @@ def finetune(
         Parameter(help="A folder with train.* and validation.*, or with a folder a task, or a file; else the hub."),
     ] = None,
     init: Annotated[str, Parameter(help="Some of none,random,pretrained.")] = "pretrained",
-    seeds: Annotated[int, Parameter(help="So many runs of each.")] = 1,
-    epochs: Annotated[float, Parameter(help="Times over the training examples.")] = 3,
-    batch: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
-    rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
-    warm_up: Annotated[float, Parameter(help="Share of the steps before the highest rate.")] = 0.1,
+    seeds: Annotated[int, Parameter(help="Number of seeds per run.")] = 1,
+    num_train_epochs: Annotated[float, Parameter(help="Epochs.")] = 3,
+    per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
+    learning_rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
+    warmup_steps: Annotated[
+        float, Parameter(help="Steps before the highest learning rate; below 1, their share.")
+    ] = 0.1,
+    weight_decay: Annotated[float, Parameter(help="Weight decay.")] = 0.0,
     max_length: Annotated[int, Parameter(help="Cut texts to so many tokens.")] = 128,
-    accumulate: Annotated[int, Parameter(help="Batches of a step.")] = 1,
-    precision: Annotated[
-        Literal["float32", "bfloat16", "float16"], Parameter(help="Number type of the passes.")
-    ] = "float32",
+    gradient_accumulation_steps: Annotated[int, Parameter(help="Gradient accumulation steps.")] = 1,
+    dtype: Annotated[Literal["float32", "bfloat16", "float16"], Parameter(help="dtype of the passes.")] = "float32",
     checkpoints: Annotated[int, Parameter(help="So many models along the way.")] = 0,
     spacing: Annotated[
         Literal["even", "log"] | None, Parameter(help="How the checkpoints are spaced; even by default.")
@@ -51,7 +52,7 @@ def finetune(
 ) -> None:
     """Fine-tune a model on tasks, from its own or from random weights, and show the scores as a table.
 
-    Example: headcount finetune bundled:pretrained --tasks qnli --data bundled:pairs --rate 3e-4 --out runs
+    Example: headcount finetune bundled:pretrained --tasks qnli --data bundled:pairs --learning-rate 3e-4 --out runs
 
     Killed at any moment, the same command goes on where it stopped.
 
@@ -73,27 +74,28 @@ def finetune(
 
     belongs_to("spacing", spacing, "checkpoints", checkpoints or None)
     settings = Settings(
-        batch=batch,
-        epochs=epochs,
-        rate=rate,
-        warm_up=warm_up,
+        per_device_train_batch_size=per_device_train_batch_size,
+        num_train_epochs=num_train_epochs,
+        learning_rate=learning_rate,
+        warmup_steps=warmup_steps,
+        weight_decay=weight_decay,
         max_length=max_length,
-        accumulate=accumulate,
-        precision=precision,
+        gradient_accumulation_steps=gradient_accumulation_steps,
+        dtype=dtype,
         checkpoints=checkpoints,
         spacing=spacing or "even",
         report_to=tuple(report_to.split(",")) if report_to else (),
     )
     for note in folder_notes(model):
         say(f"note: {note}")
-    chosen = [find_task(name.strip(), texts=text, label=label) for name in tasks.split(",")]
+    chosen = [find_task(name.strip(), text=text, label=label) for name in tasks.split(",")]
     with show_progress("finetune", "runs") as progress:
         table = run(
             model,
             chosen,
             data,
             out,
-            inits=[one.strip() for one in init.split(",")],
+            init=[one.strip() for one in init.split(",")],
             seeds=seeds,
             settings=settings,
             keep_embeddings=keep_embeddings,

@@ -32,18 +32,14 @@ def heads(
     """
     from rich.console import Console
 
-    from headcount.core.heads import HeadSet
-    from headcount.errors import UnknownHead
     from headcount.trace.anatomy import proof_of, read_anatomy
+    from headcount.trace.heads import heads as run
 
     loaded = load_ready(model, "cpu", "auto", trust_remote_code)
     anatomy = read_anatomy(loaded)
     console = Console()
     if pick is not None:
-        chosen = HeadSet.of(pick, anatomy.layout)
-        if not chosen:
-            raise UnknownHead("got no heads to pick; expected at least one, such as 'L3H7'")
-        console.print(chosen.plan(), markup=False, highlight=False)
+        console.print(run(loaded, pick).plan(), markup=False, highlight=False)
         return
     console.print(heads_table(anatomy))
     console.print(

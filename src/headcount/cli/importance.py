@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,22 +16,22 @@ def importance(
     model: str,
     /,
     *,
-    task: Annotated[str, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")],
-    data: Annotated[str, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")],
-    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
-    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
-    trust_remote_code: Trust = False,
+    task: options.Task,
+    data: options.Data,
+    out: options.Out = None,
+    name: options.Name = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Estimate how much a task's loss depends on each head, from one forward and one backward pass over the data.
 
@@ -54,7 +53,7 @@ def importance(
     from headcount.core.results import as_table
     from headcount.data.tasks import find_task
 
-    known = find_task(task, texts=text, label=label, names=labels)
+    known = find_task(task, text=text, label=label, labels=labels)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
     with show_progress("importance", "examples", limited=limit is None) as progress:
         found = run(

@@ -15,19 +15,24 @@ from cyclopts.config import Toml
 
 import headcount
 from headcount.cli.agreement import agreement
+from headcount.cli.choose import choose
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
+from headcount.cli.curve import curve
 from headcount.cli.demo import demo
 from headcount.cli.dynamics import dynamics
 from headcount.cli.export import export
 from headcount.cli.figure import figure
+from headcount.cli.find_patterns import find_patterns
 from headcount.cli.finetune import finetune
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
+from headcount.cli.learn_gates import learn_gates
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
-from headcount.cli.patterns import patterns
 from headcount.cli.prune import prune
+from headcount.cli.recover import recover
+from headcount.cli.renamed import check_renamed
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
@@ -54,11 +59,15 @@ for verb in (
     sweep,
     measure,
     compare,
-    patterns,
+    find_patterns,
     maps,
     finetune,
     importance,
+    learn_gates,
+    curve,
+    choose,
     prune,
+    recover,
     report,
     figure,
     dynamics,
@@ -70,17 +79,23 @@ for verb in (
     app.command(verb)
 
 
+ALIASES = {"patterns": "find-patterns"}
+"""Earlier names of verbs, which the commands in studies have."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0, 2 where the input cannot be used, 1 where a training that began well diverged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would tell of every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
+    words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
             words = _join_values(words)
             check_whole_numbers(words, [app[verb] for verb in _verb(words)])
             _read_config(words)
+            check_renamed(words)
             _run(words)
     except TrainingDiverged as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
@@ -139,6 +154,7 @@ def _read_config(words: list[str]) -> None:
             f"got {' '.join([word, *given])}; expected one TOML file that exists, such as --config sweep.toml"
         )
     _check_toml(Path(given[0]))
+    check_renamed(words, Path(given[0]))
     app.config = Toml(given[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
     del words[place : place + (1 if equals else 2)]
 

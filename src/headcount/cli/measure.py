@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import (
-    Device,
-    Dtype,
-    Limit,
-    Seed,
-    Tagger,
-    Tokenizer,
-    Trust,
-    load_model_and_tokenizer,
-    say_saved,
-)
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, say_saved
 from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 
@@ -37,29 +27,27 @@ def measure(
             "bundled:pairs or bundled:sentences."
         ),
     ] = None,
-    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
+    out: options.Study = None,
     only: Annotated[str | None, Parameter(help="Some measures, such as entropy,position; all by default.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
-    ] = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
     spacy: Annotated[
         str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
     ] = None,
-    tagger: Tagger = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
+    tagger: options.Tagger = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
     distance_examples: Annotated[
         int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
     ] = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the results as JSON.", negative="")] = False,
-    trust_remote_code: Trust = False,
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Measure what every head looks at: position, special tokens, entropy, words, links between words, and more.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -9,16 +10,29 @@ from cyclopts import Parameter
 from headcount.cli.warning_lines import say
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
     from transformers import PreTrainedModel
 
-Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
-Dtype = Annotated[
-    Literal["float32", "bfloat16", "float16", "auto"],
-    Parameter(help="Number type; auto: the checkpoint's own, float32 on a CPU."),
+# The examples of a task, and their columns.
+Task = Annotated[
+    str,
+    Parameter(
+        help="A GLUE task (mrpc, rte, ...), or a kind: classification, regression, token-classification, "
+        "multiple-choice, masked-lm, causal-lm, translation."
+    ),
 ]
+Data = Annotated[
+    str,
+    Parameter(
+        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME, or "
+        "bundled:pairs, which comes with the package."
+    ),
+]
+Text = Annotated[
+    tuple[str, ...] | None,
+    Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
+]
+Label = Annotated[str | None, Parameter(help="Label column.")]
 Labels = Annotated[
     tuple[str, ...] | None,
     Parameter(
@@ -28,15 +42,59 @@ Labels = Annotated[
     ),
 ]
 Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
+MaxLength = Annotated[int | None, Parameter(help="Cut texts to so many tokens.")]
 Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
+# The texts that heads are looked at on.
+Texts = Annotated[
+    str,
+    Parameter(
+        help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, bundled:pairs or "
+        "bundled:sentences."
+    ),
+]
+TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)]
 Tagger = Annotated[
     str | None,
     Parameter(help="A token classifier (finetune can make one) that tells nouns, subjects, ... in plain texts."),
 ]
+# How the examples are scored.
+Metric = Annotated[str | None, Parameter(help="Another metric than the task's own.")]
+NumBeams = Annotated[int | None, Parameter(help="Beams of generation, where texts are scored; 1 by default.")]
+MaxNewTokens = Annotated[
+    int | None, Parameter(help="Tokens to generate at most, where texts are scored; 128 by default.")
+]
+# The order in which heads go.
+Order = Annotated[
+    str,
+    Parameter(help="Some of importance,ablation,taylor,norm,gates,random,file:PATH."),
+]
+Steps = Annotated[int, Parameter(help="Steps of each curve.")]
+Randoms = Annotated[int | None, Parameter(help="Random orders to compare with; 3 by default.")]
+Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.", negative="")]
+Normed = Annotated[bool, Parameter(help="Divide the importance by the norm of its layer.")]
+Stack = Annotated[
+    Literal["encoder", "decoder", "cross"] | None,
+    Parameter(help="Only heads of this stack."),
+]
+# The study.
+Out = Annotated[Path | None, Parameter(help="The study folder that the result goes to.")]
+Study = Annotated[Path | None, Parameter(help="The study folder that the results go to.")]
+Name = Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")]
+Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")]
+Overwrite = Annotated[
+    bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
+]
+# The model, and where it runs.
 Tokenizer = Annotated[
     str | None, Parameter(help="Folder or hub name of the tokenizer, where the model's own folder has none.")
 ]
 Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", negative="")]
+Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
+Dtype = Annotated[
+    Literal["float32", "bfloat16", "float16", "auto"],
+    Parameter(help="dtype of the model; auto: the checkpoint's own, float32 on a CPU."),
+]
+BatchTokens = Annotated[int | None, Parameter(help="Tokens of a batch.")]
 
 
 def load_for_task(

@@ -23,7 +23,7 @@ def report(
     studies
         Study folders.
     """
-    from headcount.reporting.document import write_report
+    from headcount.reporting.document import report as run
 
-    place = write_report(list(studies), output)
-    print(f"{place} ({place.stat().st_size / 1e6:.1f} MB): open it in any browser; it needs no network.")
+    page = run(list(studies), output)
+    print(f"{page} ({page.stat().st_size / 1e6:.1f} MB): open it in any browser; it needs no network.")

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 
 RESUMED = {
+    "choose": "--study",
     "compare": "--out",
+    "curve": "--out",
     "demo": "--out",
     "dynamics": "--study",
     "finetune": "--out",
     "importance": "--out",
     "measure": "--out",
+    "find-patterns": "--out",
     "patterns": "--out",
     "prune": "--study",
     "sweep": "--out",
 }
 """Verbs that save as they run, and the option that names the folder."""
-AT_THE_END = ("agreement", "cost", "export", "figure", "heads", "maps", "report", "table")
+AT_THE_END = ("agreement", "cost", "export", "figure", "heads", "learn-gates", "maps", "recover", "report", "table")
 """Verbs that write their result, if they write one, when it is whole."""
 
 

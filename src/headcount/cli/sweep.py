@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Labels, Limit, Seed, Tokenizer, Trust, load_for_task, say_saved
-from headcount.core.options import belongs_to
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
+from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,13 +20,7 @@ def sweep(
     model: str,
     /,
     *,
-    task: Annotated[
-        str,
-        Parameter(
-            help="A GLUE task (mrpc, rte, ...), or a kind: classification, regression, "
-            "token-classification, multiple-choice, masked-lm, causal-lm, translation."
-        ),
-    ],
+    task: options.Task,
     data: Annotated[
         str | None,
         Parameter(
@@ -33,30 +28,27 @@ def sweep(
             "hub:NAME; without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,
-    out: Annotated[Path | None, Parameter(help="The study folder that the result goes to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")] = None,
+    out: options.Out = None,
+    name: options.Name = None,
     by: Annotated[
         Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
     ] = None,
-    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "uniform",
-    stack: Annotated[Literal["encoder", "decoder", "cross"] | None, Parameter(help="Only this stack.")] = None,
+    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
+    stack: options.Stack = None,
     sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
     draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
     size: Annotated[int | None, Parameter(help="Heads in a random set.")] = None,
     reference: Annotated[str | None, Parameter(help="Data for the mean outputs of --how mean.")] = None,
-    metric: Annotated[str | None, Parameter(help="Another metric than the task's own.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None,
-        Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
-    ] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
-    labels: Labels = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
+    metric: options.Metric = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     memory: Annotated[str | None, Parameter(help="Memory for the passes, such as 4GB.")] = None,
     batch_tokens: Annotated[
         int | None, Parameter(help="Tokens of a batch before it is repeated for the variants.")
@@ -64,15 +56,13 @@ def sweep(
     compiled: Annotated[
         bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
     ] = False,
-    beams: Annotated[int | None, Parameter(help="Beams of generation, where texts are scored; 1 by default.")] = None,
-    max_new_tokens: Annotated[
-        int | None, Parameter(help="Tokens to generate at most, where texts are scored; 128 by default.")
-    ] = None,
+    num_beams: options.NumBeams = None,
+    max_new_tokens: options.MaxNewTokens = None,
     shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
     texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
     untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")] = False,
-    trust_remote_code: Trust = False,
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
 
@@ -85,16 +75,16 @@ def sweep(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
-    from headcount.ablation.plan import read_sets
     from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
     from headcount.data.tasks import find_task
+    from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    found = find_task(task, texts=text, label=label, names=labels, metric=metric)
+    found = find_task(task, text=text, label=label, labels=labels, metric=metric)
     loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)
     of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
@@ -106,9 +96,7 @@ def sweep(
             by=by,
             how=how,
             stack=stack,
-            sets=None if sets is None else read_sets(sets),
-            draws=draws,
-            size=size,
+            sets=head_sets(sets, draws, size),
             reference=reference,
             limit=limit,
             seed=seed,
@@ -116,19 +104,26 @@ def sweep(
             out=out,
             name=name,
             texts=texts is not False,
-            shard=shard,
-            memory=memory,
-            batch_tokens=batch_tokens,
-            compiled=compiled,
             untrained=untrained,
-            beams=beams,
-            max_new_tokens=max_new_tokens,
+            compute=Compute(batch_tokens, memory, compiled, shard),
+            generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
             progress=progress,
         )
     if json_:
         print(json.dumps(as_json(result)))
     else:
         show(result, out)
+
+
+def head_sets(sets: Path | None, draws: int | None, size: int | None) -> Any:
+    """The sets of heads that a file has, or random ones, where these were asked for."""
+    from headcount.ablation.plan import RandomSets, read_sets
+
+    belongs_to("size", size, "draws", draws)
+    if sets is None:
+        return None if draws is None else RandomSets(draws, size or 0)
+    without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
+    return read_sets(sets)
 
 
 def show(result: xr.Dataset, out: Path | None) -> None:

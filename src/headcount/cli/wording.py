@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Mapping
@@ -13,12 +14,8 @@ if TYPE_CHECKING:
 _QUOTED = r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)"
 """What a message quotes, a text of the data or a path, is left as it is."""
 _GIVEN = re.compile(
-    rf"(?P<aside> \()?(?<![\w-])(?P<name>[a-z_]+)=(?P<value>{_QUOTED}|[^\s;,:()'\"]*)(?P<end>\))?|{_QUOTED}"
+    rf"(?P<aside> \()?(?<![\w-])(?P<name>[a-z_]+)=(?P<value>\[[^\]]*\]|{_QUOTED}|[^\s;,:()'\"]*)(?P<end>\))?|{_QUOTED}"
 )
-
-
-RENAMED = {"orders": "order", "inits": "init"}
-"""Parameters of Python functions that are called otherwise on the command line, which takes them as one text."""
 
 
 def option_names(verb: App) -> dict[str, str]:
@@ -29,7 +26,6 @@ def option_names(verb: App) -> dict[str, str]:
         if long:
             found[argument.field_info.name.rstrip("_")] = long[0]
             found |= {name[2:].replace("-", "_"): name for name in argument.negatives}
-    found |= {name: found[here] for name, here in RENAMED.items() if here in found}
     return found
 
 
@@ -38,8 +34,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
 
     >>> in_options("how='mean' needs reference=: data like 'how=x'", {"how": "--how", "reference": "--reference"})
     "--how mean needs --reference: data like 'how=x'"
-    >>> in_options("cut it with --max-length 8 (max_length=8)", {"max_length": "--max-length"})
-    'cut it with --max-length 8'
+    >>> in_options("such as labels=['no', 'yes']", {"labels": "--labels"})
+    'such as --labels no yes'
     """
 
     def spell(found: re.Match[str]) -> str:
@@ -49,7 +45,9 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
         if found["aside"] and found["end"] and option in message:
             return ""  # the message names both
         value = found["value"]
-        if value[:1] in ("'", '"'):
+        if value[:1] == "[":
+            value = " ".join(shlex.quote(str(item)) for item in ast.literal_eval(value))
+        elif value[:1] in ("'", '"'):
             value = shlex.quote(value[1:-1])
         said = option if value in ("", "True") else f"{option} {value}"
         return f"{found['aside'] or ''}{said}{found['end'] or ''}"

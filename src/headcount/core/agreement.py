@@ -26,10 +26,11 @@ class Agreement:
     high: float
 
 
-def study_agreement(paths: list[Path]) -> list[Agreement]:
-    """All pairs of complete sweeps over the same axes in these studies, stacks apart too."""
-    from headcount.core.store import open_study
+def agreement(*studies: str | Path | xr.DataTree) -> list[Agreement]:
+    """The agreement of all pairs of complete sweeps over the same axes in these studies, stacks apart too."""
+    from headcount.core.store import open_study, study_path
 
+    paths = [study_path(study) for study in studies]
     no_repeats("the studies", paths)
     results: dict[str, xr.DataArray] = {}
     for path in paths:

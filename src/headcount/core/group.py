@@ -31,7 +31,7 @@ from headcount.core.manifest import (
 from headcount.core.provenance import differences
 from headcount.core.results import ArrayPlan, Labelled, fill_value
 from headcount.core.study_root import entry, list_result
-from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
+from headcount.errors import CannotWrite, HeadcountWarning, StudyProblem, cannot_write
 
 DONE = "done"
 
@@ -48,7 +48,7 @@ class Group:
             raise StudyProblem(
                 f"{path} has {name} already, made with other options "
                 f"({'; '.join(differences(found, dict(identity)))}); "
-                "give another --out or --name, or the same options to go on"
+                "give another folder or name=, or the same options to resume"
             )
 
     @property
@@ -234,13 +234,27 @@ def put_array(
             array[...] = values.astype(object) if text else values
 
 
+def raised_by_reader(error: BaseException) -> bool:
+    """Whether an error came up inside zarr or xarray, which stumble over metadata that is not what it should be."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    module = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in READERS
+
+
+READERS = ("zarr", "xarray", "numcodecs", "json")
+
+
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """A full disk and a damaged folder as one clear line each."""
     try:
         yield
     except OSError as error:
-        raise StudyProblem(cannot_write(path, error)) from error
+        raise CannotWrite(cannot_write(path, error)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, Damaged) as error:
+        if isinstance(error, KeyError | TypeError | AttributeError) and not raised_by_reader(error):
+            raise  # a defect of the program, not of the study
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.provenance import current_command
-from headcount.errors import HeadcountWarning, StudyProblem, cannot_write
+from headcount.errors import CannotWrite, HeadcountWarning, StudyProblem, cannot_write
 
 try:
     import fcntl
@@ -134,7 +134,7 @@ def _take(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
             if os.access(path, os.W_OK):
                 _warn(path, f"no lock file may be written beside it ({error.strerror})")
         else:
-            raise StudyProblem(cannot_write(path, error)) from error
+            raise CannotWrite(cannot_write(path, error)) from error
         return None, missing[::-1]
     return descriptor, missing[::-1]
 

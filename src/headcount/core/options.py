@@ -1,6 +1,6 @@
 """Options that would have no effect are refused, not ignored.
 
-Each is named as in Python, `beams=`; the command line writes its own names (`cli/wording.py`).
+Each is named as in Python, `num_beams=`; the command line writes its own names (`cli/wording.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from headcount.errors import InvalidOption
 def without_effect(option: str, given: Any, because: str, instead: str = "leave it out") -> None:
     """Refuse an option that was given (anything but None and False) where nothing would read it.
 
-    >>> without_effect("beams", None, because="no texts are generated")
-    >>> without_effect("beams", 4, because="no texts are generated")
+    >>> without_effect("num_beams", None, because="no texts are generated")
+    >>> without_effect("num_beams", 4, because="no texts are generated")
     Traceback (most recent call last):
-    headcount.errors.InvalidOption: got beams=, which has no effect here: no texts are generated; leave it out
+    headcount.errors.InvalidOption: got num_beams=, which has no effect here: no texts are generated; leave it out
     """
     if given is not None and given is not False:
         raise InvalidOption(f"got {option}=, which has no effect here: {because}; {instead}")

@@ -67,7 +67,7 @@ from headcount.core.study_root import (
     listed_results,
     restore_root,
 )
-from headcount.errors import HeadcountWarning, StudyProblem
+from headcount.errors import HeadcountWarning, InvalidOption, StudyProblem
 
 __all__ = [
     "DONE",
@@ -287,9 +287,24 @@ def open_study(path: str | Path, *, damaged: Literal["raise", "skip"] = "raise")
         names = [name for name in find_results(path)[0] if name not in found]
         store = CheckedStore(path)
         attributes = _root_attributes(path)
-        return xr.DataTree.from_dict(
+        tree = xr.DataTree.from_dict(
             {"/": xr.Dataset(attrs=attributes), **{f"/{name}": open_result(store, name) for name in names}}
         )
+        tree.encoding = {"source": str(path)}
+        return tree
+
+
+StudyLike = str | Path | xr.DataTree
+"""A study: its folder, or what `open_study` gives."""
+
+
+def study_path(study: StudyLike) -> Path:
+    """The folder of a study."""
+    if not isinstance(study, xr.DataTree):
+        return Path(study)
+    if "source" not in study.root.encoding:
+        raise InvalidOption("got a DataTree that open_study did not open; expected a study or its folder")
+    return Path(study.root.encoding["source"])
 
 
 def _root_attributes(path: Path) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def admit(path: Any, known: Known, result: str, models: Mapping[str, dict[str, s
         ((mark, one),) = models.items()
         named = "@" in result or result.startswith("maps/")
         if mine and mark not in mine and not (mark in beside and named):
-            advice = "; give it a name of its own with --name (name=)" if mark in beside else ""
+            advice = "; give it a name of its own with name=" if mark in beside else ""
             raise StudyProblem(_refusal(path, known, models) + advice)
         # A result with a name of its own may be of any of several models: it does not say whose study this is.
         if own is None and not (beside and named):

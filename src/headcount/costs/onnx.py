@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headcount.errors import InvalidOption, PruneMismatch, cannot_write
+from headcount.errors import CannotWrite, MissingPackage, OutputTaken, PruneMismatch, UnsuitableModel, cannot_write
 from headcount.models.compiled import takes_compiled
 from headcount.models.example_inputs import example_inputs
 from headcount.pruning.verify import OUTPUTS, Check
@@ -48,15 +48,15 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InvalidOption(f"{', '.join(missing)} not installed; install headcount[onnx] to export to ONNX")
+        raise MissingPackage(f"{', '.join(missing)} not installed; install headcount[onnx] to export to ONNX")
     if model.dtype != torch.float32:
-        raise InvalidOption(f"got a model in {model.dtype}; expected float32: model.float()")
+        raise UnsuitableModel(f"got a model in {model.dtype}; expected float32: model.float()")
     place = Path(path)
     new = place.with_name(f".{place.name}-new")
     made: list[Path] = []
     try:
         if place.is_dir() or (place.exists() and not overwrite):
-            raise InvalidOption(f"{place} is there already; give another file, or overwrite it (--overwrite)")
+            raise OutputTaken(f"{place} is there already; give another file, or overwrite it (overwrite=True)")
         made = [one for one in (place.parent, *place.parent.parents) if not one.exists()]
         place.parent.mkdir(parents=True, exist_ok=True)
         with evaluating(model):
@@ -66,10 +66,10 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
         if isinstance(error, OSError):
-            raise InvalidOption(cannot_write(place, error)) from error
+            raise CannotWrite(cannot_write(place, error)) from error
         if isinstance(error, torch.onnx.errors.OnnxExporterError):
             reason = str(error).strip().splitlines()[0]
-            raise InvalidOption(f"torch cannot export {type(model).__name__} to ONNX ({reason})") from error
+            raise UnsuitableModel(f"torch cannot export {type(model).__name__} to ONNX ({reason})") from error
         raise
 
 

@@ -18,7 +18,7 @@ def read_hub(path: str, config: str | None, split: str) -> pd.DataFrame:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataProblem(
             f"cannot get {path}{'/' + config if config else ''} ({split}) from the Hugging Face hub: {first}; "
-            "give a local file or folder with --data"
+            "give a local file or folder with data="
         ) from error
     assert isinstance(table, pd.DataFrame)
     return remember_source(table, f"{path}{'/' + config if config else ''} ({split})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +91,7 @@ def match_labels(
     if unnamed and given is None and names is not None:
         raise DataProblem(
             f"the model's classes have no names ({listed(id2label.values())}), and models order {listed(names)} "
-            f"differently; give the names in the order of its classes, such as --labels {' '.join(names)}"
+            f"differently; give the names in the order of its classes, such as labels={_example(names)}"
         )
     if names is None:
         _check_range(codes, len(id2label), f"{len(id2label)} classes", column)
@@ -102,9 +101,15 @@ def match_labels(
     if not {_spelled(names[code]) for code in codes} <= set(classes):
         raise DataProblem(
             f"the data's codes mean {listed(names)}, which are not the model's classes {listed(id2label.values())}; "
-            f"say what 0, 1, ... mean in the model's words, such as --labels {' '.join(map(str, id2label.values()))}"
+            f"say what 0, 1, ... mean in the model's words, such as labels={_example(id2label.values())}"
         )
     return np.array([classes[_spelled(names[code])] for code in codes], dtype=int), ()
+
+
+def _example(names: Iterable[str]) -> list[str]:
+    """Names of classes as a list in a message: of many, or of long ones, the first."""
+    known = list(map(str, names))
+    return known if len(", ".join(known)) <= 80 else [known[0][:40], "..."]
 
 
 def _spelled(label: Any) -> str:
@@ -122,11 +127,11 @@ def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, .
                 without_effect("labels", given, f"the data's labels are the model's classes ({listed(words.values())})")
             return wanted.map(classes).to_numpy(dtype=int)
     found = sorted(set(column.astype(str)))
-    said = f" or those of --labels ({listed(given)})" if given else ""
-    example = " ".join(map(shlex.quote, found)) if len(found) == len(id2label) else f"{found[0]} ..."
+    said = f" or those of labels= ({listed(given)})" if given else ""
+    example = _example(found if len(found) == len(id2label) else [found[0], "..."])
     raise DataProblem(
         f"the data's labels ({listed(found)}) are not the model's classes ({listed(id2label.values())}){said}; "
-        f"give the {len(id2label)} labels in the order of its classes, such as --labels {example[:80]}"
+        f"give the {len(id2label)} labels in the order of its classes, such as labels={example}"
     )
 
 

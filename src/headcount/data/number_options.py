@@ -10,18 +10,18 @@ from headcount.errors import InvalidOption
 LEAST = {
     "at_least": 0,
     "checkpoints": 0,
-    "decay": 0,
     "max_length": 8,
     "randoms": 0,
     "recover": 0,
     "seed": 0,
     "tolerance": 0,
-    "warm_up": 0,
-    "weight_rate": 0,
+    "warmup_steps": 0,
+    "weight_decay": 0,
+    "weight_learning_rate": 0,
 }
 """What is not at least 1."""
-ABOVE_ZERO = frozenset(("epochs", "rate", "recover_rate"))
-BELOW = {"warm_up": 1, "seed": 2**32}
+ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs"))
+BELOW = {"seed": 2**32}
 """numpy takes no larger seed."""
 MOST = 2**31 - 1
 """No whole number need be larger, and many of numpy and torch cannot be."""
@@ -30,7 +30,7 @@ MOST = 2**31 - 1
 def check_numbers(**numbers: float | None) -> None:
     """An error that names the first option that is too small, too large or not a number; None was not given.
 
-    >>> check_numbers(limit=None, seed=0, max_length=128, epochs=0.5)
+    >>> check_numbers(limit=None, seed=0, max_length=128, num_train_epochs=0.5)
     """
     for name, number in numbers.items():
         if number is not None and not _fits(name, number):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headcount.data.annotations import Annotated
-from headcount.errors import ModelUnavailable
+from headcount.errors import MissingPackage, ModelUnavailable
 
 RELATIONS = {
     "nsubjpass": "nsubj:pass",
@@ -38,7 +38,7 @@ def _load(name: str) -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise ModelUnavailable("spaCy is not installed; install headcount[spacy], or give CoNLL-U") from error
+        raise MissingPackage("spaCy is not installed; install headcount[spacy], or give CoNLL-U") from error
     try:
         parser = spacy.load(name)
     except OSError as error:

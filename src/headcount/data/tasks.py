@@ -9,6 +9,7 @@ from difflib import get_close_matches
 import pandas as pd
 
 from headcount.core.options import without_effect
+from headcount.core.renamed import renamed
 from headcount.data.kinds.catalogue import KINDS
 from headcount.data.kinds.kind import Kind
 from headcount.data.row_numbers import source_of
@@ -45,7 +46,7 @@ class Task:
                 return names
         wanted = " or ".join(" and ".join(names) for names in self.texts)
         known = f"{source_of(table)} has {listed(table.columns)}"
-        raise DataProblem(f"no column {wanted} for {self.name}; {known}: name its text columns with --text")
+        raise DataProblem(f"no column {wanted} for {self.name}; {known}: name its text columns with text=")
 
     def with_lists(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with lists where the kind of task has lists, which a csv file holds as text."""
@@ -63,7 +64,7 @@ class Task:
         if len(present) == 1:
             return replace(self, label=present[0]), (f"the {self.label} are those of the column {present[0]!r}",)
         known = f"{source_of(table)} has {listed(present or table.columns)}"
-        raise DataProblem(f"no label column {short(self.label)}; {known}: name one with --label")
+        raise DataProblem(f"no label column {short(self.label)}; {known}: name one with label=")
 
 
 def _glue(
@@ -123,15 +124,20 @@ def _task_of(kind: Kind) -> Task:
     return Task(kind.name, kind, kind.text_columns, label, kind.metrics[0].name)
 
 
+@renamed(texts="text=", names="labels=")
 def find_task(
     name: str,
     *,
-    texts: Iterable[str] | None = None,
+    text: Iterable[str] | None = None,
     label: str | None = None,
-    names: Iterable[str] | None = None,
+    labels: Iterable[str] | None = None,
     metric: str | None = None,
 ) -> Task:
-    """A GLUE task or a kind of task by name, with other columns, label names or metric where they are given."""
+    """A GLUE task or a kind of task by name, with other columns, label names or metric where they are given.
+
+    `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
+    model's words. What comes back is a `task=` for every function that takes one.
+    """
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}
     spelled = {plain_name(one): one for one in known} | _ALSO
     spelled |= {plain_name(alias): kind.name for kind in KINDS.values() for alias in kind.aliases}
@@ -142,19 +148,19 @@ def find_task(
     task = known[spelled[plain_name(name)]]
     without_effect("label", label if task.label is None else None, f"{task.kind.name} has no label column")
     if not task.kind.named_classes:
-        without_effect("labels", names, f"{task.kind.name} has no classes to name")
-    if texts is not None:
-        task = replace(task, texts=(tuple(texts),))
+        without_effect("labels", labels, f"{task.kind.name} has no classes to name")
+    if text is not None:
+        task = replace(task, texts=(tuple(text),))
     if label is not None:
         task = replace(task, label=label)
-    if names is not None:
-        task = replace(task, given=tuple(names))
+    if labels is not None:
+        task = replace(task, given=tuple(labels))
         if not task.given:
-            raise InvalidOption("got --labels without a name; expected names of classes, such as negative positive")
+            raise InvalidOption("got labels= without a name; expected names of classes, such as negative positive")
     if metric is not None:
         task = replace(task, metric=metric)
     if not task.texts:
         raise InvalidOption(
-            f"the task {name!r} needs the names of its text columns: --text, {task.kind.text_columns_hint}"
+            f"the task {name!r} needs the names of its text columns with text=: {task.kind.text_columns_hint}"
         )
     return task

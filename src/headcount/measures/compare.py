@@ -18,7 +18,7 @@ from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
@@ -173,16 +173,16 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
         counts = [
             {stack: (layout.layers(stack), layout.width(stack)) for stack in layout.stacks} for layout in (ours, theirs)
         ]
-        raise InvalidOption(
+        raise UnsuitableModel(
             f"the models differ in their heads: layers and heads {counts[0]} and {counts[1]}; expected two of one shape"
         )
     sizes = [{block.head_size for block in one} for one in (task.anatomy, anatomy)]
     if sizes[0] != sizes[1]:
-        raise InvalidOption(f"the models differ in the size of their heads: {sizes[0]} and {sizes[1]}")
+        raise UnsuitableModel(f"the models differ in the size of their heads: {sizes[0]} and {sizes[1]}")
     if task.inputs.pairs and getattr(other.config, "type_vocab_size", 0) < 2:
         raise InvalidOption(f"got pairs of texts, but {type(other).__name__} has no segments; give one text column")
     if task.model.config.vocab_size != other.config.vocab_size:
-        raise InvalidOption(
+        raise UnsuitableModel(
             f"the models differ in their vocabularies: {task.model.config.vocab_size} and {other.config.vocab_size} "
             "pieces; expected two that read the same tokens"
         )

@@ -24,7 +24,7 @@ from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import read_table
-from headcount.errors import DataProblem, InvalidOption, listed, short
+from headcount.errors import DataProblem, InvalidOption, UnsuitableModel, listed, short
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
 from headcount.zoo.bundled import find_data
@@ -129,7 +129,7 @@ def _draw(
 def check_tokenizer(tokenizer: Any) -> None:
     """An error where the tokenizer cannot tell the words of its tokens, or is the image processor of a vision model."""
     if not getattr(tokenizer, "is_fast", False):
-        raise InvalidOption(
+        raise UnsuitableModel(
             f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the words of its tokens"
         )
 
@@ -158,7 +158,7 @@ def _text_columns(table: pd.DataFrame, columns: tuple[str, ...] | None) -> tuple
     found = next((names for names in COLUMNS if set(names) <= set(table.columns)), None)
     if found is None:
         raise DataProblem(
-            f"which column holds the text? The table has {listed(table.columns)}; name one or two of them with --text"
+            f"which column holds the text? The table has {listed(table.columns)}; name one or two of them with text="
         )
     return found
 

@@ -260,7 +260,7 @@ def run_in_memory(task: Task, measures: list[Question], rows: np.ndarray, feed: 
         needed = one.bytes_of_text(task.setting, tokens, wide(task.model.dtype).itemsize)
         raise HeadcountError(
             f"the measure {one.name} has no memory on {device_label(task.model)} for one text of {tokens} tokens: its "
-            f"maps take {spell_bytes(needed)} beside the pass itself; leave it out (--only), cut texts (--max-length), "
+            f"maps take {spell_bytes(needed)} beside the pass itself; leave it out (only=), cut texts (max_length=), "
             "or take a smaller model or another device"
         )
 

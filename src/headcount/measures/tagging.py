@@ -16,7 +16,7 @@ import torch
 
 from headcount.data.annotations import Annotated
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.errors import InvalidOption
+from headcount.errors import UnsuitableModel
 from headcount.models.load import load_model, load_tokenizer
 from headcount.models.longest import longest_input
 from headcount.models.matching_weights import NEW_WEIGHTS
@@ -65,15 +65,15 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
     classes = [str(model.config.id2label[number]) for number in range(model.config.num_labels)]
     strange = [name for name in classes if name.partition(":")[0] not in UPOS]
     if strange:
-        raise InvalidOption(
+        raise UnsuitableModel(
             f"{tagger} knows the class {strange[0]!r}; expected parts of speech of Universal Dependencies, "
             "such as VERB or NOUN:nsubj; train one on tokens with such tags"
         )
     if getattr(model, NEW_WEIGHTS):
-        raise InvalidOption(f"{tagger} has no trained token classifier; train one, for example with headcount finetune")
+        raise UnsuitableModel(f"{tagger} has no trained token classifier; train one, such as with headcount finetune")
     words = [split_words(text) for text in texts]
     if not getattr(tokenizer, "is_fast", False):
-        raise InvalidOption(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
+        raise UnsuitableModel(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
     limit = longest_input(model, tokenizer)
     # One text of a pair may have no words.
     found = {number: _annotated(number, [], [], []) for number, split in enumerate(words) if not split}

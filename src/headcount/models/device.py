@@ -23,6 +23,6 @@ def _instead(device: str) -> str:
         return "expected cpu, cuda, cuda:1, mps or auto"
     count = torch.cuda.device_count()
     if not count:
-        return "there is no GPU that torch can use: give --device cpu"
+        return "there is no GPU that torch can use: give device=cpu"
     there = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-    return f"torch finds {there} alone: give one of these, or --device cpu"
+    return f"torch finds {there} alone: give one of these, or device=cpu"

@@ -24,7 +24,7 @@ def check_weights(model: PreTrainedModel) -> None:
     count = int((~tensor.isfinite()).sum())
     more = f" (and of {len(bad) - 1} more tensors)" if len(bad) > 1 else ""
     remedy = (
-        "restore the checkpoint, or give --dtype float32 (dtype=torch.float32) if float16 is too small for its weights"
+        "restore the checkpoint, or give dtype=float32 if float16 is too small for its weights"
         if tensor.dtype == torch.float16
         else "restore the checkpoint"
     )

@@ -31,10 +31,7 @@ def reason_of(name: str, error: Exception) -> str:
     """One line for an error that came up while the folder or hub name was loaded."""
     folder = Path(name)
     if "trust_remote_code" in str(error) or "custom code" in str(error):
-        return (
-            "it needs code of its own, which is never run unasked; read that code, then give --trust-remote-code "
-            "(trust_remote_code=True)"
-        )
+        return "it needs code of its own, which is never run unasked; read that code, then give trust_remote_code=True"
     if not folder.is_dir():
         if isinstance(error, OSError):
             return (

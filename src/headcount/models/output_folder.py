@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from headcount.errors import InvalidOption, cannot_write
+from headcount.errors import CannotWrite, OutputTaken, cannot_write
 
 WRITTEN = "headcount-files.json"
 """In every folder that Headcount wrote: the names of what it put there. All else belongs to somebody else."""
@@ -19,15 +19,15 @@ def check_output_folder(folder: str | Path, overwrite: bool = False) -> Path:
     """The folder, if something may be written there: asked before the work is done."""
     path = Path(folder).absolute() if Path(folder).name in ("", "..") else Path(folder)
     if path.exists() and not path.is_dir():
-        raise InvalidOption(f"{path} is a file; expected a folder that is new or empty")
+        raise OutputTaken(f"{path} is a file; expected a folder that is new or empty")
     _restore(path)
     if not path.is_dir() or not any(path.iterdir()):
         return path
     if not overwrite:
-        raise InvalidOption(f"the folder {path} is not empty; give another one, or overwrite it (--overwrite)")
+        raise OutputTaken(f"the folder {path} is not empty; give another one, or overwrite it (overwrite=True)")
     if not (path / WRITTEN).is_file():
         names = ", ".join(sorted(entry.name for entry in path.iterdir())[:3])
-        raise InvalidOption(
+        raise OutputTaken(
             f"headcount did not write what is in {path} ({names}, ...) and replaces only what it wrote; "
             "give another folder"
         )
@@ -43,7 +43,7 @@ def check_apart(out: str | Path, others: Mapping[str, str | Path | None]) -> Non
             continue
         there = Path(other).resolve()
         if path == there or path in there.parents or there in path.parents:
-            raise InvalidOption(f"--out {out} is, contains or lies in {what} {other}; give a folder of its own")
+            raise OutputTaken(f"out={out} is, contains or lies in {what} {other}; give a folder of its own")
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
         (new / WRITTEN).write_text(json.dumps({"files": names}, indent=1) + "\n", encoding="utf-8")
         _put(new, path)
     except OSError as error:
-        raise InvalidOption(cannot_write(path, error)) from error
+        raise CannotWrite(cannot_write(path, error)) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -82,7 +82,7 @@ def _carry_over(path: Path, new: Path, names: list[str]) -> None:
         if entry.name in ours:
             continue
         if entry.name in names:
-            raise InvalidOption(f"{entry} is not headcount's and would be replaced; move it, or give another folder")
+            raise OutputTaken(f"{entry} is not headcount's and would be replaced; move it, or give another folder")
         if entry.is_dir() and not entry.is_symlink():
             shutil.copytree(entry, new / entry.name, symlinks=True, copy_function=_link)
         else:

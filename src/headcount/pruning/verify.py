@@ -43,7 +43,7 @@ def check_outputs(gated: Tensor, pruned: Tensor) -> Check:
         dtype = str(gated.dtype).removeprefix("torch.")
         raise NotFinite(
             f"the model's outputs are not finite in {dtype}, so that a cut cannot be checked; nothing was changed; "
-            "give --dtype float32, or a checkpoint that works"
+            "give dtype=float32, or a checkpoint that works"
         )
     before, after = gated.double(), pruned.double()
     difference = float((before - after).abs().max()) if before.numel() else 0.0

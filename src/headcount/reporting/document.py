@@ -17,9 +17,11 @@ import numpy as np
 
 import headcount
 from headcount.core.agreement import lost
+from headcount.core.group import raised_by_reader
 from headcount.core.options import no_repeats
 from headcount.core.statistics import rank_correlation
-from headcount.errors import InvalidOption, StudyProblem, cannot_write
+from headcount.core.store import StudyLike, study_path
+from headcount.errors import CannotWrite, InvalidOption, OutputTaken, StudyProblem, cannot_write
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
@@ -39,18 +41,24 @@ from headcount.reporting.view import View, number, read_view
 from headcount.story.names import short_name
 
 
-def write_report(studies: Sequence[str | Path], out: str | Path) -> Path:
-    """Turn one study or several into one page; an earlier page of that name is replaced when the new one is whole."""
-    place = Path(out)
+def report(studies: StudyLike | Sequence[StudyLike], output: str | Path = "report.html") -> Path:
+    """Turn one study or several into one page; an earlier page of that name is replaced when the new one is whole.
+
+    A study is a folder, or what `open_study` gives.
+    """
+    place = Path(output)
     check_output(place)
-    if not studies:
+    paths = [study_path(study) for study in ([studies] if isinstance(studies, StudyLike) else studies)]
+    if not paths:
         raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
-    no_repeats("the studies", [Path(study) for study in studies])
-    views = [(read_view(study), str(study)) for study in studies]
+    no_repeats("the studies", paths)
+    views = [(read_view(path), str(path)) for path in paths]
     try:
         page = make_page(views)
     except KeyError as error:
-        folders = ", ".join(map(str, studies))
+        if not raised_by_reader(error):
+            raise  # a defect of the program, not of the study
+        folders = ", ".join(map(str, paths))
         raise StudyProblem(f"{folders} is damaged: a result lacks {error}; restore it, or compute it again") from error
     replace_file(place, page.encode("utf-8", "replace"))
     return place
@@ -60,14 +68,14 @@ def check_output(place: Path, example: str = "report.html") -> None:
     """An error if the file cannot be written, before any work is done."""
     try:
         if place.is_dir():
-            raise StudyProblem(f"{place} is a folder; expected the name of a file, such as {place.parent / example}")
+            raise OutputTaken(f"{place} is a folder; expected the name of a file, such as {place.parent / example}")
         parent = place.resolve().parent
         if not parent.is_dir():
-            raise StudyProblem(f"there is no folder {place.parent} to write {place.name} into; make it first")
+            raise CannotWrite(f"there is no folder {place.parent} to write {place.name} into; make it first")
     except OSError as error:  # a name that is too long, say
-        raise StudyProblem(cannot_write(place, error)) from error
+        raise CannotWrite(cannot_write(place, error)) from error
     if not os.access(parent, os.W_OK):
-        raise StudyProblem(f"cannot write into {place.parent}; give a place where you may")
+        raise CannotWrite(f"cannot write into {place.parent}; give a place where you may")
 
 
 def replace_file(place: Path, content: bytes) -> None:
@@ -81,7 +89,7 @@ def replace_file(place: Path, content: bytes) -> None:
         os.chmod(beside, 0o644)
         os.replace(beside, place)
     except OSError as error:
-        raise StudyProblem(cannot_write(place, error)) from error
+        raise CannotWrite(cannot_write(place, error)) from error
     finally:
         if beside is not None:
             beside.unlink(missing_ok=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headcount.core.claims import LEVEL
-from headcount.errors import InvalidOption, StudyProblem
+from headcount.core.store import StudyLike, study_path
+from headcount.errors import InvalidOption, MissingPackage, StudyProblem
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.metrics import Metric, effect_of, find_metrics
 from headcount.reporting.patterns import read_patterns
@@ -31,22 +32,27 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 """As on the page."""
 
 
-def write_figure(study: str | Path, what: str, out: str | Path) -> Path:
-    """One figure of a study as svg, pdf or png."""
-    place = Path(out)
-    if place.suffix.lower() not in FORMATS:
-        raise InvalidOption(f"got {place.name!r}; expected a name that ends in {', '.join(FORMATS)}")
-    check_output(place, f"heads{place.suffix.lower()}")
+def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
+    """One figure of a study, as matplotlib draws it; `output`: also written to this file, as svg, pdf or png.
+
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", or a number such as "special.sep".
+    """
+    file = None if output is None else Path(output)
+    if file is not None:
+        if file.suffix.lower() not in FORMATS:
+            raise InvalidOption(f"got {file.name!r}; expected a name that ends in {', '.join(FORMATS)}")
+        check_output(file, f"heads{file.suffix.lower()}")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise InvalidOption("figures need matplotlib: pip install 'headcount[plot]'") from error
-    view = read_view(study)
+        raise MissingPackage("figures need matplotlib: pip install 'headcount[plot]'") from error
+    view = read_view(study_path(study))
     drawn = choose_drawing(view, what)(Figure(layout="constrained"))
-    content = io.BytesIO()
-    drawn.savefig(content, format=place.suffix[1:].lower(), dpi=200)
-    replace_file(place, content.getvalue())
-    return place
+    if file is not None:
+        content = io.BytesIO()
+        drawn.savefig(content, format=file.suffix[1:].lower(), dpi=200)
+        replace_file(file, content.getvalue())
+    return drawn
 
 
 def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:

@@ -30,7 +30,7 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         (
             "what the maps of every head look like",
             bool(view.of("patterns")),
-            f"patterns {model} --data {data} --out {study}",
+            f"find-patterns {model} --data {data} --out {study}",
         ),
         (
             "which relations between words heads follow",

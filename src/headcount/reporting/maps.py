@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headcount.errors import StudyProblem
 from headcount.reporting.view import View
 
 LEVELS = (256, 128, 64, 32, 16)
@@ -67,7 +68,7 @@ def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
     for name in (f"tokens_{dim.rpartition('_')[2]}", "tokens"):
         if name in dataset:
             return [str(token) for token in dataset[name].values]
-    raise KeyError(dim)
+    raise StudyProblem(f"the study is damaged: a result lacks the tokens of {dim!r}; restore it, or compute it again")
 
 
 def deflate_layer(layer: np.ndarray, levels: int = 256) -> str:

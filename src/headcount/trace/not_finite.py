@@ -45,7 +45,7 @@ def not_finite(model: PreTrainedModel, anatomy: Anatomy, inputs: Mapping[str, An
     where = first_not_finite(model, anatomy, inputs)
     dtype = str(model.dtype).removeprefix("torch.")
     remedy = (
-        f"{dtype} is too small for this model: give --dtype float32, and another --name or --out if a study is begun"
+        f"{dtype} is too small for this model: give dtype=float32, and another name= or folder if a study is begun"
         if model.dtype in HALF
         else "leave the row out, or use another checkpoint"
     )

@@ -14,10 +14,11 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from headcount.core.options import no_repeats, without_effect
+from headcount.core.renamed import renamed
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.engines.progress import Progress
-from headcount.errors import HeadcountError, InvalidOption, StudyProblem, cannot_write
+from headcount.errors import CannotWrite, HeadcountError, InvalidOption, UnsuitableModel, cannot_write
 from headcount.models.device import find_device
 from headcount.models.load import load_tokenizer
 from headcount.training.models import INITS
@@ -28,13 +29,14 @@ from headcount.training.trainer import Settings
 """Called with the runs that are done, parts of one included, and all of them."""
 
 
+@renamed(inits="init=")
 def finetune(
     model: str | Path,
     tasks: Iterable[str | Task] | str,
     data: str | Path | None,
     out: str | Path,
     *,
-    inits: Iterable[str] = ("pretrained",),
+    init: str | Iterable[str] = "pretrained",
     seeds: int | Iterable[int] = 1,
     settings: Settings | None = None,
     keep_embeddings: bool = False,
@@ -49,25 +51,25 @@ def finetune(
 
     `model`: a folder or a hub name; `tokenizer`: the same for its tokenizer, where it has none. `data`: a folder with
     `train.*` and `validation.*`, or with a folder for each task, or a file, of which a fifth is held out for
-    validation; None for the hub's GLUE. `inits`: `none` (only scored), `random` (N(0, 0.02)), `pretrained`. `seeds`:
-    how many, or which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`, `result.json`); the
-    same call goes on where it stopped. `jobs`: runs side by side, on one device. A run whose training score is no
+    validation; None for the hub's GLUE. `init`: some of `none` (scored as it is), `random` (N(0, 0.02)), `pretrained`.
+    `seeds`: how many, or which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`,
+    `result.json`); the same call resumes. `jobs`: runs side by side, on one device. A run whose training score is no
     better than guessing the largest class is marked `failed`; one whose loss, weights or scores are no longer finite
     raises `TrainingDiverged` and leaves no model.
     """
     settings = settings or Settings()
     settings.check()
-    chosen = [tasks] if isinstance(tasks, str | Task) else list(tasks)
+    chosen = tasks.split(",") if isinstance(tasks, str) else [tasks] if isinstance(tasks, Task) else list(tasks)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    wanted = list(inits)
+    wanted = init.split(",") if isinstance(init, str) else list(init)
     for number in numbers:
         check_numbers(seed=number)
     if not chosen or not numbers or not wanted or jobs < 1:
         raise InvalidOption("nothing to train: expected at least one task, one initialisation, one seed and one job")
-    unknown = [init for init in wanted if init not in INITS]
+    unknown = [start for start in wanted if start not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
-    for option, values in (("tasks", [str(getattr(one, "name", one)) for one in chosen]), ("inits", wanted)):
+    for option, values in (("tasks", [str(getattr(one, "name", one)) for one in chosen]), ("init", wanted)):
         no_repeats(option, values)
     no_repeats("seeds", numbers)
     if "random" not in wanted:
@@ -75,20 +77,20 @@ def finetune(
     place = find_device(device or "auto")
     words = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
     if not isinstance(words, PreTrainedTokenizerBase):
-        raise InvalidOption(f"{model} is a model of images ({type(words).__name__}); expected one that reads texts")
+        raise UnsuitableModel(f"{model} is a model of images ({type(words).__name__}); expected one that reads texts")
     runs, notes = [], []
     for one in chosen:
         task = find_task(one) if isinstance(one, str) else one
         splits = read_splits(task, data, limit, tokenizer=words)
         notes += [note for note in splits.notes if note not in notes]
-        for init in wanted:
+        for start in wanted:
             for seed in numbers:
-                folder = Path(out) / task.name / init / f"seed-{seed}"
+                folder = Path(out) / task.name / start / f"seed-{seed}"
                 runs.append(
                     TrainingRun(
                         str(model),
                         splits,
-                        init,
+                        start,
                         seed,
                         folder,
                         settings,
@@ -104,7 +106,7 @@ def finetune(
         table.attrs["notes"] = notes
         table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
-        raise StudyProblem(cannot_write(out, error)) from error
+        raise CannotWrite(cannot_write(out, error)) from error
     return table
 
 

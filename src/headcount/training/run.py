@@ -24,6 +24,7 @@ from headcount.training.models import build_model
 from headcount.training.scores import score
 from headcount.training.splits import Splits
 from headcount.training.trainer import (
+    EARLIER,
     LightCheckpoints,
     Settings,
     ToldSteps,
@@ -63,7 +64,7 @@ class TrainingRun:
             "data": self.splits.fingerprint,
             "keep_embeddings": self.keep_embeddings,
             **({} if self.tokenizer is None else {"tokenizer": self.tokenizer}),
-            **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_every")},
+            **{key: value for key, value in asdict(self.settings).items() if key not in ("report_to", "save_steps")},
         }
 
 
@@ -116,11 +117,12 @@ def _finished(run: TrainingRun) -> dict[str, Any] | None:
     known = run.folder / "options.json"
     if known.is_file():
         before = json.loads(known.read_text(encoding="utf-8"))
+        before = {EARLIER.get(key, key): value for key, value in before.items()}
         now = json.loads(json.dumps(run.identity))
         if before != now:
             raise StudyProblem(
                 f"{run.folder} holds a run with other options ({'; '.join(differences(before, now))}); "
-                "give another --out, or the same options to go on"
+                "give another out=, or the same options to resume"
             )
     result = run.folder / "result.json"
     if not result.is_file():
@@ -152,8 +154,10 @@ def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, p
     """Train to the end, from the last whole state if there is one; the number of steps."""
     state = run.folder / "state"
     trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
-    each = math.ceil(len(encodings.rows) / (run.settings.batch * run.settings.accumulate))
-    total = math.ceil(each * run.settings.epochs)
+    each = math.ceil(
+        len(encodings.rows) / (run.settings.per_device_train_batch_size * run.settings.gradient_accumulation_steps)
+    )
+    total = math.ceil(each * run.settings.num_train_epochs)
     wanted = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
     trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", wanted, tokenizer))
     if progress is not None:
@@ -165,7 +169,7 @@ def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, p
     )
     with no_progress_bar():
         trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
-    check_trained(model, run.settings.rate)
+    check_trained(model, run.settings.learning_rate)
     return int(trainer.state.global_step)
 
 
@@ -181,7 +185,11 @@ def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
         shutil.rmtree(run.folder / "diverged", ignore_errors=True)
         if (run.folder / "state").exists():
             (run.folder / "state").replace(run.folder / "diverged")
-        rate = "" if isinstance(error, TrainingDiverged) else f": lower the learning rate, now {run.settings.rate:g}"
+        rate = (
+            ""
+            if isinstance(error, TrainingDiverged)
+            else f": lower the learning rate, now {run.settings.learning_rate:g}"
+        )
         raise TrainingDiverged(f"{error}{rate}; what was saved before is kept in {run.folder}") from error
 
 

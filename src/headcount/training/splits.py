@@ -110,7 +110,7 @@ def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:
     from headcount.data.hub import read_hub
 
     if task.name not in GLUE or task.hub is None:
-        raise DataProblem(f"{task.name} is not on the hub by that name; give its folder with --data")
+        raise DataProblem(f"{task.name} is not on the hub by that name; give its folder with data=")
     path, config, split = task.hub
     return read_hub(path, config, "train"), read_hub(path, config, split)
 

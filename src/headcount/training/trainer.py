@@ -17,6 +17,7 @@ from torch.utils.data import Sampler
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments, integrations
 
 from headcount.core.options import belongs_to
+from headcount.core.renamed import renamed
 from headcount.data.batches import collate
 from headcount.data.kinds.tokens import Encoding, length
 from headcount.data.number_options import check_all
@@ -24,22 +25,38 @@ from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 from headcount.models.finite_weights import check_weights
 from headcount.models.progress_bars import no_progress_bar
 
+EARLIER = {
+    "batch": "per_device_train_batch_size",
+    "epochs": "num_train_epochs",
+    "rate": "learning_rate",
+    "warm_up": "warmup_steps",
+    "decay": "weight_decay",
+    "accumulate": "gradient_accumulation_steps",
+    "precision": "dtype",
+    "save_every": "save_steps",
+}
+"""What settings were called before they had transformers' names: runs that are on the disk have these."""
+
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is trained; the defaults are the papers' (BERT's own fine-tuning)."""
+    """How a model is trained, in the words of transformers' TrainingArguments; the defaults are the papers'.
 
-    batch: int = 32
-    epochs: float = 3
-    rate: float = 2e-5
-    warm_up: float = 0.1
-    decay: float = 0.0
+    `warmup_steps`: the steps before the highest learning rate, or below 1 their share. `dtype`: of the passes.
+    `checkpoints`: so many models along the way, spaced evenly or logarithmically (`spacing`).
+    """
+
+    per_device_train_batch_size: int = 32
+    num_train_epochs: float = 3
+    learning_rate: float = 2e-5
+    warmup_steps: float = 0.1
+    weight_decay: float = 0.0
     max_length: int = 128
-    accumulate: int = 1
-    precision: str = "float32"
+    gradient_accumulation_steps: int = 1
+    dtype: str = "float32"
     checkpoints: int = 0
     spacing: str = "even"
-    save_every: int = 500
+    save_steps: int = 500
     report_to: tuple[str, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
     """Further TrainingArguments, by name."""
@@ -55,8 +72,11 @@ class Settings:
             raise InvalidOption(
                 f"got the tracker {unknown[0]!r} in report_to=; expected some of {', '.join(sorted(known))}"
             )
-        if self.precision not in ("float32", "bfloat16", "float16"):
-            raise InvalidOption(f"got precision={self.precision!r}; expected float32, bfloat16 or float16")
+        if self.dtype not in ("float32", "bfloat16", "float16"):
+            raise InvalidOption(f"got dtype={self.dtype!r}; expected float32, bfloat16 or float16")
+
+
+Settings.__init__ = renamed(**{old: f"{new}=" for old, new in EARLIER.items()})(Settings.__init__)  # type: ignore[method-assign]
 
 
 def checkpoint_steps(count: int, total: int, spacing: str) -> list[int]:
@@ -193,23 +213,23 @@ def make_trainer(
 
     options: dict[str, Any] = {
         "output_dir": str(folder),
-        "per_device_train_batch_size": settings.batch,
-        "num_train_epochs": settings.epochs,
-        "learning_rate": settings.rate,
-        "warmup_steps": settings.warm_up,
-        "weight_decay": settings.decay,
-        "gradient_accumulation_steps": settings.accumulate,
+        "per_device_train_batch_size": settings.per_device_train_batch_size,
+        "num_train_epochs": settings.num_train_epochs,
+        "learning_rate": settings.learning_rate,
+        "warmup_steps": settings.warmup_steps,
+        "weight_decay": settings.weight_decay,
+        "gradient_accumulation_steps": settings.gradient_accumulation_steps,
         "seed": seed,
         "data_seed": seed,
         "save_strategy": "steps",
-        "save_steps": settings.save_every,
+        "save_steps": settings.save_steps,
         "save_total_limit": 1,
         "logging_steps": 50,
         "report_to": list(settings.report_to),
         "remove_unused_columns": False,
         "disable_tqdm": True,
-        "bf16": settings.precision == "bfloat16",
-        "fp16": settings.precision == "float16",
+        "bf16": settings.dtype == "bfloat16",
+        "fp16": settings.dtype == "float16",
         "dataloader_pin_memory": torch.cuda.is_available(),
         "use_cpu": model.device.type == "cpu",
     }

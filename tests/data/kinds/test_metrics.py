@@ -22,7 +22,7 @@ from headcount.data.kinds.metrics import (
     SPEARMAN,
     Metric,
 )
-from headcount.errors import InvalidOption
+from headcount.errors import MissingPackage
 
 GENERATOR = np.random.default_rng(0)
 LABELS, LOGITS = GENERATOR.integers(0, 2, 200), GENERATOR.normal(size=(200, 2))
@@ -69,5 +69,7 @@ def test_what_sacrebleu_counts_needs_sacrebleu(monkeypatch: pytest.MonkeyPatch) 
     BLEU.require()
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     ACCURACY.require()
-    with pytest.raises(InvalidOption, match=r"the metric 'bleu' needs sacrebleu: pip install 'headcount\[translate\]'"):
+    with pytest.raises(
+        MissingPackage, match=r"the metric 'bleu' needs sacrebleu: pip install 'headcount\[translate\]'"
+    ):
         BLEU.require()

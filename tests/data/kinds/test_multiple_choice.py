@@ -14,7 +14,7 @@ from headcount.data.tasks import find_task
 from headcount.errors import DataProblem
 from tests import planted
 
-TASK = find_task("multiple-choice", texts=("context", "one", "two"))
+TASK = find_task("multiple-choice", text=("context", "one", "two"))
 TABLE = pd.DataFrame({"context": ["it is", "so"], "one": ["good", "a"], "two": ["so bad a", "the"], "label": [1, 0]})
 
 

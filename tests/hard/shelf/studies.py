@@ -84,11 +84,11 @@ damaged("newer-study", "no-results", attributes("", lambda told: told.update(hea
 damaged("odd-version", "no-results", attributes("", lambda told: told.update(headcount_study="one")))
 damaged("study-not-json", "no-results", _cut("zarr.json"))
 damaged("study-no-mark", "study", lambda folder: (folder / "zarr.json").unlink())
-damaged("result-not-json", "study", _cut("sweep/head-uniform/zarr.json"))
-damaged("array-not-json", "study", _cut("sweep/head-uniform/score/zarr.json"))
-damaged("chunk-cut", "study", _cut("sweep/head-uniform/score/c/0/0/0"))
-damaged("chunk-gone", "study", lambda folder: (folder / "sweep/head-uniform/score/c/0/0/0").unlink())
-damaged("array-gone", "study", lambda folder: shutil.rmtree(folder / "sweep/head-uniform/delta"))
+damaged("result-not-json", "study", _cut("sweep/head-zero/zarr.json"))
+damaged("array-not-json", "study", _cut("sweep/head-zero/score/zarr.json"))
+damaged("chunk-cut", "study", _cut("sweep/head-zero/score/c/0/0/0"))
+damaged("chunk-gone", "study", lambda folder: (folder / "sweep/head-zero/score/c/0/0/0").unlink())
+damaged("array-gone", "study", lambda folder: shutil.rmtree(folder / "sweep/head-zero/delta"))
 
 
 @item("a-file")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from headcount.errors import InvalidOption
+from headcount.errors import MissingPackage
 
 Outputs = Mapping[str, Any]
 """What a model gave for the examples: `logits` [example, class], `predictions` (tags, texts), `loss`, `tokens`."""
@@ -38,7 +38,7 @@ class Metric:
     def require(self) -> None:
         """An error where the package that computes it is not installed."""
         if self.generated and find_spec("sacrebleu") is None:
-            raise InvalidOption(f"the metric {self.name!r} needs sacrebleu: pip install 'headcount[translate]'")
+            raise MissingPackage(f"the metric {self.name!r} needs sacrebleu: pip install 'headcount[translate]'")
 
     def score(self, outputs: Outputs, labels: Any) -> float:
         return float(self.combine(self.features(outputs, labels).sum(0)))

@@ -15,8 +15,8 @@ import pytest
 
 import headcount as hc
 from headcount.attention_maps.find_patterns import find_patterns
+from headcount.cli.find_patterns import find_patterns as verb
 from headcount.cli.main import main
-from headcount.cli.patterns import patterns
 from headcount.patterns.naming import PATTERNS, read_rule
 from headcount.story.patterns import pattern_rows
 from tests import planted
@@ -44,7 +44,7 @@ def words(place: Path, *more: str) -> list[str]:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The example of the help on fewer texts: its study, and what was printed on a screen of 80 columns."""
-    found = re.search(r"Example: headcount (.*)", patterns.__doc__ or "")
+    found = re.search(r"Example: headcount (.*)", verb.__doc__ or "")
     assert found
     command = shlex.split(found[1])
     command[command.index("--limit") + 1] = str(LIMIT)

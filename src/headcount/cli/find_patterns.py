@@ -1,14 +1,12 @@
-"""`headcount patterns`: what the maps of every head look like."""
+"""`headcount find-patterns`: what the maps of every head look like."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from headcount.cli.options import Device, Dtype, Limit, Seed, Tokenizer, Trust, load_model_and_tokenizer, say_saved
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,35 +15,27 @@ NAMED = 3
 """Heads that a row names: the clearest ones."""
 
 
-def patterns(
+def find_patterns(
     model: str,
     /,
     *,
-    data: Annotated[
-        str,
-        Parameter(
-            help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, "
-            "bundled:pairs or bundled:sentences."
-        ),
-    ],
-    out: Annotated[Path | None, Parameter(help="The study folder that the results go to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the results, where a study holds several alike.")] = None,
-    text: Annotated[
-        tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)
-    ] = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    max_length: Annotated[int | None, Parameter(help="Cut texts to so many tokens.")] = None,
-    batch_tokens: Annotated[int | None, Parameter(help="Tokens of a batch.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    json_: Annotated[bool, Parameter(name="--json", help="Print the results as JSON.", negative="")] = False,
-    trust_remote_code: Trust = False,
+    data: options.Texts,
+    out: options.Study = None,
+    name: options.Name = None,
+    text: options.TextColumns = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    batch_tokens: options.BatchTokens = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Name the pattern of every head's maps: vertical, diagonal, both, block, or heterogeneous.
 
-    Example: headcount patterns bundled:qnli --data bundled:sentences --limit 40 --out study
+    Example: headcount find-patterns bundled:qnli --data bundled:sentences --limit 40 --out study
 
     A rule that was fitted to labelled maps names every map of every text; the table says how good the names are. The
     study also gets three maps of each head, which the page shows. Killed at any moment, the same command goes on.
@@ -57,14 +47,14 @@ def patterns(
     """
     from rich.console import Console
 
-    from headcount.attention_maps.find_patterns import find_patterns
+    from headcount.attention_maps.find_patterns import find_patterns as run
     from headcount.cli.measure import as_json
     from headcount.cli.progress import show_progress
 
     console = Console(highlight=False)
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
-    with show_progress("patterns", limited=limit is None) as progress:
-        found = find_patterns(
+    with show_progress("find-patterns", limited=limit is None) as progress:
+        found = run(
             loaded,
             words,
             data,

@@ -1,0 +1,179 @@
+"""Which heads can go: an order of heads and a number of them, selected on one half, evaluated on the held-out half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.ablation.job import Data, check_classifier, find_known_task
+from headcount.choosing.curves import curve
+from headcount.choosing.halves import read_halves
+from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
+from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
+from headcount.core.heads import Layout
+from headcount.core.options import belongs_to
+from headcount.core.writers import writes_study
+from headcount.data.number_options import check_numbers
+from headcount.data.tasks import Task
+from headcount.engines.progress import Progress, in_step
+from headcount.errors import InvalidOption
+from headcount.models.compiled import takes_compiled
+from headcount.trace.anatomy import read_anatomy
+
+
+@dataclass
+class Choice:
+    """The heads that can go, and the evidence: the curves of the half that selected them and of the held-out one."""
+
+    heads: Order
+    """Those to prune, in the order in which they go."""
+    order: str
+    selection: xr.Dataset
+    held_out: xr.Dataset
+    importance: xr.Dataset | None = None
+    cut: Cut | None = None
+    """How the number of heads was chosen, where a tolerance chose it."""
+    verdict: Verdict | None = None
+    """What the held-out examples say of it."""
+
+    def step(self, part: xr.Dataset) -> xr.Dataset:
+        """The point of a curve where these heads are gone."""
+        return part.sel(order=self.order, removed=len(self.heads))
+
+
+@takes_compiled
+@writes_study("study")
+def choose(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    *,
+    task: str | Task | None = None,
+    tolerance: float | None = None,
+    drop: int | str | None = None,
+    keep: int | str | None = None,
+    by_estimate: bool = False,
+    order: str | Sequence[str] = DEFAULT,
+    steps: int = 10,
+    randoms: int | None = None,
+    anew: bool = False,
+    normed: bool = True,
+    at_least: int = 0,
+    stack: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    max_length: int | None = None,
+    study: str | Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Choice:
+    """The heads that can go, as a Choice: `prune(model, choice.heads)` cuts them out.
+
+    Exactly one of `tolerance` (points of the score: 1 is 0.01 of an accuracy), `drop` and `keep` (`58` or `"40%"`)
+    says how many. One half of the examples orders the heads and, with a tolerance, selects their number; the held-out
+    half evaluates the selection. `order`: some of importance (Michel's), ablation (the score without each head),
+    taylor, norm, gates (learned), random, or `file:PATH`; the first one decides, the others are computed for
+    comparison. `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after each of the
+    `steps`. `normed`: importance is divided by the norm of its layer, as in the paper. `at_least`: heads that every
+    layer keeps. `stack`: only heads of this stack go. `by_estimate`: a tolerance is compared with the change itself,
+    not with its confidence bound. `study`: a folder for importance and curves; the same call resumes. `name`: of the
+    results in it, "prune" by default.
+    """
+    check_numbers(seed=seed, limit=limit, max_length=max_length, at_least=at_least)
+    belongs_to("name", name, "study", study)
+    belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
+    wanted = Wanted.parse(order, randoms, steps, anew, normed)
+    layout = read_anatomy(model).layout
+    target = Target.parse(layout.count, drop, keep, tolerance)
+    known = find_known_task(data, task)
+    check_classifier(model, known)
+    wanted.check(layout, stack)
+    counts = target.counts(layout, _most(layout, stack, at_least), steps)
+    name = None if study is None else name or "prune"
+    shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
+
+    parts = read_halves(data, known, limit, seed, tokenizer)
+    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress)
+    orders, estimates = find_orders(source, wanted)
+    orders = {key: spare(heads, layout, at_least) for key, heads in orders.items()}
+    selection, held_out = (
+        curve(
+            model,
+            tokenizer,
+            part,
+            orders,
+            steps=counts,
+            name=name and f"{name}-{half}",
+            progress=in_step(progress, f"curves, {half} part"),
+            **shared,
+        )
+        for half, part in zip(("choosing", "confirming"), parts, strict=True)
+    )
+    decides = next(iter(orders))
+    if target.tolerance is None:
+        return Choice(orders[decides][: layout.count - target.keep], decides, selection, held_out, estimates)
+    cut = choose_cut(selection, decides, target.tolerance, by_estimate)
+    verdict = judge_cut(held_out, decides, cut.count, target.tolerance) if cut.count else None
+    return Choice(orders[decides][: cut.count], decides, selection, held_out, estimates, cut, verdict)
+
+
+@dataclass(frozen=True)
+class Target:
+    """How small: a number of heads to keep, or a tolerance in points of the score."""
+
+    keep: int = 0
+    tolerance: float | None = None
+
+    @classmethod
+    def parse(cls, heads: int, drop: int | str | None, keep: int | str | None, tolerance: float | None) -> Target:
+        """From exactly one of the three.
+
+        >>> Target.parse(144, "25%", None, None).keep, Target.parse(144, None, 80, None).keep
+        (108, 80)
+        """
+        if sum(given is not None for given in (drop, keep, tolerance)) != 1:
+            raise InvalidOption("say how small: exactly one of drop=40%, keep=80, keep=80%, tolerance=0.5")
+        if tolerance is not None:
+            check_numbers(tolerance=tolerance)
+            return cls(tolerance=tolerance)
+        number = _count(str(keep if drop is None else drop), heads)
+        left = number if drop is None else heads - number
+        if not 1 <= left <= heads:
+            asked = f"keep={keep}" if drop is None else f"drop={drop}"
+            raise InvalidOption(f"got {asked}; the model has {heads} heads: keep 1 to {heads}")
+        return cls(keep=left)
+
+    def counts(self, layout: Layout, most: int, steps: int) -> list[int]:
+        """The numbers of heads to score: the steps, and the one that was asked for."""
+        counts = set(removals(most, steps))
+        if self.tolerance is None:
+            gone = layout.count - self.keep
+            if gone > most:
+                raise InvalidOption(
+                    f"only {most} of {layout.count} heads may go here (a stack, or heads that every layer keeps): "
+                    f"keep at least {layout.count - most}"
+                )
+            counts |= {gone} - {0}
+        return sorted(counts)
+
+
+def _count(text: str, heads: int) -> int:
+    try:
+        return round(float(text[:-1]) / 100 * heads) if text.endswith("%") else int(text)
+    except (ValueError, OverflowError) as error:
+        raise InvalidOption(f"got {text!r}; expected a number of heads such as 80, or a share such as 40%") from error
+
+
+def _most(layout: Layout, stack: str | None, at_least: int) -> int:
+    """How many heads may go at most."""
+    most = len(spare(at_random(layout, 0, stack), layout, at_least))
+    if not most:
+        raise InvalidOption(
+            f"got at_least={at_least}: every layer keeps all it has, none may go; give a smaller number"
+        )
+    return most

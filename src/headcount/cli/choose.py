@@ -1,0 +1,189 @@
+"""`headcount choose`: which heads can go."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rich.console import Console
+
+    from headcount.choosing.choose import Choice
+
+Tolerance = Annotated[
+    float | None,
+    Parameter(help="As many heads go as can be shown to cost at most this many points of the score (95 %)."),
+]
+Drop = Annotated[str | None, Parameter(help="So many heads go: 58 or 40%.")]
+Keep = Annotated[str | None, Parameter(help="So many heads stay: 80 or 80%.")]
+ByEstimate = Annotated[
+    bool, Parameter(help="Compare --tolerance with the mean change alone, however uncertain it is.", negative="")
+]
+AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps.")]
+
+
+def choose(
+    model: str,
+    /,
+    *,
+    task: options.Task,
+    data: options.Data,
+    tolerance: Tolerance = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    by_estimate: ByEstimate = False,
+    order: options.Order = "importance,random",
+    steps: options.Steps = 10,
+    randoms: options.Randoms = None,
+    anew: options.Anew = False,
+    normed: options.Normed = True,
+    at_least: AtLeast = 0,
+    stack: options.Stack = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    study: options.Study = None,
+    name: options.Name = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
+) -> None:
+    """Choose the heads that a model can do without; headcount prune, with the same options, also cuts them out.
+
+    Example: headcount choose bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --study study
+
+    One half of the examples orders the heads and selects how many go; the held-out half evaluates the selection. The
+    first --order decides, the others are computed for comparison. Killed at any moment, the same command with --study
+    resumes. One head in every layer: --at-least 1 --keep 12 (12 layers).
+
+    Parameters
+    ----------
+    model
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    from rich.console import Console
+
+    from headcount.data.tasks import find_task
+
+    known = find_task(task, text=text, label=label, labels=labels)
+    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    asked = {
+        "tolerance": tolerance,
+        "drop": drop,
+        "keep": keep,
+        "by_estimate": by_estimate,
+        "order": order,
+        "steps": steps,
+        "randoms": randoms,
+        "anew": anew,
+        "normed": normed,
+        "at_least": at_least,
+        "stack": stack,
+        "limit": limit,
+        "seed": seed,
+        "max_length": max_length,
+        "study": study,
+        "name": name,
+    }
+    choice = run_choice("choose", loaded, words, data, known, asked)
+    if json_:
+        print(json.dumps(as_json(choice)))
+        return
+    console = Console(highlight=False)
+    show_choice(console, choice, tolerance, by_estimate)
+    console.print(f"Heads that can go: {spell_heads(choice)}" if choice.heads else next_try(choice), soft_wrap=True)
+    if study is not None:
+        say_saved(console, study)
+
+
+def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]) -> Choice:
+    """`choose` with its progress shown."""
+    from headcount.choosing.choose import choose
+    from headcount.cli.progress import show_progress
+
+    with show_progress(verb, "") as progress:
+        return choose(model, tokenizer, data, task=task, progress=progress, **asked)
+
+
+def as_json(choice: Choice) -> dict[str, Any]:
+    """The heads and what they cost, for scripts."""
+    step = {} if not choice.heads else choice.step(choice.held_out)
+    return {
+        "heads": spell_heads(choice).split(",") if choice.heads else [],
+        "order": choice.order,
+        "verdict": choice.verdict,
+        "baseline": float(choice.held_out["baseline"]),
+        **{key: float(step[key]) for key in ("score", "delta", "low", "high") if key in step},
+    }
+
+
+def spell_heads(choice: Choice) -> str:
+    """The heads as --heads takes them."""
+    spelled = choice.held_out["sequence"].sel(order=choice.order).values[: len(choice.heads)]
+    return ",".join(map(str, spelled))
+
+
+def show_choice(console: Console, choice: Choice, tolerance: float | None, by_estimate: bool) -> None:
+    """The curves on the held-out half, what was selected, by which rule, and what the held-out half says of it."""
+    from headcount.story.cuts import choice_sentences
+
+    count = len(choice.heads)
+    console.print(curve_heading(choice.held_out))
+    console.print(curve_table(choice.held_out, choice.order, count))
+    for line in choice_sentences(choice.selection, choice.held_out, choice.order, count, tolerance, by_estimate):
+        console.print(line)
+
+
+def next_try(choice: Choice) -> str:
+    """What to do where a tolerance chose nothing."""
+    if choice.cut is None:
+        return "No head goes."
+    if choice.cut.by_estimate:
+        return "Give more examples, a larger --tolerance, --drop 25%, or --by-estimate."
+    return "Give a larger --tolerance, or more --steps for a smaller first cut."
+
+
+def curve_heading(curves: xr.Dataset) -> str:
+    """What stands in the cells of the table."""
+    return f"{curves.attrs['metric']} on the held-out half, and its change from the whole model [95 % interval]:"
+
+
+def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> Any:
+    """Curves: a row for each step, a column for each order, random ones as one; a star at the chosen step."""
+    from rich.table import Table
+
+    names = [str(name) for name in curves["order"].values]
+    randoms = [name for name in names if name.startswith("random ")]
+    shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
+    whole_change = [name for name in shown if name == decides or (len(shown) < 3 and name != "random")]
+    table = Table("heads left", *shown)
+    for column in table.columns:
+        column.justify = "right"
+    whole = f"{float(curves['baseline']):.3f}"
+    table.add_row(str(curves.attrs["heads"]), *[whole] * len(shown))
+    for count in curves["removed"].values:
+        cells = []
+        for name in shown:
+            if name == "random":
+                scores = curves["score"].sel(order=randoms, removed=count).values
+                spread = f" ({scores.min():.3f}-{scores.max():.3f})" if len(randoms) > 1 else ""
+                cells.append(f"{scores.mean():.3f}{spread}")
+                continue
+            row = curves.sel(order=name, removed=count)
+            change = f" {float(row['delta']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}]"
+            # Three intervals side by side would not fit into 80 columns: the order that decides has its own.
+            cells.append(f"{float(row['score']):.3f}" + (change if name in whole_change else ""))
+        mark = " *" if int(count) == chosen else ""
+        table.add_row(f"{curves.attrs['heads'] - int(count)}{mark}", *cells)
+    return table

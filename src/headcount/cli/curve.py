@@ -1,0 +1,88 @@
+"""`headcount curve`: the score against the heads that are left."""
+
+from __future__ import annotations
+
+from headcount.cli import options
+from headcount.cli.options import load_for_task, say_saved
+
+
+def curve(
+    model: str,
+    /,
+    *,
+    task: options.Task,
+    data: options.Data,
+    order: options.Order = "importance,random",
+    steps: options.Steps = 10,
+    randoms: options.Randoms = None,
+    anew: options.Anew = False,
+    normed: options.Normed = True,
+    stack: options.Stack = None,
+    metric: options.Metric = None,
+    num_beams: options.NumBeams = None,
+    max_new_tokens: options.MaxNewTokens = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    out: options.Out = None,
+    name: options.Name = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
+) -> None:
+    """Score a task with fewer and fewer heads, for several orders of the heads.
+
+    Example: headcount curve bundled:qnli --task qnli --data bundled:pairs --steps 2 --randoms 1 --out study
+
+    One half of the examples orders the heads, the other half scores every step. Killed at any moment, the same command
+    with --out resumes.
+
+    Parameters
+    ----------
+    model
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    from rich.console import Console
+
+    from headcount.choosing.curves import curve as run
+    from headcount.cli.choose import curve_heading, curve_table
+    from headcount.cli.progress import show_progress
+    from headcount.core.results import as_table
+    from headcount.data.tasks import find_task
+
+    known = find_task(task, text=text, label=label, labels=labels)
+    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    with show_progress("curve", "examples") as progress:
+        curves = run(
+            loaded,
+            words,
+            data,
+            order,
+            task=known,
+            steps=steps,
+            randoms=randoms,
+            anew=anew,
+            normed=normed,
+            stack=stack,
+            metric=metric,
+            generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            out=out,
+            name=name,
+            progress=progress,
+        )
+    if json_:
+        print(as_table(curves).to_json(orient="records"))
+        return
+    console = Console(highlight=False)
+    console.print(curve_heading(curves))
+    console.print(curve_table(curves, str(curves["order"].values[0])))
+    if out is not None:
+        say_saved(console, out)

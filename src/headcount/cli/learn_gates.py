@@ -1,0 +1,105 @@
+"""`headcount learn-gates`: which heads a model gives up when every open one has its price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from headcount.cli import options
+from headcount.cli.options import load_for_task
+from headcount.errors import InvalidOption
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def learn_gates(
+    model: str,
+    /,
+    *,
+    task: options.Task,
+    data: options.Data,
+    strengths: Annotated[str, Parameter(help="Prices of an open gate, one after the other.")] = "0.001,0.003,0.01,0.03",
+    max_steps: Annotated[int, Parameter(help="Training steps at each price.")] = 100,
+    learning_rate: Annotated[float, Parameter(help="Learning rate of the gates.")] = 0.1,
+    per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
+    stack: options.Stack = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    labels: options.Labels = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
+) -> None:
+    """Learn a gate for every head, at rising prices of an open one, and show which heads stay open (Voita et al. 2019).
+
+    Example: headcount learn-gates bundled:qnli --task qnli --data bundled:pairs --limit 64 --max-steps 20
+
+    The model itself is not changed. headcount prune --order gates cuts out the heads whose gates close first.
+
+    Parameters
+    ----------
+    model
+        A folder, a name on the Hugging Face hub, or bundled:qnli.
+    """
+    from rich.console import Console
+
+    from headcount.choosing.gates import learn_gates as run
+    from headcount.cli.progress import show_progress
+    from headcount.data.tasks import find_task
+
+    try:
+        prices = [float(part) for part in strengths.split(",")]
+    except ValueError as error:
+        raise InvalidOption(f"got strengths={strengths}; expected numbers, such as 0.001,0.01") from error
+    known = find_task(task, text=text, label=label, labels=labels)
+    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    with show_progress("learn-gates", "steps") as progress:
+        gates = run(
+            loaded,
+            words,
+            data,
+            task=known,
+            strengths=prices,
+            max_steps=max_steps,
+            learning_rate=learning_rate,
+            per_device_train_batch_size=per_device_train_batch_size,
+            stack=stack,
+            limit=limit,
+            seed=seed,
+            max_length=max_length,
+            progress=progress,
+        )
+    if json_:
+        rows = gates.to_dataframe().dropna(subset="gate").reset_index()
+        print(rows.to_json(orient="records"))
+        return
+    Console(highlight=False).print(gates_table(gates))
+
+
+def gates_table(gates: xr.Dataset, most: int = 8) -> Any:
+    """A row for each price: how many gates stay open, the task's loss, and the heads that stay open most surely."""
+    from rich.table import Table
+
+    from headcount.core.heads import Head
+
+    several = gates.sizes["stack"] > 1
+    table = Table("price of a head", "open", "loss", "most surely open")
+    for column in table.columns[:3]:
+        column.justify = "right"
+    for number, price in enumerate(gates["strength"].values):
+        row = gates.isel(strength=number)
+        stacked = row["open"].where(row["gate"] > 0).stack(at=("stack", "layer", "head")).dropna("at")
+        surest = stacked.sortby(stacked, ascending=False)["at"].values[:most]
+        heads = [str(Head(str(stack), int(layer), int(head))) for stack, layer, head in surest]
+        names = heads if several else [head.partition(".")[2] for head in heads]
+        kept = int(row["kept"])
+        more = f", ... ({kept} in all)" if kept > most else ""
+        table.add_row(f"{price:g}", str(kept), f"{float(row['loss']):.4f}", ", ".join(names) + more)
+    return table

@@ -1,0 +1,39 @@
+"""Earlier names of a verb's options are refused with the new one in the message."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from headcount.errors import InvalidOption
+
+RENAMED = {
+    "sweep": {"beams": "num-beams"},
+    "prune": {"recover-rate": "learning-rate"},
+    "finetune": {
+        "accumulate": "gradient-accumulation-steps",
+        "batch": "per-device-train-batch-size",
+        "epochs": "num-train-epochs",
+        "precision": "dtype",
+        "rate": "learning-rate",
+        "warm-up": "warmup-steps",
+    },
+}
+"""By verb, the earlier names of options and the ones that they have now."""
+
+
+def check_renamed(words: Sequence[str], config: Path | None = None) -> None:
+    """Refuse an earlier name on the command line, or in the file that --config names.
+
+    >>> check_renamed(["sweep", "MODEL", "--beams=4"])
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got --beams, which is now --num-beams
+    """
+    earlier = RENAMED.get(words[0], {}) if words else {}
+    given = [word.partition("=")[0].removeprefix("--") for word in words[1:] if word.startswith("--")]
+    if config is not None:
+        given += [key.replace("_", "-") for key in tomllib.loads(config.read_text(encoding="utf-8"))]
+    for name in given:
+        if name in earlier:
+            raise InvalidOption(f"got --{name}, which is now --{earlier[name]}")

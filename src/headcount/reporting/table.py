@@ -1,0 +1,83 @@
+"""The results of a study as one table: a row for each head, layer, set or step of a curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from headcount.core.results import as_table
+from headcount.core.store import StudyLike, check_whole, open_study, study_path
+from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
+
+FORMATS = ("csv", "parquet", "json")
+ROWS = ("sweep/", "pruning/")
+"""Results whose numbers stand one under the other."""
+MERGED = ("measures", "compare")
+"""Results whose numbers stand side by side, one row for each head, with the measure's name before each column."""
+
+
+def table(
+    study: StudyLike, *, to: str | None = None, group: str | None = None, output: str | Path | None = None
+) -> pd.DataFrame:
+    """All results of a study that have a number for each head, layer, set or step of a curve, one under the other.
+
+    `group`: only this result, such as "sweep/head-zero", or these, such as "measures". `output`: a file that the table
+    is written to, as `to` says ("csv", "parquet" or "json") or as its ending does.
+    """
+    file = None if output is None else Path(output)
+    form = find_format(to, file)
+    rows = _rows(study_path(study), group)
+    if file is not None:
+        try:
+            if form == "parquet":
+                rows.to_parquet(file, index=False)
+            else:
+                file.write_text(as_text(rows, form), encoding="utf-8")
+        except OSError as error:
+            raise CannotWrite(cannot_write(file, error)) from error
+    return rows
+
+
+def find_format(to: str | None, output: Path | None) -> str:
+    """The format that was asked for, or that of the file's ending, or csv."""
+    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    if to is not None and to not in FORMATS:
+        raise InvalidOption(f"got to={to!r}; expected one of {', '.join(FORMATS)}")
+    if to is not None and ending in FORMATS and ending != to:
+        raise InvalidOption(f"got to={to} and output={output}; expected a file that ends in .{to}, or no to=")
+    return to or (ending if ending in FORMATS else "csv")
+
+
+def as_text(rows: pd.DataFrame, form: str) -> str:
+    return str(rows.to_csv(index=False) if form == "csv" else rows.to_json(orient="records", indent=1))
+
+
+def _rows(study: Path, group: str | None) -> pd.DataFrame:
+    def asked(name: str) -> bool:
+        return group in (None, name, name.split("/")[0])
+
+    check_whole(study, asked)
+    tree = open_study(study, damaged="skip")  # one that was not asked for may be damaged
+    # Sorted: zarr lists a folder in another order every time.
+    names = sorted(node.path.strip("/") for node in tree.subtree if node.attrs.get("complete"))
+    names = [name for name in names if not name.startswith("maps/") and asked(name)]
+    if not names:
+        raise StudyProblem(
+            f"{study} has no complete result{'' if group is None else f' {group}'}; "
+            "run headcount sweep or headcount measure first"
+        )
+    parts = [as_table(tree[name].to_dataset()).copy().assign(result=name) for name in names if name.startswith(ROWS)]
+    for kind in MERGED:
+        tables = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
+        if tables:
+            parts.append(_side_by_side(tables).copy().assign(result=kind))
+    whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    whole = whole.copy()
+    return whole[["result", *[column for column in whole if column != "result"]]]
+
+
+def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    keys = ["stack", "layer", "head"]
+    parts = [part.set_index(keys).add_prefix(f"{name.split('/', 1)[1]}.") for name, part in tables.items()]
+    return pd.concat(parts, axis=1).copy().reset_index()  # many columns: copied, they lie together

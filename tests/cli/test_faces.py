@@ -1,0 +1,101 @@
+"""Python and command line are two faces of one request: the same verbs, options and defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headcount as hc
+from headcount.cli.main import app
+from headcount.training.trainer import Settings
+
+VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
+"""The demo is a tour through the others."""
+BLOCKS = {
+    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
+    *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
+}
+"""Functions that are no verbs: what the verbs are made of."""
+LOADING = {"model", "tokenizer", "device", "dtype", "trust_remote_code"}
+"""The command line names a model and loads it; Python has loaded it."""
+GROUPS: dict[str, dict[str, Any]] = {
+    "task": {"task": None, "text": None, "label": None, "labels": None},  # find_task(...)
+    "sets": {"sets": None, "draws": None, "size": None},  # a file, or RandomSets(draws, size)
+    "generate": {"num_beams": None, "max_new_tokens": None},
+    "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},
+    "settings": {field.name: field.default for field in dataclasses.fields(Settings)},
+}
+"""Options that Python takes as one object; the command line takes their fields."""
+PYTHON_ONLY = {
+    "*": {"progress"},
+    "finetune": {"more", "save_steps"},  # any of TrainingArguments
+    "learn-gates": {"weight_learning_rate"},  # changes the model, which the verb does not save
+    "cost": {"models"},
+}
+TYPED_ONLY = {
+    "*": {"json", "list"},  # how it is shown
+    "recover": {"out", "overwrite"},  # Python has the model, and hc.save
+    "cost": {"other"},
+    "finetune": {"text", "label"},  # find_task(...) for each
+}
+
+
+def typed(verb: str) -> dict[str, Any]:
+    """The options of a verb and their defaults."""
+    signature = inspect.signature(app[verb].default_command)  # type: ignore[arg-type]
+    found = {name.rstrip("_"): parameter.default for name, parameter in signature.parameters.items()}
+    gone = LOADING | TYPED_ONLY["*"] | TYPED_ONLY.get(verb, set())
+    return {name: default for name, default in found.items() if name not in gone}
+
+
+def written(verb: str) -> dict[str, Any]:
+    """The options of the function and their defaults, those of groups one by one."""
+    found: dict[str, Any] = {}
+    for name, parameter in inspect.signature(getattr(hc, verb.replace("-", "_"))).parameters.items():
+        found |= GROUPS.get(name, {name: parameter.default})
+    gone = LOADING | PYTHON_ONLY["*"] | PYTHON_ONLY.get(verb, set())
+    return {name: default for name, default in found.items() if name not in gone}
+
+
+def known_default(verb: str, name: str) -> bool:
+    """Where None stands for "not given", the help says what the default is."""
+    helps = {
+        argument.field_info.name: argument.parameter.help or "" for argument in app[verb].assemble_argument_collection()
+    }
+    default = written(verb)[name]
+    return f"{default} by default" in helps[name] or (default is True and "as by default" in helps[name])
+
+
+def plain(default: Any) -> Any:
+    """A default as it is typed."""
+    if isinstance(default, Path):
+        return str(default)
+    return (",".join(map(str, default)) or None) if isinstance(default, tuple) else default
+
+
+def test_every_verb_is_a_function_and_the_other_way_round() -> None:
+    functions = {name for name in hc.__all__ if inspect.isfunction(getattr(hc, name))}
+    assert functions - BLOCKS == {verb.replace("-", "_") for verb in VERBS}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "prune"])
+def test_the_same_options_with_the_same_defaults(verb: str) -> None:
+    here, there = typed(verb), written(verb)
+    assert set(here) == set(there)
+    for name, default in here.items():
+        if default is inspect.Parameter.empty:
+            assert there[name] in (None, inspect.Parameter.empty), f"{name} must be typed, but Python has a default"
+        elif there[name] is not inspect.Parameter.empty:
+            assert plain(default) == plain(there[name]) or (default is None and known_default(verb, name)), name
+
+
+def test_prune_has_the_options_of_what_it_is_made_of() -> None:
+    """choose, prune, recover and save; none is given where --heads says which heads go."""
+    recovery = {"recover", "learning_rate"}
+    here = set(typed("prune"))
+    assert here - {"heads", "out", "overwrite"} - recovery == set(typed("choose"))
+    assert {"learning_rate"} <= set(inspect.signature(hc.recover).parameters)
