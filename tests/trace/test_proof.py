@@ -7,10 +7,11 @@ import copy
 import pytest
 import torch
 
-import headcount.trace.proof as module
+import headcount.trace.small_passes as module
 from headcount.errors import UnknownFamily
 from headcount.models.families.plan import Family
-from headcount.trace.proof import STEPS, Proof, prove
+from headcount.trace.proof import Proof, prove
+from headcount.trace.small_passes import STEPS
 from tests.trace import spoiled
 
 

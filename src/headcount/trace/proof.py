@@ -19,9 +19,6 @@ All of it runs on a copy in float64; on the model itself, in its own dtype, wher
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from types import SimpleNamespace
@@ -29,8 +26,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountError, UnknownFamily
@@ -42,22 +37,24 @@ from headcount.models.families.registry import recorded_family
 from headcount.models.surgery import cut
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import OutputEdit
-from headcount.trace.hooks import Hook
 from headcount.trace.interception import InterfaceCall, intercepted
 from headcount.trace.kernel_proof import apart, prove_kernel
 from headcount.trace.masks import allowed_keys
 from headcount.trace.modes import evaluating
 from headcount.trace.replay import Replay
 from headcount.trace.session import session
+from headcount.trace.small_passes import (
+    STEPS,
+    Inputs,
+    SmallPasses,
+    at_real_positions,
+    first_output,
+    hooked,
+    real_output,
+    step,
+)
 
-STEPS = ("interface", "projection", "layers", "zero", "maps", "uniform", "replay")
 SEEDS = (0, 1)
-LARGEST_COPY = 4 * 2**30
-"""Bytes of a copy in float64."""
-TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}
-"""Of the largest value; half precision cannot tell a wrong replay from rounding."""
-KERNELS = ("sdpa", "eager")
-Inputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -104,27 +101,11 @@ class _Zero(OutputEdit):
         return outputs
 
 
-class _Prover:
-    def __init__(self, model: PreTrainedModel) -> None:
-        kernel = model.config._attn_implementation
-        if kernel not in KERNELS:
-            raise UnknownFamily(f"interface: got the attention implementation {kernel!r}; load the model with 'sdpa'")
-        size = sum(parameter.numel() * 8 for parameter in model.parameters())
-        self.copied = size <= LARGEST_COPY
-        self.model = copy.deepcopy(model).double() if self.copied else model
-        if self.copied and hasattr(self.model, "set_experts_implementation"):
-            self.model.set_experts_implementation("eager")  # grouped products of experts have no float64
-        if self.model.dtype not in TOLERANCE:
-            raise UnknownFamily(f"replay: {model.dtype} is too coarse to prove it; load the model with dtype='float32'")
-        self.tolerance = TOLERANCE[self.model.dtype]
-        self.names = {module: name for name, module in self.model.named_modules()}
-        takes = inspect.signature(model.forward).parameters
-        self.always = {"use_cache": False} if "use_cache" in takes else {}
-
+class _Prover(SmallPasses):
     def proof(self) -> Proof:
         batches = []
         for seed in SEEDS:
-            with _named("inputs"):
+            with step("inputs"):
                 # One token: with more, a narrow window would leave queries nothing to attend to.
                 batches.append(example_inputs(self.model, seed, padded=1))
                 self.run(batches[-1])
@@ -140,7 +121,7 @@ class _Prover:
             self.zero(anatomy, batch)
             blocks = {block.module: block for block in anatomy}
             for number, call in enumerate([*self.record(batch), *self.cached(batch)]):
-                with _named("maps"):
+                with step("maps"):
                     prove_kernel(call, blocks[call.module], seed=number)
         try:
             self.replay(anatomy, batches)
@@ -151,47 +132,6 @@ class _Prover:
             self.replay(anatomy, batches)
         family, no_cut = self.cut(family, anatomy, batches)
         return Proof(family, self.model.dtype, no_cut)
-
-    def run(self, batch: Inputs) -> Tensor:
-        """The model's first output, at real positions."""
-        return _real(self.model(**{**self.always, **batch}), batch)
-
-    def cached(self, batch: Inputs) -> list[InterfaceCall]:
-        """The attention calls of a pass over one more token, what came before in the cache; none without a cache."""
-        if not self.always:
-            return []
-        with _named("maps"):
-            past = getattr(self.model(**{**batch, "use_cache": True}), "past_key_values", None)
-            if past is None:
-                return []
-            name = "decoder_input_ids" if "decoder_input_ids" in batch else "input_ids"
-            more = {**batch, name: batch[name][..., :1], "past_key_values": past, "use_cache": True}
-            if name == "input_ids":
-                more["attention_mask"] = functional.pad(batch["attention_mask"], (0, 1), value=1)
-            return self.record(more)
-
-    def record(self, batch: Inputs) -> list[InterfaceCall]:
-        """The attention calls of a pass: each module once, and no attention beside them."""
-        calls: list[InterfaceCall] = []
-        watch = _SoftmaxWatch()
-
-        def answer(call: InterfaceCall) -> Tensor:
-            calls.append(call)
-            return call.output
-
-        with _named("interface"), intercepted(self.model, answer, watch.inside), watch:
-            self.run(batch)
-        if not calls:
-            raise UnknownFamily("interface: no attention runs through transformers' attention interface")
-        if watch.seen:
-            raise UnknownFamily(f"interface: a softmax over {list(watch.seen[0])} is computed beside it")
-        for call in calls:
-            batch_size, heads, queries, _ = call.query.shape
-            if call.output.shape != (batch_size, queries, heads, call.value.shape[-1]) or heads % call.value.shape[1]:
-                raise UnknownFamily(f"interface: {self.names[call.module]} gives outputs of an unknown shape")
-        if len({call.module for call in calls}) < len(calls):
-            raise UnknownFamily("interface: an attention module is called several times in a pass")
-        return calls
 
     def projections(self, batch: Inputs, seed: int) -> dict[nn.Module, str]:
         """For each attention module the projection whose input is the outputs of its heads, side by side."""
@@ -210,7 +150,7 @@ class _Prover:
                     readers[attention].append(self.names[module])
 
         linear = [module for module in self.names if is_projection(module)]
-        with _named("projection"), intercepted(self.model, answer), _hooked(linear, look):
+        with step("projection"), intercepted(self.model, answer), hooked(linear, look):
             self.run(batch)
         for attention, names in readers.items():
             if len(names) != 1:
@@ -230,10 +170,10 @@ class _Prover:
                 output[:, :, gone[call.module]] = 0
                 return output
 
-            with _named("zero"), intercepted(self.model, answer):
+            with step("zero"), intercepted(self.model, answer):
                 source = self.layers(anatomy, batch)
             edits = {(block.stack, block.layer): _Zero(gone[block.module]) for block in anatomy if gone[block.module]}
-            with _named("zero"), session(self.model, edits, purpose="the proof"):
+            with step("zero"), session(self.model, edits, purpose="the proof"):
                 ours = self.layers(anatomy, batch)
             for name in plain:
                 if apart(ours[name], source[name]) > self.tolerance:
@@ -243,30 +183,18 @@ class _Prover:
             for module, heads in gone.items():
                 _prove_columns(blocks[module], heads, self.tolerance)
 
-    def layers(self, anatomy: Anatomy, batch: Inputs) -> dict[str, Tensor]:
-        """What every layer gives in a pass, and the model itself."""
-        given: dict[str, Tensor] = {}
-        names = {block.layer_module: block.layer_name for block in anatomy}
-
-        def keep(module: nn.Module, _: Any, output: Any) -> None:
-            given[names[module]] = _at_real_positions(output[0] if isinstance(output, tuple) else output, batch)
-
-        with _hooked(names, keep, after=True):
-            given["the model"] = self.run(batch)
-        return given
-
     def replay(self, anatomy: Anatomy, batches: list[dict[str, Tensor]]) -> None:
         """Heads of every layer at zero, from that layer on and in a whole pass."""
         for batch, block in product(batches, anatomy):
             variants = [{(block.stack, block.layer): _Zero([head])} for head in block.heads[:2]]
-            with _named("replay"), Replay(self.model, anatomy, first_position=False) as replay:
+            with step("replay"), Replay(self.model, anatomy, first_position=False) as replay:
                 replay.record(batch)
-                results = _first(replay.run(variants)).chunk(len(variants))
+                results = first_output(replay.run(variants)).chunk(len(variants))
             plain = self.run(batch)
             for variant, result in zip(variants, results, strict=True):
-                with _named("replay"), session(self.model, variant, purpose="the proof"):
+                with step("replay"), session(self.model, variant, purpose="the proof"):
                     whole = self.run(batch)
-                error = apart(_at_real_positions(result, batch), whole)
+                error = apart(at_real_positions(result, batch), whole)
                 if error > self.tolerance or error > apart(plain, whole) / 10:
                     raise UnknownFamily(f"replay: a pass that begins at {block.layer_name} gives something else")
 
@@ -301,7 +229,7 @@ class _Prover:
                 for batch in batches:
                     with session(self.model, edits, purpose="the proof"):
                         whole = self.run(batch)
-                    if apart(_real(smaller(**{**self.always, **batch}), batch), whole) > self.tolerance:
+                    if apart(real_output(smaller(**{**self.always, **batch}), batch), whole) > self.tolerance:
                         return False
             except Exception:  # noqa: BLE001 - whatever a wrong guess makes of the family's own code
                 return False
@@ -335,64 +263,3 @@ def _prove_columns(block: Attention, heads: list[int], tolerance: float) -> None
         zeroed.output_matrix[columns] = 0
     if apart(block.output(without), zeroed.output(states)) > tolerance:
         raise UnknownFamily(f"zero: zero columns of {block.output_name} give something else")
-
-
-class _SoftmaxWatch(TorchDispatchMode):
-    """Softmaxes over more than a table, and fused attention, that run outside the interface: their shapes."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.seen: list[torch.Size] = []
-        self.hears = True
-
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        self.hears = False
-        try:
-            yield
-        finally:
-            self.hears = True
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        name = str(func)
-        fused = "scaled_dot_product" in name
-        if self.hears and (fused or ("softmax" in name and args[0].ndim > 2)):
-            self.seen.append(args[0].shape)
-        return func(*args, **(kwargs or {}))
-
-
-@contextmanager
-def _hooked(modules: Iterable[nn.Module], function: Callable[..., None], after: bool = False) -> Iterator[None]:
-    with ExitStack() as stack:
-        for module in modules:
-            register = module.register_forward_hook if after else module.register_forward_pre_hook
-            stack.callback(register(Hook(function)).remove)
-        yield
-
-
-@contextmanager
-def _named(step: str) -> Iterator[None]:
-    """Whatever goes wrong inside is a refusal at this step, or at the one that it names itself."""
-    try:
-        yield
-    except HeadcountError as error:
-        if str(error).startswith(tuple(f"{name}: " for name in STEPS)):
-            raise
-        raise UnknownFamily(f"{step}: {error}") from error
-    except Exception as error:
-        raise UnknownFamily(f"{step}: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}") from error
-
-
-def _first(result: Any) -> Tensor:
-    """The model's logits, or its last hidden state."""
-    return next(value for value in result.values() if isinstance(value, Tensor) and value.ndim > 1)
-
-
-def _real(result: Any, batch: Inputs) -> Tensor:
-    return _at_real_positions(_first(result), batch)
-
-
-def _at_real_positions(output: Tensor, batch: Inputs) -> Tensor:
-    """The output without that of padding, which may be anything; a decoder's text is shorter than the mask."""
-    mask = batch.get("attention_mask")
-    return output if mask is None or output.shape[: mask.ndim] != mask.shape else output[mask.bool()]
