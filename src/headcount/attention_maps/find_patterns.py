@@ -17,7 +17,7 @@ from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
-from headcount.measures.passes import Task, prepare
+from headcount.measures.passes import Measurement, prepare
 from headcount.measures.patterns import SHORTEST
 from headcount.models.compiled import takes_compiled
 
@@ -71,7 +71,7 @@ def find_patterns(
     return tree
 
 
-def _typical(task: Task, patterns: xr.Dataset) -> xr.Dataset:
+def _typical(task: Measurement, patterns: xr.Dataset) -> xr.Dataset:
     """The typical maps: read where a study has them already."""
     run = Run(
         group_name("patterns/typical", task.name),

@@ -10,7 +10,7 @@ from headcount.attention_maps.maps import pack
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
-from headcount.measures.passes import Task
+from headcount.measures.passes import Measurement
 from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import see_pictures
 from headcount.trace.modes import evaluating
@@ -46,7 +46,7 @@ def choose_typical(patterns: xr.Dataset, candidates: np.ndarray) -> np.ndarray:
     return found
 
 
-def take_typical(task: Task, patterns: xr.Dataset) -> Labelled:
+def take_typical(task: Measurement, patterns: xr.Dataset) -> Labelled:
     """Pictures of typical maps: `maps` uint8 [stack, layer, head, kind, query, key], packed as all maps are.
 
     `text` and `named`: the text and the pattern of each. Texts are run one by one; nothing is kept but the pictures.

@@ -23,7 +23,7 @@ from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
-from headcount.measures.passes import Task, collect, prepare
+from headcount.measures.passes import Measurement, collect, prepare
 from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
@@ -165,7 +165,7 @@ def compare(
     return tree
 
 
-def _check_alike(task: Task, other: PreTrainedModel) -> Any:
+def _check_alike(task: Measurement, other: PreTrainedModel) -> Any:
     anatomy = read_anatomy(other)
     check_weights(other)
     ours, theirs = task.anatomy.layout, anatomy.layout
@@ -190,7 +190,7 @@ def _check_alike(task: Task, other: PreTrainedModel) -> Any:
 
 
 def _run_pair(
-    task: Task, second: Any, wanted: list[Comparison], numbers: np.ndarray
+    task: Measurement, second: Any, wanted: list[Comparison], numbers: np.ndarray
 ) -> dict[str, dict[LayerKey, Values]]:
     """Both models on one batch: what the first one's layers gave is kept until the second one has come by."""
     other, anatomy = second

@@ -26,7 +26,7 @@ from headcount.measures.distances import EXAMPLES, SeenMaps, StackMaps
 from headcount.measures.gradients import run_gradients
 from headcount.measures.inputs import Data
 from headcount.measures.layers import run_measures
-from headcount.measures.passes import Feed, Task, collect, prepare
+from headcount.measures.passes import Feed, Measurement, collect, prepare
 from headcount.models.compiled import takes_compiled
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
@@ -113,7 +113,7 @@ def measure(
     return tree
 
 
-def _feeds(task: Task) -> dict[str, Feed]:
+def _feeds(task: Measurement) -> dict[str, Feed]:
     """How each kind of measure is fed."""
 
     def layers(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
@@ -133,7 +133,7 @@ def _feeds(task: Task) -> dict[str, Feed]:
     return {"layers": layers, "gradients": gradients, "maps": maps}
 
 
-def _with_labels(task: Task, language: Language, number: int) -> Encoding:
+def _with_labels(task: Measurement, language: Language, number: int) -> Encoding:
     row = task.inputs.rows[number]
     if language.masked:
         free = np.setdiff1d(np.arange(len(row["input_ids"])), task.inputs.facts[number].classes["special"])
@@ -141,7 +141,7 @@ def _with_labels(task: Task, language: Language, number: int) -> Encoding:
     return row if "labels" in row else {**row, "labels": list(row["input_ids"])}
 
 
-def _distances(question: Question, task: Task, numbers: np.ndarray) -> dict[LayerKey, Values]:
+def _distances(question: Question, task: Measurement, numbers: np.ndarray) -> dict[LayerKey, Values]:
     """The distances from each head in one text, layer by layer."""
     batch, source, target = task.batch(numbers, links=False)
     with torch.no_grad():

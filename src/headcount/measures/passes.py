@@ -54,7 +54,7 @@ MAPS_HELD = 3
 
 
 @dataclass
-class Task:
+class Measurement:
     """What is measured on what."""
 
     model: PreTrainedModel
@@ -100,7 +100,7 @@ def prepare(
     progress: Progress | None = None,
     spacy: str | None = None,
     tagger: str | Path | None = None,
-) -> Task:
+) -> Measurement:
     """The texts as the model takes them, and what can be asked of them."""
     check_numbers(seed=seed, limit=limit, batch_tokens=batch_tokens, max_length=max_length)
     belongs_to("name", name, "out", out)
@@ -134,7 +134,7 @@ def prepare(
         inputs.linked,
     )
     tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
-    return Task(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
+    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
 
 
 def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Annotate | None:
@@ -148,7 +148,7 @@ def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Ann
 
 
 def collect(
-    task: Task,
+    task: Measurement,
     measures: list[Question],
     rows: np.ndarray,
     feed: Feed,
@@ -215,7 +215,7 @@ def collect(
     return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
-def _bytes_of_batch(task: Task, measures: list[Question]) -> int:
+def _bytes_of_batch(task: Measurement, measures: list[Question]) -> int:
     """What the pass of a full batch holds, roughly: activations, and the maps of the measure that needs most."""
     longest = int(task.inputs.lengths.max())
     tokens = max(task.tokens, longest)
@@ -226,7 +226,7 @@ def _bytes_of_batch(task: Task, measures: list[Question]) -> int:
     return tokens * passing + tokens // longest * maps * MAPS_HELD
 
 
-def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
+def _not_finite(task: Measurement, error: NotFiniteRow, number: int) -> NotFinite:
     """What a pass says of a row of its batch, with the row's name in the data and the layer where it began."""
     batch, _, _ = task.batch(np.array([number]), links=False)
     inputs = {key: tensor.to(error.model.device) for key, tensor in batch.items()}
@@ -235,7 +235,9 @@ def _not_finite(task: Task, error: NotFiniteRow, number: int) -> NotFinite:
     return not_finite(error.model, read_anatomy(error.model), inputs, task.inputs.ids[number], what)
 
 
-def run_in_memory(task: Task, measures: list[Question], rows: np.ndarray, feed: Feed) -> Iterator[tuple[str, Arrays]]:
+def run_in_memory(
+    task: Measurement, measures: list[Question], rows: np.ndarray, feed: Feed
+) -> Iterator[tuple[str, Arrays]]:
     """The values of a batch by measure; where memory does not suffice, of half the texts at a time.
 
     Of one text, half the measures at a time; where one measure does not fit, an error says what it needs.
@@ -265,7 +267,7 @@ def run_in_memory(task: Task, measures: list[Question], rows: np.ndarray, feed: 
         )
 
 
-def _place(task: Task, one: Question, found: dict[LayerKey, Values], examples: int) -> Arrays:
+def _place(task: Measurement, one: Question, found: dict[LayerKey, Values], examples: int) -> Arrays:
     """[example, stack, layer, head, ...] from the values of each layer; NaN where a model has no such head."""
     coords = one.coords(task.setting)
     stacks = list(task.anatomy.stacks)
