@@ -284,7 +284,7 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
     assert clearest.startswith("By patterns, L")
-    assert "is most often vertical (share of its maps): 1.000 [1.000, 1.000]" in clearest
+    assert "is most often vertical (share of maps): 1.000 [1.000, 1.000]" in clearest
     assert not bare_figures(clearest)
 
 

@@ -64,6 +64,8 @@ def test_every_number_says_what_it_is(name: str, results: dict[str, xr.Dataset])
         assert schema.paper == MEASURES[name].paper
         assert schema.category
         assert not (schema.signed and schema.names is not None)
+        for label in schema.most_of or ("",):
+            assert len(schema.most.format(label)) <= 42, "a row of a table is short"
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -50,7 +50,7 @@ def test_standing_out() -> None:
         "nonsense": dataset(previous=[[[1.0]]]),
     }
     assert standing_out(results) == [
-        ("follows verb to subject most (over its offset)", "L0H0", "0.300 [0.200, 0.500]", "0.200"),
+        ("follows verb to subject (over its offset)", "L0H0", "0.300 [0.200, 0.500]", "0.200"),
         ("looks most at the previous token", "L0H1", "0.900 [0.800, 1.100]", "0.400"),
         ("is broadest (entropy in nats)", "L0H1", "3.000 [2.900, 3.200]", "2.000"),
     ]
@@ -89,4 +89,4 @@ def test_what_an_array_says_of_itself_counts() -> None:
 
 def test_a_choice_that_the_result_does_not_have() -> None:
     one = dataset(extra={"link": ["verb to subject"]}, gain=[[[[0.3], [0.1]]]])
-    assert [row[0] for row in standing_out({"links": one})] == ["follows verb to subject most (over its offset)"]
+    assert [row[0] for row in standing_out({"links": one})] == ["follows verb to subject (over its offset)"]

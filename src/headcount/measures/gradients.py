@@ -58,7 +58,7 @@ class Gradients(Question):
             "gradient",
             "low: the loss does not depend on it",
             (0, None),
-            most="moves the loss most by attending to [SEP]",
+            most="moves the loss most through [SEP]",
         ),
         "punctuation": Schema(
             "Loss by attention to punctuation", "gradient", "low: the loss does not depend on it", (0, None)

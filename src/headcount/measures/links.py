@@ -36,7 +36,7 @@ class WordLinks(Question):
             "above 0: follows the relation itself",
             (-1, 1),
             signed=True,
-            most="follows {} most (over its offset)",
+            most="follows {} (over its offset)",
             most_of=("verb to subject", "pronoun to noun"),
         ),
     }

@@ -37,7 +37,7 @@ class Patterns(Question):
             "share of texts",
             "1: in every text",
             (0, 1),
-            most="is most often {} (share of its maps)",
+            most="is most often {} (share of maps)",
             most_of=("vertical", "diagonal", "block"),
         ),
         "sure": Schema("How sure the rule is of the pattern", "probability", "low: the maps could be either", (0, 1)),

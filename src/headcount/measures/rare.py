@@ -22,7 +22,7 @@ class Rare(Question):
     summary = "attention to the rarest token of a text, beside its other words"
     paper = "Voita 2019, the rare-words head"
     schemas: ClassVar[Schemas] = {
-        "attention": share_of_attention("the rarest word", "high: looks for rare words"),
+        "attention": share_of_attention("the rarest word", "high: looks for rare words", most=""),
         "control": Schema("Words but the rarest", SHARE, "what the rarest word is held against", (0, 1)),
         "gain": Schema(
             "The rarest word, over other words",
@@ -30,7 +30,7 @@ class Rare(Question):
             "above 0: more than other words get",
             (-1, 1),
             signed=True,
-            most="favours the rarest word most (over others)",
+            most="favours the rarest word (over others)",
             role="rarest word",
             role_from=0.15,
             rank=9,

@@ -21,7 +21,7 @@ class Repeated(Question):
     summary = "attention between words that stand in both texts of a pair, beside other words there"
     paper = "Kovaleva 2019, discussion (checked by hand there)"
     schemas: ClassVar[Schemas] = {
-        "attention": share_of_attention("the same word in the other text", "high: ties them"),
+        "attention": share_of_attention("the same word in the other text", "high: ties them", most=""),
         "control": Schema("Other words of the other text", SHARE, "what the same words are held against", (0, 1)),
         "gain": Schema(
             "The same word in the other text, over other words",
@@ -29,7 +29,7 @@ class Repeated(Question):
             "above 0: more",
             (-1, 1),
             signed=True,
-            most="links repeated words most (over other words)",
+            most="links repeated words most (over others)",
             role="same word in the other text",
             role_from=0.15,
             rank=8,

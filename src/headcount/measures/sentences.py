@@ -18,7 +18,11 @@ class Sentences(Question):
     schemas: ClassVar[Schemas] = {
         "own": share_of_attention("the own text of the pair", "high: stays in its text", most=""),
         "across": share_of_attention(
-            "the other text of the pair", "high: ties the two together", role="other text", rank=11
+            "the other text of the pair",
+            "high: ties the two together",
+            most="looks most at the other text",
+            role="other text",
+            rank=11,
         ),
     }
 
