@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from headcount.ablation.job import check_classifier
 from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import Task
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
@@ -32,7 +32,7 @@ def recover(
     batch: int = 32,
     seed: int = 0,
     max_length: int | None = None,
-    progress: Callable[[float, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> PreTrainedModel:
     """The pruned model trained on for so many steps, in place: on examples that will not score it."""
     if steps < 1:
