@@ -46,6 +46,13 @@ def test_a_pruned_model_learns_its_task_again(tokenizer: Any) -> None:
     assert hc.read_anatomy(model).layout == layout, "no head comes back"
 
 
+def test_a_single_step_is_one(tokenizer: Any) -> None:
+    model = pruned()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    recover(model, tokenizer, TEXTS, task=SST2, max_steps=1, **QUICK)
+    assert not all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
 def test_what_was_recovered_is_saved_and_loaded(tokenizer: Any, tmp_path: Path) -> None:
     model = recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=2, **QUICK)
     hc.save(model, tokenizer, tmp_path / "small")

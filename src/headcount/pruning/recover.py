@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.progress import Progress
 from headcount.models.compiled import takes_compiled
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
@@ -36,7 +36,7 @@ def recover(
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
-    progress: Callable[[float, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> PreTrainedModel:
     """The pruned model fine-tuned for `max_steps` steps, in place; returns the model.
 
@@ -59,6 +59,8 @@ def recover(
     settings = Settings(
         per_device_train_batch_size=min(per_device_train_batch_size, len(rows)),
         learning_rate=learning_rate,
+        # Of fewer than ten steps a warm-up would take the first, and of one step all: nothing would be learned.
+        warmup_steps=0.1 if max_steps >= 10 else 0,
         more={"max_steps": max_steps, "save_strategy": "no"},
     )
     settings.check()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from headcount.core.renamed import renamed
 from headcount.data.batches import collate
 from headcount.data.kinds.tokens import Encoding, length
 from headcount.data.number_options import check_all
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 from headcount.models.finite_weights import check_weights
 from headcount.models.progress_bars import no_progress_bar
@@ -171,7 +172,7 @@ class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
 class ToldSteps(TrainerCallback):  # type: ignore[misc]
     """Tells how many steps of a training are done."""
 
-    def __init__(self, progress: Callable[[float, float], None]) -> None:
+    def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
