@@ -191,7 +191,9 @@ def test_a_sweep_is_a_loop_over_ablated(name: str, tmp_path: Path) -> None:
     """From text to scores, with batches, padding and replay; and the measures take the same texts."""
     texts, tokenizer = planted.texts(24), planted.tokenizer(tmp_path)
     model = make(name, head="AutoModelForSequenceClassification", num_labels=2, id2label=planted.NAMES)
-    result = hc.sweep(model, tokenizer, texts, task="sst2", how="uniform", metric="loss", batch_tokens=60)
+    result = hc.sweep(
+        model, tokenizer, texts, task="sst2", how="uniform", metric="loss", compute=hc.Compute(batch_tokens=60)
+    )
     rows = [dict(tokenizer(text, return_tensors="pt")) for text in texts["sentence"]]
     takes = [{key: value for key, value in row.items() if key != "token_type_ids" or name == "ernie"} for row in rows]
 
