@@ -209,21 +209,25 @@ def collect(
         split,
         lambda batch: list(run_in_memory(task, batch[0], batch[1], feed)),
         join,
-        batches_at_once(task.model, _bytes_of_batch(task, measures)),
+        batches_at_once(task.model, _bytes_of_batch(task, measures, other is not None)),
     )
     found = Ledger(list(runs.values()), task.out, progress=task.progress).perform(work)
     return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
-def _bytes_of_batch(task: Measurement, measures: list[Question]) -> int:
-    """What the pass of a full batch holds, roughly: activations, and the maps of the measure that needs most."""
+def _bytes_of_batch(task: Measurement, measures: list[Question], compared: bool) -> int:
+    """What the pass of a full batch holds, roughly: activations, and the maps of the measure that needs most.
+
+    Where two models are compared, the maps of all layers of the first are kept for the second.
+    """
     longest = int(task.inputs.lengths.max())
     tokens = max(task.tokens, longest)
-    kept = 1 if measures[0].kind == "layers" else sum(task.setting.layers.values())
+    layers = sum(task.setting.layers.values())
+    kept = 1 if measures[0].kind == "layers" else layers
     passing = bytes_per_token(task.model, task.setting.language is not None, kept)
     size = wide(task.model.dtype).itemsize
     maps = max(one.bytes_of_text(task.setting, longest, size) for one in measures)
-    return tokens * passing + tokens // longest * maps * MAPS_HELD
+    return tokens * passing + tokens // longest * maps * (MAPS_HELD + (layers if compared else 0))
 
 
 def _not_finite(task: Measurement, error: NotFiniteRow, number: int) -> NotFinite:
