@@ -18,7 +18,7 @@ def test_devices_and_number_types(tmp_path: Path) -> None:
     planted.save(tmp_path)
     model, _ = load_for_task(str(tmp_path), "classification", "cpu", "bfloat16")
     assert model.dtype == torch.bfloat16
-    with pytest.raises(InvalidOption, match="--device cpu"):
+    with pytest.raises(InvalidOption, match="device=cpu"):
         load_for_task(str(tmp_path), "classification", "cuda:99", "auto")
     with pytest.raises(InvalidOption, match="not here"):
         load_for_task(str(tmp_path), "classification", "abacus", "auto")

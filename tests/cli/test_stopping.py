@@ -12,8 +12,11 @@ from headcount.cli.stopping import AT_THE_END, RESUMED, option_value, tell_stopp
 
 def test_every_verb_has_its_line() -> None:
     verbs = {name for name in app if not name.startswith("-")}
-    assert verbs == {*RESUMED, *AT_THE_END}
+    former = {"patterns"}  # still understood: commands in studies name it
+    assert verbs | former == {*RESUMED, *AT_THE_END}
     for verb, option in RESUMED.items():
+        if verb in former:
+            continue
         names = {name for argument in app[verb].assemble_argument_collection() for name in argument.names}
         assert option in names, f"{verb} has no {option}"
 

@@ -21,7 +21,7 @@ from headcount.measures import passes
 from tests import planted
 from tests.contracts.writers import make_checkpoints, writers
 
-NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "smaller", "cost", "dynamics"]
+NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "choose", "cost", "dynamics"]
 SHARDED = ["first", "second"]
 TIMED = "cost"
 """Its numbers are times: they are never the same."""
@@ -98,7 +98,7 @@ def datasets(found: Any) -> dict[str, xr.Dataset]:
         return {"table": xr.Dataset({name: ("row", found[name]) for name in found}, attrs=found.attrs)}
     if isinstance(found, xr.Dataset):
         return {"result": found}
-    return {part: getattr(found, part) for part in ("chosen", "confirmed", "importance")}
+    return {part: getattr(found, part) for part in ("selection", "held_out", "importance")}
 
 
 def stored(study: Path) -> dict[str, xr.Dataset]:
@@ -192,8 +192,8 @@ def test_the_ledger_alone_writes_studies_and_provenance() -> None:
 
 def test_rows_keep_their_numbers_in_the_data(verbs: Verbs) -> None:
     """The halves of a choice speak of the rows of the file, not of their positions within a half."""
-    verbs.uninterrupted("smaller")
-    tree = hc.open_study(verbs.folder / "smaller")
+    verbs.uninterrupted("choose")
+    tree = hc.open_study(verbs.folder / "choose")
     halves = [tree[f"sweep/sets-zero@prune-{part}"]["example"].values for part in ("choosing", "confirming")]
     assert sorted(int(row) for half in halves for row in half) == list(range(40))
     swept = tree["sweep/sets-zero@prune-confirming"].to_dataset()

@@ -119,7 +119,16 @@ def test_the_first_error_in_order_comes_after_the_results_before_it(count: int, 
     assert seen
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell that starts tests in the background has them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("begin", ["waits", "is called"])
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_the_workers(begin: str, cores: Any) -> None:
     """Ctrl-C while the caller waits for a result, and while it is told of progress."""
     cores(2)

@@ -8,6 +8,13 @@ from tests.hard.verbs import COMMANDS, adding
 ALL = ("sweep", "measure", "compare", "patterns", "importance", "choose", "dynamics")
 """Verbs that read examples."""
 SWEEP, CHOOSE, PRUNE, TUNE = (COMMANDS[verb] for verb in ("sweep", "choose", "prune", "finetune"))
+AS_WELL = {
+    "choose": "choose {classifier} --task sst2 --data {texts} --drop 50% --steps 2",
+    "curve": "curve {classifier} --task sst2 --data {texts} --steps 2",
+    "learn-gates": "learn-gates {classifier} --task sst2 --data {texts} --max-steps 1",
+    "recover": "recover {classifier} --task sst2 --data {texts} --max-steps 1 --out recovered",
+}
+"""The verbs that prune and curves are made of."""
 TRANSLATE = "sweep {translator} --task translation --data {translations}"
 
 
@@ -21,6 +28,18 @@ def numbers(verb: str, name: str, *values: str) -> list[Row]:
 
 
 ROWS = [
+    *over({verb: f"{command} --limit 0" for verb, command in AS_WELL.items()}, "no example, on its own", "limit", "0"),
+    *over({verb: f"{command} --seed=-1" for verb, command in AS_WELL.items()}, "a seed below 0, on its own", "seed"),
+    *over(
+        {verb: command.replace("{texts}", "no/file.csv") for verb, command in AS_WELL.items()},
+        "no such data, on its own",
+        "no/file.csv",
+    ),
+    *over(
+        {verb: command.replace("{classifier}", "{bare}") for verb, command in AS_WELL.items()},
+        "a bare model, on its own",
+        "BertModel",
+    ),
     # Numbers that are too small, for all verbs that have them.
     *over(adding("--limit 0", *ALL), "no example", "limit", "0", "at least 1"),
     *over(adding("--seed=-1", *ALL), "a negative seed", "seed", "-1"),

@@ -9,7 +9,7 @@ COMMANDS = {
     "sweep": "sweep {classifier} --task sst2 --data {texts} --batch-tokens 200",
     "measure": "measure {classifier} --data {texts} --distance-examples 2",
     "compare": "compare {classifier} {classifier-2} --data {texts}",
-    "patterns": "patterns {classifier} --data {texts}",
+    "patterns": "find-patterns {classifier} --data {texts}",
     "maps": "maps {classifier} --text 'w1 w2 w3' --out study",
     "finetune": "finetune {classifier} --tasks sst2 --data {texts} --out runs --num-train-epochs 1 "
     "--per-device-train-batch-size 16",

@@ -410,7 +410,7 @@ def listing(folder: Path) -> list[str]:
     return sorted(one.name for one in folder.iterdir())
 
 
-FULL = (OSError(28, "No space left on device"), StudyProblem)
+FULL = (OSError(28, "No space left on device"), CannotWrite)
 STOPPED = (KeyboardInterrupt(), KeyboardInterrupt)
 
 

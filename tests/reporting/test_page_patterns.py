@@ -209,7 +209,7 @@ def test_how_far_to_trust_a_name(visit: Visit, shelf: Shelf) -> None:
 def test_the_sentence_on_top(visit: Visit, shelf: Shelf) -> None:
     page = visit("patterns")
     share = shelf.result("patterns", "measures/patterns")["whole_share"].values[0]
-    said = page.locator(".findings li").inner_text()
+    said = page.locator(".findings li").first.inner_text()
     assert said.startswith(f"{SHARES}: {PATTERNS[int(share.argmax())]} {whole(share.max())} % [")
 
 
@@ -603,7 +603,9 @@ def test_a_study_without_patterns_names_the_command(visit: Visit, shelf: Shelf, 
     page = visit(name)
     for title in (SHARES, LAYERS, CONFUSION):
         assert part(page, title).count() == 0
-    commands = [one for one in page.locator(".gaps code").all_inner_texts() if one.startswith("headcount patterns ")]
+    commands = [
+        one for one in page.locator(".gaps code").all_inner_texts() if one.startswith("headcount find-patterns ")
+    ]
     assert len(commands) == 1
     assert f"--out {shelf.study(name)}" in commands[0]
     if name != "empty":
@@ -613,7 +615,9 @@ def test_a_study_without_patterns_names_the_command(visit: Visit, shelf: Shelf, 
 
 
 def test_a_study_with_patterns_does_not(visit: Visit) -> None:
-    assert not any("headcount patterns" in one for one in visit("patterns").locator(".gaps code").all_inner_texts())
+    assert not any(
+        "headcount find-patterns" in one for one in visit("patterns").locator(".gaps code").all_inner_texts()
+    )
 
 
 def test_shares_without_typical_maps(visit: Visit, five: str) -> None:
@@ -622,4 +626,4 @@ def test_shares_without_typical_maps(visit: Visit, five: str) -> None:
     assert part(panel(page), HEAD).locator(".kinds li").count() == 5
     panel(page).get_by_role("heading", name="All its numbers").wait_for()
     assert part(panel(page), TYPICAL).count() == 0
-    assert any("headcount patterns" in one for one in page.locator(".gaps code").all_inner_texts())
+    assert any("headcount find-patterns" in one for one in page.locator(".gaps code").all_inner_texts())

@@ -69,9 +69,7 @@ def test_padding_does_not_count() -> None:
     handle.remove()
 
 
-@pytest.mark.parametrize(
-    ("dtype", "remedy"), [(torch.float16, "--dtype float32"), (torch.float32, "leave the row out")]
-)
+@pytest.mark.parametrize(("dtype", "remedy"), [(torch.float16, "dtype=float32"), (torch.float32, "leave the row out")])
 def test_the_line_says_row_place_and_remedy(dtype: torch.dtype, remedy: str) -> None:
     model, batch = tiny("bert", "eager"), inputs(BY_NAME["bert"], "right")
     spoil(model, "encoder", 1)

@@ -107,7 +107,7 @@ def test_other_options_are_refused(done: tuple[Path, pd.DataFrame, list[Any]], p
     other = toy.save_checkpoint(tmp_path / "model")
     good: dict[str, Any] = {"model": place / "model", "init": ["random"], "settings": toy.SHORT}
     for change, expected in (
-        ({"settings": replace(toy.SHORT, learning_rate=0.5)}, "rate: 0.001 -> 0.5"),
+        ({"settings": replace(toy.SHORT, learning_rate=0.5)}, "learning_rate: 0.001 -> 0.5"),
         ({"model": other}, f"model: '{place / 'model'}' -> '{other}'"),
         ({"keep_embeddings": True}, "keep_embeddings: False -> True"),
     ):

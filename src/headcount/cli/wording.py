@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 _QUOTED = r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)"
 """What a message quotes, a text of the data or a path, is left as it is."""
+_LIST = r"\[(?:'[^']*'|\"[^\"]*\"|[^\]'\"])*\]"
 _GIVEN = re.compile(
-    rf"(?P<aside> \()?(?<![\w-])(?P<name>[a-z_]+)=(?P<value>\[[^\]]*\]|{_QUOTED}|[^\s;,:()'\"]*)(?P<end>\))?|{_QUOTED}"
+    rf"(?P<aside> \()?(?<![\w-])(?P<name>[a-z_]+)=(?P<value>{_LIST}|{_QUOTED}|[^\s;,:()'\"]*)(?P<end>\))?|{_QUOTED}"
 )
 
 

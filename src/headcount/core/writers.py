@@ -63,7 +63,8 @@ def writes_study(option: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             bound.apply_defaults()
             given = bound.arguments
             name = f"{function.__module__}.{function.__qualname__}(...)"
-            with command(name), writing_study(given.get(option), given.get("shard") is not None):
+            shared = getattr(given.get("compute"), "shard", None) is not None
+            with command(name), writing_study(given.get(option), shared):
                 return function(*args, **kwargs)
 
         return locked

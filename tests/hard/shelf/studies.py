@@ -25,11 +25,11 @@ def command(words: str, shelf: Shelf, out: Path) -> None:
 def _study(shelf: Shelf, folder: Path) -> None:
     """Two sweeps by head, one by layer, two measures, patterns, importance and the maps of a text."""
     for words in (
+        "sweep {classifier} --task sst2 --data {texts} --how uniform --out OUT",
         "sweep {classifier} --task sst2 --data {texts} --out OUT",
-        "sweep {classifier} --task sst2 --data {texts} --how zero --out OUT",
         "sweep {classifier} --task sst2 --data {texts} --by layer --out OUT",
         "measure {classifier} --data {texts} --only entropy,position --out OUT",
-        "patterns {classifier} --data {texts} --out OUT",
+        "find-patterns {classifier} --data {texts} --out OUT",
         "importance {classifier} --task sst2 --data {texts} --out OUT",
         "maps {classifier} --text w1 --out OUT --name one",
     ):
