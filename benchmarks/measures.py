@@ -28,7 +28,7 @@ from headcount.data.batches import collate
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.layers import run_measures
 from headcount.measures.measure import measure
-from headcount.measures.passes import Task, prepare
+from headcount.measures.passes import Measurement, prepare
 
 
 def random_sentences(tokenizer: Any, count: int, words: int, seed: int = 0) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def best(work: Callable[[], Any], repeats: int) -> float:
     return min(times)
 
 
-def on_cpu(task: Task, options: argparse.Namespace) -> dict[str, Any]:
+def on_cpu(task: Measurement, options: argparse.Namespace) -> dict[str, Any]:
     """Seconds of the passes over all texts, in batches of `--batch`."""
     numbers = np.arange(len(task.inputs.ids))
     parts = [numbers[start : start + options.batch] for start in range(0, len(numbers), options.batch)]

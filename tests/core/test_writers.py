@@ -11,6 +11,7 @@ from headcount.core.lock import lock_file
 from headcount.core.provenance import command, current_command
 from headcount.core.store import Study
 from headcount.core.writers import writes_study, writing_study
+from headcount.engines.compute import Compute
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import write_all, write_units
 from tests.core.test_leftovers import leave
@@ -18,7 +19,7 @@ from tests.core.test_lock import other_process
 
 
 @writes_study("out")
-def write(model: Any, out: Path | None = None, shard: str | None = None) -> tuple[bool, str]:
+def write(model: Any, out: Path | None = None, compute: Compute | None = None) -> tuple[bool, str]:
     """Whether the lock was held, and what the result would say of its command."""
     return out is not None and lock_file(out).exists(), current_command()
 
@@ -43,7 +44,7 @@ def test_another_writer_is_refused_and_a_shard_only_by_one_that_is_alone(tmp_pat
     with other_process(tmp_path / "study", "shard"):
         with pytest.raises(StudyProblem, match="is being written by"):
             write(1, tmp_path / "study")
-        assert write(1, tmp_path / "study", shard="1/2")[0]
+        assert write(1, tmp_path / "study", compute=Compute(shard="1/2"))[0]
 
 
 def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
