@@ -70,5 +70,5 @@ def test_sets_from_files(tmp_path: Path) -> None:
         "L0H1, L2",
         "L3H4",
     ]
-    with pytest.raises(DataProblem, match="cannot read sets"):
+    with pytest.raises(DataProblem, match="there is no file .*none.txt; expected one with a set of heads on each line"):
         read_sets(tmp_path / "none.txt")

@@ -97,7 +97,7 @@ def test_the_page_shows_it(study: tuple[Path, xr.DataTree]) -> None:
     changed = metrics["compare/last:attention"]
     assert (changed["title"], changed["kind"]) == (f"Change: {TITLE}", "diverging")
     (sentence,) = [line for line in page["sentences"] if MOST in line]
-    assert sentence.startswith(f"By last, {ROLES['separator']} {MOST}: ")
+    assert sentence.startswith(f"{ROLES['separator']} {MOST}: ")
     roles = metrics["roles"]
     heads = [head[3] for head in page["heads"]]
     assert roles["names"][roles["values"][heads.index(ROLES["separator"])]] == ROLE

@@ -232,7 +232,7 @@ def test_the_head_that_looks_most_at_each() -> None:
     said = find_sentences(view_of({"measures/position": one, "measures/special": absent}))
     assert said == [
         (
-            "By position, L1H0 looks most at the previous token: 0.800 [0.050, 0.900]; "
+            "L1H0 looks most at the previous token: 0.800 [0.050, 0.900]; "
             "L0H2 looks most at the next token: 0.300 [0.000, 0.500]."
         )
     ]
@@ -251,7 +251,7 @@ def test_nobody_is_the_most_at_what_no_head_does() -> None:
         next_high=0.0,
     )
     said = find_sentences(view_of({"measures/position": one}))
-    assert said == ["By position, L1H0 looks most at the previous token: 0.800 [0.050, 0.900]."]
+    assert said == ["L1H0 looks most at the previous token: 0.800 [0.050, 0.900]."]
 
 
 def test_measures_of_another_model_do_not_speak() -> None:
@@ -262,7 +262,7 @@ def test_measures_of_another_model_do_not_speak() -> None:
 def test_the_head_that_looks_most_in_several_stacks() -> None:
     one = by_name(SIDES, first={"cross.L1H1": 0.8, "": 0.1}, first_low=0.0, first_high=0.9)
     said = find_sentences(view_of({"measures/special": one}))
-    assert said == ["By special, cross.L1H1 looks most at the first token: 0.800 [0.000, 0.900]."]
+    assert said == ["cross.L1H1 looks most at the first token: 0.800 [0.000, 0.900]."]
 
 
 def test_what_the_maps_look_like(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
     assert not bare_figures(said)
-    assert clearest.startswith("By patterns, L")
+    assert clearest.startswith("L")
     assert "is most often vertical (share of maps): 1.000 [1.000, 1.000]" in clearest
     assert not bare_figures(clearest)
 
@@ -294,7 +294,7 @@ def test_what_the_maps_of_several_stacks_look_like() -> None:
     data = pd.DataFrame({"source": studies.sentences(4), "target": studies.sentences(4, seed=1)})
     tree = hc.measure(model, tokenizer, data, text=("source", "target"), only="patterns")
     *said, clearest = find_sentences(view_of({"measures/patterns": tree["patterns"].to_dataset()}))
-    assert clearest.startswith("By patterns, ")
+    assert clearest.startswith(("encoder.L", "decoder.L"))
     assert [one.split(" look like:")[0] for one in said] == [
         "What the maps of the encoder",
         "What the maps of the decoder",

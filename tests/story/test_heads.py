@@ -70,13 +70,19 @@ def test_a_sentence_for_each_measure() -> None:
         "entropy": dataset("encoder cross", entropy=TWO),
     }
     assert standing_out_sentences(results, stacked=True) == [
-        "By position, cross.L0H1 looks most at the previous token: 0.900 [0.800, 1.100].",
-        "By entropy, cross.L0H1 is broadest (entropy in nats): 0.900 [0.800, 1.100].",
+        "cross.L0H1 looks most at the previous token: 0.900 [0.800, 1.100].",
+        "cross.L0H1 is broadest (entropy in nats): 0.900 [0.800, 1.100].",
     ]
     one = {"position": dataset(previous=ONE, next=ONE)}
     (line,) = standing_out_sentences(one, stacked=False)
-    assert line.startswith("By position, L1H0 looks most at the previous token: ")
+    assert line.startswith("L1H0 looks most at the previous token: ")
     assert "; L1H0 looks most at the next token: " in line
+
+
+def test_nobody_is_the_most_at_what_is_printed_as_zero() -> None:
+    tiny = {"position": dataset(previous=ONE * 1e-5)}
+    assert standing_out_sentences(tiny, stacked=False) == []
+    assert [head for _, head, _, _ in standing_out(tiny)] == ["no head"]
 
 
 def test_what_an_array_says_of_itself_counts() -> None:

@@ -139,6 +139,8 @@ def read_sets(path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
             return [one if isinstance(one, str) else ",".join(one) for one in json.loads(text)]
+    except FileNotFoundError:
+        raise DataProblem(f"there is no file {path}; expected one with a set of heads on each line: L0H1, L3") from None
     except (OSError, ValueError, TypeError) as error:
         raise DataProblem(f"cannot read sets of heads from {path}: {error}") from error
     return [line for line in text.splitlines() if line.strip()]

@@ -15,6 +15,9 @@ from headcount.story.names import spell_head, spell_interval
 
 Results = Mapping[str, xr.Dataset]
 """By the measure's name, with `@` and a name of its own where there is one."""
+VISIBLE = 0.0005
+"""What is less is printed as 0.000: nobody is the most at what no head does, as looking at the next token in a causal
+model."""
 
 
 def strongest(
@@ -53,8 +56,8 @@ def standing_out(results: Results) -> list[tuple[str, str, str, str]]:
     rows = []
     for _, dataset, variable, choice, _, most in superlatives(results):
         values = dataset[variable].sel(choice).values
-        # Nobody is the most at what no head does, as looking at the next token in a causal model.
-        head, _, spelled = strongest(dataset, variable, choice) if np.nanmax(values) > 0 else ("no head", 0.0, "")
+        seen = np.nanmax(values) >= VISIBLE
+        head, _, spelled = strongest(dataset, variable, choice) if seen else ("no head", 0.0, "")
         rows.append((most, head, spelled, f"{np.nanmedian(values):.3f}"))
     return rows
 
@@ -63,7 +66,8 @@ def standing_out_sentences(results: Results, stacked: bool) -> list[str]:
     """A sentence for each measure: which heads stand out by it, each with its value and interval."""
     parts: dict[str, list[str]] = {}
     for name, dataset, variable, choice, _, most in superlatives(results):
-        if np.nanmax(dataset[variable].sel(choice).values) > 0:
+        if np.nanmax(dataset[variable].sel(choice).values) >= VISIBLE:
             head, _, spelled = strongest(dataset, variable, choice, stacked=stacked)
             parts.setdefault(name, []).append(f"{head} {most}: {spelled}")
-    return [f"By {name}, {'; '.join(said)}." for name, said in parts.items()]
+    marks = {name: name.partition("@")[2] for name in parts}
+    return [f"{'; '.join(said)}{f' ({marks[name]})' if marks[name] else ''}." for name, said in parts.items()]
