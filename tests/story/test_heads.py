@@ -80,7 +80,7 @@ def test_a_sentence_for_each_measure() -> None:
 
 
 def test_nobody_is_the_most_at_what_is_printed_as_zero() -> None:
-    tiny = {"position": dataset(previous=ONE * 1e-5)}
+    tiny = {"position": dataset(previous=np.array(ONE) * 1e-5)}
     assert standing_out_sentences(tiny, stacked=False) == []
     assert [head for _, head, _, _ in standing_out(tiny)] == ["no head"]
 
