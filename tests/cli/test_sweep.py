@@ -67,7 +67,7 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
         (["--task", "nonsense"], "expected one of"),
         (["--data", "no/such.csv"], "there is no file"),
         (["--stack", "cross"], "has encoder"),
-        (["--sets", "no-such-file"], "cannot read sets"),
+        (["--sets", "no-such-file"], "there is no file no-such-file; expected one with a set of heads on each line"),
         (["--draws", "3"], "need --draws (at least 1) and --size"),
         (["--device", "cuda:77"], "not here"),
         (["--metric", "pearson"], "accuracy"),
