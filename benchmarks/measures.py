@@ -28,7 +28,7 @@ from headcount.data.batches import collate
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.layers import run_measures
 from headcount.measures.measure import measure
-from headcount.measures.passes import Measurement, prepare
+from headcount.measures.measurement import Measurement, prepare_measurement
 
 
 def random_sentences(tokenizer: Any, count: int, words: int, seed: int = 0) -> pd.DataFrame:
@@ -123,14 +123,14 @@ def on_gpu(model: Any, tokenizer: Any, texts: pd.DataFrame, options: argparse.Na
         measure(model, tokenizer, table, only=names)
         found |= {f"{name}_s": time.perf_counter() - start, f"{name}_names": names}
     start = time.perf_counter()
-    prepare(model, tokenizer, texts)
+    prepare_measurement(model, tokenizer, texts)
     found["reading_s"] = time.perf_counter() - start
     return found
 
 
 def peak_memory(model: Any, tokenizer: Any, batch: int = 8) -> dict[str, float]:
     """Peak memory of one pass over texts of 512 tokens, plain and measured: the GPU's allocator counts every byte."""
-    task = prepare(model, tokenizer, random_sentences(tokenizer, batch, 510))
+    task = prepare_measurement(model, tokenizer, random_sentences(tokenizer, batch, 510))
     tensors, source, target = task.batch(np.arange(batch))
     wanted = [one for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
 
@@ -178,7 +178,7 @@ def main() -> None:
         found |= peak_memory(model.base_model, tokenizer)
         found |= on_gpu(model.to(torch.bfloat16), tokenizer, texts, options)
     else:
-        found |= on_cpu(prepare(model, tokenizer, texts), options)
+        found |= on_cpu(prepare_measurement(model, tokenizer, texts), options)
     print(json.dumps(found, indent=1))
     if options.out:
         options.out.write_text(json.dumps(found, indent=1), encoding="utf-8")

@@ -39,6 +39,12 @@ def _softmax_keeps_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.nn.functional, "softmax", keeping)
 
 
+@pytest.fixture
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One batch after the other, however many threads there may be: for tests of what happens in which order."""
+    monkeypatch.setattr("headcount.engines.workers.count_cores", lambda: 1)
+
+
 @pytest.fixture(autouse=True)
 def _nothing_compiled_yet() -> None:
     """Forget what earlier tests compiled: where anything was, a context without a pass warns."""

@@ -15,7 +15,7 @@ from headcount.attention_maps import typical
 from headcount.attention_maps.maps import unpack
 from headcount.attention_maps.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
 from headcount.measures.measure import measure
-from headcount.measures.passes import prepare
+from headcount.measures.measurement import prepare_measurement
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.picture_sums import SIDE
 from tests.measures.planted import SENTENCES
@@ -93,7 +93,7 @@ def test_only_candidates_are_chosen_for_the_pattern_of_all() -> None:
 def run(model: Any, data: pd.DataFrame, **options: Any) -> tuple[xr.Dataset, xr.Dataset]:
     """The measure and the typical maps."""
     patterns = measure(*model, data, only="patterns", **options)["patterns"].to_dataset()
-    return patterns, xr.Dataset(dict(take_typical(prepare(*model, data, **options), patterns)))
+    return patterns, xr.Dataset(dict(take_typical(prepare_measurement(*model, data, **options), patterns)))
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_progress_and_nothing_left_behind(model: Any) -> None:
     told: list[tuple[float, float]] = []
     patterns = measure(net, tokenizer, TEXTS, only="patterns")["patterns"].to_dataset()
     net.train()
-    task = prepare(net, tokenizer, TEXTS, progress=lambda done, of: told.append((done, of)))
+    task = prepare_measurement(net, tokenizer, TEXTS, progress=lambda done, of: told.append((done, of)))
     shown = xr.Dataset(dict(take_typical(task, patterns)))
     assert net.training
     net.eval()

@@ -300,6 +300,7 @@ def test_the_study_holds_what_memory_holds(tokenizer: Any, tmp_path: Path) -> No
     assert set(hc.open_study(tmp_path / "study")["pruning"].children) == {"importance", "importance@again"}
 
 
+@pytest.mark.usefixtures("one_core")
 def test_what_is_there_is_not_computed_again(tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UNIT", 3)
     model, data, task = jobs.make("classification")

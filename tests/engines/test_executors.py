@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ def test_a_unit_is_saved_before_the_next_is_begun(executor: Executor) -> None:
         happened.append(("work", unit.number))
         return unit.number * 10
 
-    executor.execute(units, work, lambda unit, found: happened.append((f"save {found}", unit.number)))
+    for unit, result in executor.execute(units, work):
+        happened.append((f"save {result}", unit.number))
     assert happened == [("work", 1), ("save 10", 1), ("work", 3), ("save 30", 3)]
 
 
@@ -57,10 +58,10 @@ class FromTheEnd:
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
         for unit in reversed(units):
             self.units.append(unit.number)
-            save(unit, pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))))
+            yield unit, pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit)))))
 
 
 def test_an_executor(tmp_path: Path) -> None:

@@ -387,9 +387,9 @@ def test_sessions_of_the_caller_are_untouched(cores: Any) -> None:
     found = list(spread(spread_work, range(2), 9))
     assert torch.equal(seen[0], plain)
     for item, output in enumerate(found):
-        with hc.ablated(model, f"L{item}"):
-            assert torch.equal(output, first_output(model, batch))
-    assert not torch.equal(found[0], found[1])
+        with hc.ablated(model, f"L{item}"):  # on all threads inside operators, where a worker has one
+            torch.testing.assert_close(output, first_output(model, batch), rtol=1e-12, atol=1e-12)
+    assert (found[0] - found[1]).abs().max() > 0.01
     assert_untouched(model, batch, plain)
 
 

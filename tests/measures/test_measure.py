@@ -481,6 +481,7 @@ def test_no_map_is_built_for_the_entropy_alone(bert: Any, whole: xr.DataTree, mo
         measure(*bert, TEXTS, only="position")
 
 
+@pytest.mark.usefixtures("one_core")
 def test_one_map_at_a_time(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[weakref.ref[Any]] = []
     real = scores_module._scores

@@ -317,4 +317,7 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     perform_run(make(place, tmp_path / "whole", replace(settings, save_steps=1000)))
     whole, found = (toy.weights(tmp_path / name / "model") for name in ("whole", "killed"))
     for key, tensor in whole.items():
-        assert_same(found[key], tensor, ROUNDED, key)
+        # The bias of the keys adds the same to all scores of a query, which softmax does not see: its gradient is
+        # nothing but rounding, other in each process, and Adam makes steps of it that are as large as any other's.
+        if not key.endswith("key.bias"):
+            assert_same(found[key], tensor, ROUNDED, key)

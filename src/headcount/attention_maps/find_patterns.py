@@ -17,7 +17,7 @@ from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem
 from headcount.measures.inputs import Data
 from headcount.measures.measure import measure
-from headcount.measures.passes import Measurement, prepare
+from headcount.measures.measurement import Measurement, prepare_measurement
 from headcount.measures.patterns import SHORTEST
 from headcount.models.compiled import takes_compiled
 
@@ -57,7 +57,7 @@ def find_patterns(
         "name": name,
         "progress": progress,
     }
-    task = prepare(model, tokenizer, data, **options)
+    task = prepare_measurement(model, tokenizer, data, **options)
     longest = int(task.inputs.lengths.max())
     if longest < SHORTEST:
         raise DataProblem(

@@ -10,7 +10,7 @@ from headcount.attention_maps.maps import pack
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
-from headcount.measures.passes import Measurement
+from headcount.measures.measurement import Measurement
 from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import see_pictures
 from headcount.trace.modes import evaluating

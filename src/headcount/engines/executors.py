@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,14 +15,14 @@ from headcount.errors import InvalidOption
 
 
 class Executor(Protocol):
-    """Works on units. A unit is plain data, `work` a function of it; `save` is called here, in this process."""
+    """Works on units. A unit is plain data, `work` a function of it; the results are saved by this process."""
 
     def mine(self, numbers: Iterable[int]) -> list[int]:
         """Those of a run's units that are worked on here; the others are left to other processes."""
         ...
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
-        """Work on each of these units, in any order, and save what it gives as soon as it is there."""
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
+        """The units, in any order, each with its result as soon as it is there; closing the generator ends the work."""
         ...
 
 
@@ -32,11 +32,9 @@ class ThisProcess:
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any], save: Callable[[Unit, Any], None]) -> None:
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
         batched = work if isinstance(work, Batched) else Batched(lambda unit: [unit], work, lambda _, parts: parts[0])
-        with closing(each_unit(batched, units)) as results:
-            for unit, result in results:
-                save(unit, result)
+        return each_unit(batched, units)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ where the numbers come from is known here alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import xarray as xr
@@ -53,7 +54,11 @@ class Ledger:
         """The results, in the order of the runs; one whose other shards are not done yet holds what is there."""
         pending, done, total = self._plan()
         self.tally = Tally(self.progress, done, total)
-        self.executor.execute(pending, work, self._save)
+        with closing(self.executor.execute(pending, work)) as results:
+            for unit, arrays in results:
+                for group in unit.groups:
+                    self.sinks[group].save(unit.number, arrays[group])
+                self.tally.save(unit.stop - unit.start)
         return [_finish(run, self.sinks[run.group]) for run in self.runs]
 
     def _plan(self) -> tuple[list[Unit], int, int]:
@@ -73,11 +78,6 @@ class Ledger:
                 else:
                     done += stop - start
         return pending, done, total
-
-    def _save(self, unit: Unit, found: dict[str, Arrays]) -> None:
-        for group in unit.groups:
-            self.sinks[group].save(unit.number, found[group])
-        self.tally.save(unit.stop - unit.start)
 
 
 def announce(group: str, models: Mapping[str, str], out: str | Path) -> None:

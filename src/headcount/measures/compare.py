@@ -23,7 +23,8 @@ from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
-from headcount.measures.passes import Measurement, collect, prepare
+from headcount.measures.measurement import Measurement, prepare_measurement
+from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
@@ -136,7 +137,7 @@ def compare(
         check_untouched(other)
     # Texts that both can read.
     longest = min(longest_input(other, tokenizer), max_length or longest_input(other, tokenizer))
-    task = prepare(
+    measurement = prepare_measurement(
         model,
         tokenizer,
         data,
@@ -150,25 +151,27 @@ def compare(
         progress=progress,
         tagger=tagger,
     )
-    second = _check_alike(task, other)
+    second = _check_alike(measurement, other)
     questions: list[Question] = [Cosine()]
-    questions += [Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(task.setting)]
+    questions += [
+        Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(measurement.setting)
+    ]
 
     def run(wanted: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        return _run_pair(task, second, [one for one in wanted if isinstance(one, Comparison)], numbers)
+        return _run_pair(measurement, second, [one for one in wanted if isinstance(one, Comparison)], numbers)
 
-    rows = np.arange(len(task.inputs.ids))
+    rows = np.arange(len(measurement.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(task, questions, rows, run, "compare", other=other)
+        found = collect(measurement, questions, rows, run, "compare", other=other)
     tree = xr.DataTree.from_dict(found)
-    tree.attrs = {"cut": task.inputs.cut, ATTRIBUTE: task.inputs.blank, "texts": len(rows)}
+    tree.attrs = {"cut": measurement.inputs.cut, ATTRIBUTE: measurement.inputs.blank, "texts": len(rows)}
     return tree
 
 
-def _check_alike(task: Measurement, other: PreTrainedModel) -> Any:
+def _check_alike(measurement: Measurement, other: PreTrainedModel) -> Any:
     anatomy = read_anatomy(other)
     check_weights(other)
-    ours, theirs = task.anatomy.layout, anatomy.layout
+    ours, theirs = measurement.anatomy.layout, anatomy.layout
     if ours != theirs:
         counts = [
             {stack: (layout.layers(stack), layout.width(stack)) for stack in layout.stacks} for layout in (ours, theirs)
@@ -176,25 +179,26 @@ def _check_alike(task: Measurement, other: PreTrainedModel) -> Any:
         raise UnsuitableModel(
             f"the models differ in their heads: layers and heads {counts[0]} and {counts[1]}; expected two of one shape"
         )
-    sizes = [{block.head_size for block in one} for one in (task.anatomy, anatomy)]
+    sizes = [{block.head_size for block in one} for one in (measurement.anatomy, anatomy)]
     if sizes[0] != sizes[1]:
         raise UnsuitableModel(f"the models differ in the size of their heads: {sizes[0]} and {sizes[1]}")
-    if task.inputs.pairs and getattr(other.config, "type_vocab_size", 0) < 2:
+    if measurement.inputs.pairs and getattr(other.config, "type_vocab_size", 0) < 2:
         raise InvalidOption(f"got pairs of texts, but {type(other).__name__} has no segments; give one text column")
-    if task.model.config.vocab_size != other.config.vocab_size:
+    pieces = [model.config.vocab_size for model in (measurement.model, other)]
+    if pieces[0] != pieces[1]:
         raise UnsuitableModel(
-            f"the models differ in their vocabularies: {task.model.config.vocab_size} and {other.config.vocab_size} "
-            "pieces; expected two that read the same tokens"
+            f"the models differ in their vocabularies: {pieces[0]} and {pieces[1]} pieces; expected two that read the "
+            "same tokens"
         )
     return other, anatomy
 
 
 def _run_pair(
-    task: Measurement, second: Any, wanted: list[Comparison], numbers: np.ndarray
+    measurement: Measurement, second: Any, wanted: list[Comparison], numbers: np.ndarray
 ) -> dict[str, dict[LayerKey, Values]]:
     """Both models on one batch: what the first one's layers gave is kept until the second one has come by."""
     other, anatomy = second
-    batch, source, target = task.batch(numbers)
+    batch, source, target = measurement.batch(numbers)
     # The map is built before a question that could do without it: it would be built a second time otherwise.
     ordered = sorted(wanted, key=lambda question: not question.needs_map)
     kept: dict[LayerKey, dict[str, Any]] = {}
@@ -209,9 +213,9 @@ def _run_pair(
         for question in ordered:
             found[question.name][layer_key] = question.see(Pair(before.pop(question.name), seen))
 
-    see_layers(task.model, task.anatomy, batch, source, target, task.setting.classes, first)
+    see_layers(measurement.model, measurement.anatomy, batch, source, target, measurement.setting.classes, first)
     moved = {key: tensor.to(other.device) for key, tensor in batch.items()}
-    see_layers(other, anatomy, moved, source, target, task.setting.classes, then)
+    see_layers(other, anatomy, moved, source, target, measurement.setting.classes, then)
     return found
 
 

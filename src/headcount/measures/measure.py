@@ -14,24 +14,17 @@ from transformers import PreTrainedModel
 from headcount.core.options import without_effect
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
-from headcount.data.kinds.language import Language
-from headcount.data.kinds.masked_lm import mask_tokens
-from headcount.data.kinds.tokens import Encoding
 from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
-from headcount.measures.contract import Question, Values
-from headcount.measures.distances import EXAMPLES, SeenMaps, StackMaps
-from headcount.measures.gradients import run_gradients
+from headcount.measures.distances import EXAMPLES
+from headcount.measures.feeds import feeds_of
 from headcount.measures.inputs import Data
-from headcount.measures.layers import run_measures
-from headcount.measures.passes import Feed, Measurement, collect, prepare
+from headcount.measures.measurement import prepare_measurement
+from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
-from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
-from headcount.trace.not_finite import refuse_rows
-from headcount.trace.observe import observe
 
 
 @takes_compiled
@@ -73,7 +66,7 @@ def measure(
     if not set(ANNOTATED) & set(named):
         for option, given in (("spacy", spacy), ("tagger", tagger)):
             without_effect(option, given, f"none of {', '.join(named)} reads annotations")
-    task = prepare(
+    measurement = prepare_measurement(
         model,
         tokenizer,
         data,
@@ -88,74 +81,26 @@ def measure(
         spacy=spacy,
         tagger=tagger,
     )
-    left_out = {one.name: reason for one in chosen if (reason := one.lacking(task.setting))}
+    left_out = {one.name: reason for one in chosen if (reason := one.lacking(measurement.setting))}
     if only is not None and left_out:
         first = next(iter(left_out))
         raise InvalidOption(f"{first} cannot be measured here: {left_out[first]}")
     kept = [one for one in chosen if one.name not in left_out]
     found: dict[str, xr.Dataset] = {}
     with evaluating(model), torch.inference_mode(False):
-        for kind, feed in _feeds(task).items():
+        for kind, feed in feeds_of(measurement).items():
             group = [one for one in kept if one.kind == kind]
             if group:
-                rows = np.arange(len(task.inputs.ids))
+                rows = np.arange(len(measurement.inputs.ids))
                 most = distance_examples or EXAMPLES
                 if kind == "maps" and len(rows) > most:
                     rows = np.sort(np.random.default_rng(seed).permutation(len(rows))[:most])
-                found |= collect(task, group, rows, feed, one_by_one=kind == "maps")
+                found |= collect(measurement, group, rows, feed, one_by_one=kind == "maps")
     tree = xr.DataTree.from_dict(found)
     tree.attrs = {
         "left_out": left_out,
-        "cut": task.inputs.cut,
-        ATTRIBUTE: task.inputs.blank,
-        "texts": len(task.inputs.ids),
+        "cut": measurement.inputs.cut,
+        ATTRIBUTE: measurement.inputs.blank,
+        "texts": len(measurement.inputs.ids),
     }
     return tree
-
-
-def _feeds(task: Measurement) -> dict[str, Feed]:
-    """How each kind of measure is fed."""
-
-    def layers(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        batch, source, target = task.batch(numbers, links=any(one.name == "links" for one in measures))
-        return run_measures(task.model, task.anatomy, batch, source, target, task.setting.classes, measures)
-
-    def gradients(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        language = task.setting.language
-        assert language is not None  # otherwise the measure is left out
-        rows = [_with_labels(task, language, number) for number in numbers]
-        batch, source, target = task.batch(numbers, rows, links=False)
-        return {measures[0].name: run_gradients(measures[0], task.model, batch, language, source, target)}
-
-    def maps(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        return {measures[0].name: _distances(measures[0], task, numbers)}
-
-    return {"layers": layers, "gradients": gradients, "maps": maps}
-
-
-def _with_labels(task: Measurement, language: Language, number: int) -> Encoding:
-    row = task.inputs.rows[number]
-    if language.masked:
-        free = np.setdiff1d(np.arange(len(row["input_ids"])), task.inputs.facts[number].classes["special"])
-        return mask_tokens(row, free, task.tokenizer, task.seed, int(task.inputs.ids[number]))
-    return row if "labels" in row else {**row, "labels": list(row["input_ids"])}
-
-
-def _distances(question: Question, task: Measurement, numbers: np.ndarray) -> dict[LayerKey, Values]:
-    """The distances from each head in one text, layer by layer."""
-    batch, source, target = task.batch(numbers, links=False)
-    with torch.no_grad():
-        maps = observe(task.model, batch, outputs=False).maps
-    found: dict[LayerKey, Values] = {}
-    for stack, tensor in maps.items():
-        queries = source if stack == "encoder" or target is None else target
-        bad = [
-            ~tensor[block.layer, list(block.heads), 0][:, queries.real[0] > 0].isfinite().all()[None]
-            for block in task.anatomy.stacks[stack]
-            if block.heads
-        ]
-        refuse_rows(task.model, bad, "the attention is")
-        whole = StackMaps(tensor[:, :, 0], int(queries.real.sum()))
-        for block in task.anatomy.stacks[stack]:
-            found[stack, block.layer] = question.see(SeenMaps(whole, block.layer, list(block.heads)))
-    return found
