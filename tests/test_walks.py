@@ -76,7 +76,7 @@ VERBS = {
     "measure": "measure model --data texts.csv --text sentence --out study",
     "choose": "choose model --task sst2 --data texts.csv --tolerance 60 --study chosen",
     "prune": "prune model --task sst2 --data texts.csv --tolerance 60 --study pruned --out small",
-    "report": "report study --out page.html",
+    "report": "report study --output page.html",
 }
 
 

@@ -15,8 +15,9 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 import headcount as hc
+from headcount.choosing.estimators import CHOICES, estimate, prediction, stability
 from headcount.choosing.gates import learn_gates
-from headcount.choosing.importance import CHOICES, estimate, importance, prediction, stability
+from headcount.choosing.importance import importance
 from headcount.choosing.orders import Order, Source, Wanted, at_random, by_values, find_orders, order_anew, spare
 from headcount.core.heads import Layout
 from headcount.core.results import as_table

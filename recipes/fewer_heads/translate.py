@@ -15,9 +15,10 @@ import xarray as xr
 
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
+from headcount.choosing.estimators import estimate
 from headcount.choosing.gates import learn_gates
 from headcount.choosing.halves import halves
-from headcount.choosing.importance import estimate, importance
+from headcount.choosing.importance import importance
 from headcount.choosing.orders import at_random, by_values
 from headcount.core.claims import settled_at
 from headcount.core.results import as_table

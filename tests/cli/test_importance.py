@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import headcount as hc
-from headcount.choosing.importance import prediction
+from headcount.choosing.estimators import prediction
 from headcount.cli.main import main
 from tests import planted
 from tests.pruning import planted as parts

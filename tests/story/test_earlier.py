@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from headcount.choosing.importance import CHOICES as ESTIMATORS
-from headcount.choosing.importance import SCHEMAS
+from headcount.choosing.estimators import CHOICES as ESTIMATORS
+from headcount.choosing.estimators import SCHEMAS
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema, read_schema
 from headcount.measures.catalogue import MEASURES

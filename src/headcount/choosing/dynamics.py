@@ -13,8 +13,9 @@ import xarray as xr
 from headcount.ablation.job import Data, find_known_task, task_metric
 from headcount.ablation.sweep import check_generate
 from headcount.choosing.curves import SAID, curve
+from headcount.choosing.estimators import CHOICES, estimate
 from headcount.choosing.halves import read_halves
-from headcount.choosing.importance import CHOICES, estimate, importance
+from headcount.choosing.importance import importance
 from headcount.choosing.orders import by_values, removals
 from headcount.core.provenance import Origin, fingerprint, origin_of
 from headcount.core.renamed import renamed

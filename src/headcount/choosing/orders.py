@@ -15,8 +15,9 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.sweep import sweep
+from headcount.choosing.estimators import NORMED, estimate
 from headcount.choosing.gates import learn_gates
-from headcount.choosing.importance import NORMED, estimate, importance
+from headcount.choosing.importance import importance
 from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
 from headcount.core.options import no_repeats, without_effect

@@ -98,7 +98,7 @@ def lines_of(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
     """The estimators side by side as a table, and what its last two columns are."""
     from rich.table import Table
 
-    from headcount.choosing.importance import ESTIMATORS, prediction, stability
+    from headcount.choosing.estimators import ESTIMATORS, prediction, stability
     from headcount.story.importance import NEEDS_SWEEP, PREDICTS, SPLITS, importance_rows
 
     table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")

@@ -1,0 +1,104 @@
+"""The estimators of importance: what each is, what follows from the means over the examples, how far to trust it."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.agreement import effects
+from headcount.core.results import HEAD_DIMS, Labelled
+from headcount.core.schema import Schema
+from headcount.core.statistics import rank_correlation
+from headcount.core.sweep_schemas import ABLATED
+from headcount.engines.run import Arrays
+from headcount.measures.results import mean_values, with_schemas
+
+ESTIMATORS = ("michel", "gate", "taylor", "norm")
+NORMED = ("michel", "gate", "norm")
+"""Those that can be divided by the l2 norm of their layer, as Michel's is in the paper."""
+CHOICES = (*ESTIMATORS, *(f"{name}_normed" for name in NORMED))
+PAPER = "Michel 2019, section 4.1"
+SCHEMAS = {
+    name: Schema(
+        title,
+        unit,
+        direction,
+        (None if name == "taylor" else 0, None),
+        signed=name == "taylor",
+        category=ABLATED,
+        paper=PAPER,
+        rank=rank,
+        shown=rank < 6,
+    )
+    for rank, (name, title, unit, direction) in enumerate(
+        (
+            ("michel", "Importance", "mean |slope of the loss|", "high: the loss depends on it"),
+            ("michel_normed", "Importance, by layer", "1: all of its layer", "high: the loss depends on it"),
+            ("taylor", "Expected rise of the loss without it", "loss", "above 0: the head is needed"),
+            ("gate", "Importance, signs cancelling", "|mean slope|", "high: the loss depends on it"),
+            ("norm", "Length of its output (importance)", "length", "high: says much"),
+            ("gate_normed", "Importance, signs cancelling, by layer", "1: all", "high: needed"),
+            ("norm_normed", "Length of its output, by layer", "1: all of its layer", "high: says much"),
+        ),
+        start=1,
+    )
+}
+VARIABLES: dict[str, tuple[str, ...]] = {"michel": (), "taylor": (), "norm": ()}
+"""`michel`: E|dL/dgate| over examples (the paper's I_h). `taylor`: -E dL/dgate, the rise of the loss that the first
+order predicts for the head's removal, with its sign. `norm`: the mean length of what the head gives. From these follow
+`gate`: |E dL/dgate|, blind to heads whose examples disagree, and `..._normed`: divided by the l2 norm of the layer."""
+SAID = {
+    "group": "pruning",
+    "measure": "importance",
+    "summary": "how much the loss hangs on the head: michel, taylor (signed), gate, norm",
+    "paper": PAPER,
+}
+
+
+def summarise_importance(seed: int, values: Arrays) -> Labelled:
+    """Means with intervals over the examples, and what follows from the means."""
+    found = mean_values(VARIABLES, values, seed)
+    derived = derive({key: found[key][1] for key in VARIABLES})
+    return with_schemas(found | {name: (HEAD_DIMS, array) for name, array in derived.items()}, SCHEMAS)
+
+
+def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What follows from the means: `gate`, and the estimates divided by the l2 norm of their layer."""
+    found = {"gate": np.abs(means["taylor"])}
+    for name in NORMED:
+        values = (means | found)[name]
+        length = np.sqrt(np.nansum(values**2, axis=-1, keepdims=True))
+        found[f"{name}_normed"] = values / np.where(length > 0, length, 1)
+    return found
+
+
+def estimate(found: xr.Dataset, name: str, rows: np.ndarray | None = None) -> np.ndarray:
+    """[stack, layer, head]: an estimator's values, over all examples or over some of them."""
+    if rows is None:
+        values: np.ndarray = found[name].values
+        return values
+    means = {key: found[f"values_{key}"].values[rows].mean(0) for key in ("michel", "taylor", "norm")}
+    chosen: np.ndarray = (means | derive(means))[name]
+    return chosen
+
+
+def stability(found: xr.Dataset, name: str, splits: int = 50, seed: int = 0) -> tuple[float, float, float]:
+    """Spearman's correlation of an estimator on two random halves of the examples: mean and 95 % of the halves."""
+    examples = found.sizes["example"]
+    if examples < 2:  # there are no halves
+        return float("nan"), float("nan"), float("nan")
+    generator = np.random.default_rng(seed)
+    seen = []
+    for _ in range(splits):
+        order = generator.permutation(examples)
+        halves = [estimate(found, name, order[: examples // 2]), estimate(found, name, order[examples // 2 :])]
+        seen.append(rank_correlation(halves[0].ravel(), halves[1].ravel(), draws=1)[0])
+    return float(np.mean(seen)), float(np.quantile(seen, 0.025)), float(np.quantile(seen, 0.975))
+
+
+def prediction(found: xr.Dataset, sweep: xr.Dataset, name: str) -> tuple[float, float, float]:
+    """How well an estimator foretells the true effect of ablation: Spearman's correlation over the heads, interval.
+
+    The effect is the score that a head's removal costs: positive where the head is needed.
+    """
+    return rank_correlation(found[name].values.ravel(), effects(sweep).values.ravel())
