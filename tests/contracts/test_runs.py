@@ -181,7 +181,7 @@ def test_no_verb_is_left_out(verbs: Verbs) -> None:
 
 
 def test_the_ledger_alone_writes_studies_and_provenance() -> None:
-    writes = re.compile(r"\bversions\(\)|\bStudy\(|\bwrite_result\(|\"device\": device_label")
+    writes = re.compile(r"\bversions\(\)|\bStudy\(|\"device\": device_label")
     writing_files = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")

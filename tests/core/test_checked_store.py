@@ -9,9 +9,10 @@ import pytest
 import xarray as xr
 
 from headcount.core.checked_store import CheckedStore
-from headcount.core.store import open_study, write_result
+from headcount.core.store import open_study
 from headcount.errors import StudyProblem
 from tests.core.damage import Harm, delete, empty, flip, halve, harm, write_units
+from tests.study_results import write_result
 
 CHUNK = "sweep/sets-zero/logits/c/0/1"
 

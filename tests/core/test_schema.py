@@ -12,7 +12,8 @@ import xarray as xr
 from headcount.core.group import ArrayPlan
 from headcount.core.manifest import damages
 from headcount.core.schema import Schema, read_schema
-from headcount.core.store import Study, open_study, read_results, write_result
+from headcount.core.store import Study, open_study, read_results
+from tests.study_results import write_result
 
 FULL = Schema(
     "How far it looks",

@@ -15,9 +15,10 @@ import pytest
 import xarray as xr
 import zarr
 
-from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study, read_results, write_result
+from headcount.core.store import MARK, ArrayPlan, Group, Study, open_study, read_results
 from headcount.errors import CannotWrite, StudyProblem
 from tests.core.damage import flip, harm
+from tests.study_results import write_result
 
 UNITS = [(0, 4), (4, 8), (8, 9)]
 

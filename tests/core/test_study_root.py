@@ -8,10 +8,11 @@ import pytest
 import xarray as xr
 
 from headcount.core.manifest import read_root
-from headcount.core.store import Study, damages, open_study, write_result
+from headcount.core.store import Study, damages, open_study
 from headcount.core.study_root import check_root, is_restorable, list_result, restore_root
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import files, write_all
+from tests.study_results import write_result
 
 RESULT = xr.Dataset({"x": ("n", [1.0, 2.0])}, attrs={"model": "bert-a"})
 

@@ -28,7 +28,6 @@ import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.manifest import read_node, write_sealed
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.core.store import write_result
 from headcount.core.study_root import list_result
 from headcount.errors import CannotWrite, HeadcountError, InvalidOption, OutputTaken, StudyProblem
 from headcount.reporting.document import describe, make_page, rank_agreement
@@ -36,6 +35,7 @@ from headcount.reporting.view import View, find_layout, number, read_view
 from tests import planted
 from tests.reporting import studies
 from tests.reporting.pages import inflate_layer
+from tests.study_results import write_result
 
 NAMESPACES = {
     "http://www.w3.org/2000/svg",

@@ -18,7 +18,7 @@ from headcount.choosing.dynamics import _arrays
 from headcount.choosing.orders import by_values
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
-from headcount.core.store import Study, write_result
+from headcount.core.store import Study
 from headcount.models.fingerprint import model_fingerprint
 from headcount.reporting.published import find_published
 from headcount.reporting.series import (
@@ -34,6 +34,7 @@ from headcount.reporting.view import View, find_layout, number, read_view
 from tests import planted
 from tests.measures import cases
 from tests.measures.planted import PAIRS, ROLES, planted_attention
+from tests.study_results import write_result
 
 NAN = float("nan")
 LAYOUT = Layout.even({"encoder": (2, 2)})

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.core.store import ArrayPlan, Study, write_result
+from headcount.core.store import ArrayPlan, Study
 from headcount.reporting import view as view_file
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests.measures import tiny as measured
 from tests.reporting import studies
+from tests.study_results import write_result
 
 STACKS = ("encoder", "decoder", "cross")
 

@@ -81,7 +81,6 @@ __all__ = [
     "damages",
     "open_study",
     "read_results",
-    "write_result",
 ]
 
 
@@ -248,14 +247,6 @@ def _above(name: str) -> list[str]:
     """The groups that a result lies in, from the outside in."""
     parts = name.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
-
-
-def write_result(path: str | Path, name: str, identity: dict[str, Any], result: xr.Dataset) -> None:
-    """A small result as a whole: the group that is there must have been made with the same options."""
-    fixed = {str(key): (tuple(map(str, one.dims)), one.values, one.attrs) for key, one in result.variables.items()}
-    group = Study(path).group(name, identity, result.attrs, {}, fixed, [(0, 1)])
-    if not group.complete:
-        group.finish({}, {})
 
 
 def check_study(path: Path) -> None:
