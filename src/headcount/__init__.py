@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
-    from headcount.core.store import open_study as open_study
+    from headcount.core.read_study import open_study as open_study
     from headcount.costs.cost import cost as cost
     from headcount.costs.export import export as export
     from headcount.data.tasks import find_task as find_task
@@ -86,7 +86,7 @@ _HOMES = {
     "mean_outputs": "ablation.means",
     "measure": "measures.measure",
     "observe": "trace.observe",
-    "open_study": "core.store",
+    "open_study": "core.read_study",
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",
     "recover": "pruning.recover",

@@ -13,7 +13,7 @@ import zarr
 
 import headcount as hc
 from headcount.cli.main import main
-from headcount.core.store import MARK
+from headcount.core.manifest import MARK
 from tests import planted
 
 GROUP = "sweep/head-zero"

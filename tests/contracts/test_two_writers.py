@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 
 import headcount as hc
-from headcount.core.store import damages
+from headcount.core.damage import damages
 from headcount.errors import StudyProblem
 from tests.contracts.writers import make_checkpoints, writers
 from tests.core.test_lock import other_process

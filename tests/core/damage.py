@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.provenance import command
-from headcount.core.store import ArrayPlan, Study
+from headcount.core.results import ArrayPlan
+from headcount.core.store import Study
 from tests.study_results import write_result
 
 UNITS = [(0, 4), (4, 8), (8, 9)]

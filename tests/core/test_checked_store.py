@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from headcount.core.checked_store import CheckedStore
-from headcount.core.store import open_study
+from headcount.core.read_study import open_study
 from headcount.errors import StudyProblem
 from tests.core.damage import Harm, delete, empty, flip, halve, harm, write_units
 from tests.study_results import write_result

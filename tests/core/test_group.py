@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ import numpy as np
 import pytest
 import zarr
 
-from headcount.core.group import ArrayPlan, Group, clear_errors
-from headcount.core.manifest import damages
-from headcount.core.store import Study, open_study
-from headcount.errors import CannotWrite, HeadcountWarning, StudyProblem
+from headcount.core.damage import damages
+from headcount.core.group import Group
+from headcount.core.read_study import open_study
+from headcount.core.results import ArrayPlan
+from headcount.core.store import Study
+from headcount.errors import HeadcountWarning, StudyProblem
 
 VALUES = np.arange(8, dtype="float32")
 
@@ -107,18 +108,3 @@ def test_each_layer_in_a_chunk_of_its_own(tmp_path: Path) -> None:
     np.testing.assert_array_equal(group.read()["maps"], maps)
     assert group.read().attrs["complete"] is True
     assert not {"digest", "manifest"} & set(group.read().attrs)
-
-
-def test_a_defect_of_the_program_is_not_told_as_damage(tmp_path: Path) -> None:
-    """What zarr stumbles over is damage; what the program does wrong comes up as it is."""
-    for defect in (KeyError("nonsense"), TypeError("nonsense"), AttributeError("nonsense")):
-        with pytest.raises(type(defect), match="nonsense"), clear_errors(tmp_path):
-            raise defect
-    group = zarr.open_group(tmp_path / "study", mode="w")
-    with pytest.raises(StudyProblem, match="is damaged"), clear_errors(tmp_path):
-        group["values"]
-
-
-def test_a_disk_that_is_full_is_not_a_study_that_is_damaged(tmp_path: Path) -> None:
-    with pytest.raises(CannotWrite, match="no room on the disk"), clear_errors(tmp_path):
-        raise OSError(errno.ENOSPC, "No space left on device")

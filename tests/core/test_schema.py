@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headcount.core.group import ArrayPlan
-from headcount.core.manifest import damages
+from headcount.core.damage import damages
+from headcount.core.read_study import open_study, read_results
+from headcount.core.results import ArrayPlan
 from headcount.core.schema import Schema, read_schema
-from headcount.core.store import Study, open_study, read_results
+from headcount.core.store import Study
 from tests.study_results import write_result
 
 FULL = Schema(

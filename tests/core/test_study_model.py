@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headcount.core.study_model import Known, admit, known_from, models_of
+from headcount.core.study_model import StudyModels, admit, models_of, models_of_results
 from headcount.errors import StudyProblem
 
 A = {"aaaaaaaaaaaa": {"name": "bert-a", "dtype": "float32", "class": "BertModel"}}
@@ -14,8 +14,8 @@ B = {"bbbbbbbbbbbb": {"name": "bert-b", "dtype": "float32", "class": "BertModel"
 C = {"cccccccccccc": {"name": "bert-c", "dtype": "float32", "class": "BertModel"}}
 
 
-def after(*results: tuple[str, dict[str, dict[str, str]]]) -> Known:
-    known: Known = {}
+def after(*results: tuple[str, dict[str, dict[str, str]]]) -> StudyModels:
+    known: StudyModels = {}
     for name, models in results:
         known = admit("study", known, name, models)
     return known
@@ -92,7 +92,7 @@ def test_a_study_of_an_earlier_version() -> None:
     def said(mark: str) -> dict[str, Any]:
         return {"identity": {"model": mark}, "model": f"bert-{mark}"}
 
-    known = known_from([("sweep/x@b", said("b")), ("sweep/head-zero", said("a")), ("measures/spread", said("a"))])
+    known = models_of_results({"sweep/x@b": said("b"), "sweep/head-zero": said("a"), "measures/spread": said("a")})
     assert known["model"]["fingerprint"] == "a"
     assert set(known["beside"]) == {"b"}
-    assert known_from([("cost/models", {})]) == {"model": None, "beside": {}}
+    assert models_of_results({"cost/models": {}}) == {"model": None, "beside": {}}

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from headcount.core.damage import damages
 from headcount.core.manifest import read_root
-from headcount.core.store import Study, damages, open_study
+from headcount.core.read_study import open_study
+from headcount.core.store import Study
 from headcount.core.study_root import check_root, is_restorable, list_result, restore_root
 from headcount.errors import HeadcountWarning, StudyProblem
 from tests.core.damage import files, write_all

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import headcount as hc
-from headcount.core.store import Group
+from headcount.core.group import Group
 from headcount.costs import cost as cost_file
 from headcount.costs.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, time_in_turns
 from headcount.errors import InvalidOption, StudyProblem

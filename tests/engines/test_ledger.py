@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headcount.core.store import open_study
+from headcount.core.read_study import open_study
 from headcount.engines.executors import Shard
 from headcount.engines.ledger import Ledger, announce, perform
 from headcount.engines.run import Arrays, Unit

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from headcount.core.provenance import Origin
-from headcount.core.store import open_study
+from headcount.core.read_study import open_study
 from headcount.engines.run import Unit
 from headcount.engines.sinks import FolderSink, MemorySink, Sink, open_sinks
 from headcount.errors import StudyProblem

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import headcount as hc
 from headcount.core.heads import Layout
-from headcount.core.results import HEAD_DIMS, by_head, head_coords
-from headcount.core.store import ArrayPlan, Study
+from headcount.core.results import HEAD_DIMS, ArrayPlan, by_head, head_coords
+from headcount.core.store import Study
 from headcount.reporting import view as view_file
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests.measures import tiny as measured

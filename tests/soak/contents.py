@@ -28,7 +28,7 @@ def describe(folder: Path) -> dict[str, str]:
 
 
 def _study(place: Path) -> dict[str, str]:
-    from headcount.core.store import open_study
+    from headcount.core.read_study import open_study
 
     found = {}
     tree = open_study(place)

@@ -83,7 +83,7 @@ def importance(
 
 def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
     """The sweep by head of the same model in the same study, with heads at zero."""
-    from headcount.core.store import open_study
+    from headcount.core.read_study import open_study
 
     if out is None:
         return None

@@ -28,7 +28,7 @@ class Agreement:
 
 def agreement(*studies: str | Path | xr.DataTree) -> list[Agreement]:
     """The agreement of all pairs of complete sweeps over the same axes in these studies, stacks apart too."""
-    from headcount.core.store import open_study, study_path
+    from headcount.core.read_study import open_study, study_path
 
     paths = [study_path(study) for study in studies]
     no_repeats("the studies", paths)

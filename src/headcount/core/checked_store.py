@@ -9,7 +9,8 @@ from typing import Any
 
 from zarr.storage import LocalStore
 
-from headcount.core.manifest import COMPLETE, NODE, Damaged, check_chunk, has_checksum, refuse_damaged
+from headcount.core.damage import refuse_damaged
+from headcount.core.manifest import COMPLETE, NODE, Damaged, check_chunk, has_checksum
 
 
 class CheckedStore(LocalStore):  # type: ignore[misc]

@@ -1,37 +1,37 @@
-"""One result of a study while it is written: units of work one by one, then what follows from them, then its mark."""
+"""One result of a study while it is written: units of work one by one, then the summary, then the mark "complete"."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 import zarr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
+from headcount.core.arrays import EVERY_CHUNK, open_result, put_array
 from headcount.core.checked_store import CheckedStore
+from headcount.core.damage import examine
 from headcount.core.lock import finishing
 from headcount.core.manifest import (
     COMPLETE,
-    INTERNAL,
     MANIFEST,
     Damaged,
     array_nodes,
     check_file,
     chunk_bytes,
-    examine,
     has_checksum,
     read_node,
     write_sealed,
 )
 from headcount.core.provenance import differences
-from headcount.core.results import ArrayPlan, Labelled, fill_value
-from headcount.core.study_root import entry, list_result
-from headcount.errors import CannotWrite, HeadcountWarning, StudyProblem, cannot_write
+from headcount.core.results import Labelled
+from headcount.core.study_errors import clear_errors
+from headcount.core.study_root import list_entry, list_result
+from headcount.errors import HeadcountWarning, StudyProblem
 
 DONE = "done"
 
@@ -43,17 +43,17 @@ class Group:
         self.path, self.name = path, name
         with clear_errors(path):
             self.zarr = zarr.open_group(path / name, mode="r+", zarr_format=3)
-            found = dict(self.zarr.attrs.get("identity", {}))
-        if found != identity:
+            stored = dict(self.zarr.attrs.get("identity", {}))
+        if stored != identity:
             raise StudyProblem(
                 f"{path} has {name} already, made with other options "
-                f"({'; '.join(differences(found, dict(identity)))}); "
+                f"({'; '.join(differences(stored, dict(identity)))}); "
                 "give another folder or name=, or the same options to resume"
             )
 
     @property
     def complete(self) -> bool:
-        """As it is on the disk now: another shard may have finished it."""
+        """As it is on disk now: another shard may have finished it."""
         with clear_errors(self.path):
             return bool(read_node(self.path / self.name)["attributes"].get(COMPLETE, False))
 
@@ -71,18 +71,17 @@ class Group:
         return [(start, min(start + size, examples)) for start in range(0, examples, size)]
 
     def done(self) -> list[bool]:
-        """Which units of work are there; one whose chunks are lost or damaged is not."""
+        """Which units of work are done; one whose chunks are lost or damaged is not."""
         with clear_errors(self.path):
-            marks = self.zarr[DONE]
             if self.complete:
-                return [True] * marks.shape[0]
+                return [True] * self.zarr[DONE].shape[0]
             flags = self._marks()
             lost = []
             for unit in [unit for unit, flag in enumerate(flags) if flag]:
                 try:
                     self._check_unit(unit)
                 except Damaged as error:
-                    lost.append(f"{error}")
+                    lost.append(str(error))
                     flags[unit] = False
         if lost:
             warnings.warn(
@@ -93,33 +92,31 @@ class Group:
         return flags
 
     def _marks(self) -> list[bool]:
-        try:
-            return [bool(flag) for flag in self.zarr[DONE][...]]
-        except (ValueError, RuntimeError):  # a mark is damaged: its unit is computed again
-            flags = []
-            for unit in range(self.zarr[DONE].shape[0]):
-                try:
-                    flags.append(bool(self.zarr[DONE][unit]))
-                except (ValueError, RuntimeError):
-                    flags.append(False)
-            return flags
+        marks = self.zarr[DONE]
+        with suppress(ValueError, RuntimeError):  # a mark is damaged: which one?
+            return [bool(flag) for flag in marks[...]]
+        flags = [False] * marks.shape[0]
+        for unit in range(len(flags)):
+            with suppress(ValueError, RuntimeError):
+                flags[unit] = bool(marks[unit])
+        return flags
 
     def _check_unit(self, unit: int) -> None:
-        """Units are all of one size, so that each has chunks of its own."""
+        """Verify the checksums of a unit's chunks; all units have the same size, so that no two share a chunk."""
         for name in self._manifest().get("by_unit", []):
             array = self.zarr[name]
             if name == DONE or not has_checksum(array.metadata.to_dict()):
                 continue
-            place = [unit if dim == "example" else 0 for dim in array.metadata.dimension_names]
-            file = "/".join((self.name, name, "c", *map(str, place)))
+            index = [unit if dim == "example" else 0 for dim in array.metadata.dimension_names]
+            file = "/".join((self.name, name, "c", *map(str, index)))
             try:
                 check_file(self.path / file, deep=True)
             except Damaged as error:
                 raise Damaged(f"{file} {error}") from None
 
     def _manifest(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.zarr.attrs.get(MANIFEST, {})
-        return found
+        manifest: dict[str, Any] = self.zarr.attrs.get(MANIFEST, {})
+        return manifest
 
     def write_unit(self, unit: int, start: int, stop: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Write the examples `start` to `stop` of some arrays, then mark the unit as done."""
@@ -147,114 +144,37 @@ class Group:
                     put_array(self.zarr, name, labelled, overwrite=True, by_layer=name in by_layer)
                 if not all(self._marks()):  # a result without units
                     self.zarr[DONE][...] = True
-            self._read_back(summary)
-            node = read_node(self.path / self.name)
-            known = node["attributes"].get(MANIFEST)
-            arrays = array_nodes(self.path / self.name)
-            if known is not None:
-                arrays = known["arrays"] | {name: arrays[name] for name in summary}
-            told = {"arrays": arrays, "by_unit": known["by_unit"] if known else []}
-            node["attributes"] |= {**attributes, COMPLETE: True, MANIFEST: told}
-            # Once as it will be, under the eyes of the check that everybody makes, and only then in its place.
-            wrong = examine(self.path, self.name, deep=True, as_if=node)
-            if wrong:
-                raise StudyProblem(_not_back(self.path, self.name, wrong[0]))
-            told["bytes"] = chunk_bytes(self.path / self.name, arrays)
-            write_sealed(self.path, self.path / self.name, node)
-            self.zarr = zarr.open_group(self.path / self.name, mode="r+", zarr_format=3)
-            list_result(self.path, self.name, entry(self.zarr.attrs))
+            self._compare(summary)
+            self._mark_complete(summary, attributes)
+            list_result(self.path, self.name, list_entry(self.zarr.attrs))
 
-    def _read_back(self, summary: Labelled) -> None:
+    def _compare(self, summary: Labelled) -> None:
+        """Compare what is on disk with what was computed."""
         for name, (_, values, *_) in summary.items():
-            found, wanted = np.asarray(self.zarr[name][...]), np.asarray(values)
-            if wanted.dtype.kind in "UO":
-                same = list(map(str, found.ravel().tolist())) == list(map(str, wanted.ravel().tolist()))
+            stored, computed = np.asarray(self.zarr[name][...]), np.asarray(values)
+            if computed.dtype.kind in "UO":
+                same = list(map(str, stored.ravel().tolist())) == list(map(str, computed.ravel().tolist()))
             else:
-                same = np.array_equal(found, wanted, equal_nan=wanted.dtype.kind in "fc")
+                same = np.array_equal(stored, computed, equal_nan=computed.dtype.kind in "fc")
             if not same:
-                raise StudyProblem(_not_back(self.path, self.name, f"{self.name}/{name} is not what was written"))
+                self._refuse(f"{self.name}/{name} is not what was written")
 
+    def _mark_complete(self, summary: Labelled, attributes: Mapping[str, Any]) -> None:
+        """Replace the group's metadata in one step, after the check that every reader makes has passed."""
+        folder = self.path / self.name
+        node = read_node(folder)
+        before = node["attributes"].get(MANIFEST)  # None in a study of an earlier version
+        arrays = array_nodes(folder)
+        if before is not None:
+            arrays = before["arrays"] | {name: arrays[name] for name in summary}
+        manifest = {"arrays": arrays, "by_unit": before["by_unit"] if before else []}
+        node["attributes"] |= {**attributes, COMPLETE: True, MANIFEST: manifest}
+        problems = examine(self.path, self.name, deep=True, node=node)
+        if problems:
+            self._refuse(problems[0])
+        manifest["bytes"] = chunk_bytes(folder, arrays)
+        write_sealed(self.path, folder, node)
+        self.zarr = zarr.open_group(folder, mode="r+", zarr_format=3)
 
-def _not_back(path: Path, name: str, wrong: str) -> str:
-    return f"{path}: {name} could not be read back ({wrong}); run the same command again"
-
-
-def open_result(store: CheckedStore, name: str) -> xr.Dataset:
-    """A result, read lazily; what only the checks need is left out of its attributes."""
-    # Units are for people: one that sounds like a time is none.
-    found = xr.open_dataset(store, engine="zarr", group=name, consolidated=False, zarr_format=3, decode_times=False)
-    found.attrs = {key: value for key, value in found.attrs.items() if key not in INTERNAL}
-    return found
-
-
-EVERY_CHUNK = {"array.write_empty_chunks": True}
-"""Chunks of nothing but the fill value are written too, so that one that is not there was lost."""
-# On real maps and scores the lowest level packs about as tightly as higher ones do.
-CODECS = (ZstdCodec(level=1), Crc32cCodec())
-
-
-def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, size: int) -> None:
-    """An empty array whose chunks hold so many examples."""
-    chunks = tuple(
-        size if dim == "example" else max(1, length) for dim, length in zip(plan.dims, plan.shape, strict=True)
-    )
-    group.create_array(
-        name,
-        shape=plan.shape,
-        chunks=chunks,
-        dtype=plan.dtype,
-        dimension_names=plan.dims,
-        compressors=CODECS,
-        fill_value=fill_value(plan.dtype),
-        attributes=dict(plan.attributes),
-    )
-
-
-def put_array(
-    group: zarr.Group, name: str, labelled: tuple[Any, ...], overwrite: bool = False, by_layer: bool = False
-) -> None:
-    """An array as a whole: its dimensions, its values and, where there are any, its attributes."""
-    dims, given, *attributes = labelled
-    values = np.asarray(given)
-    text = values.dtype.kind in "UO"
-    sizes = (1, *values.shape[1:]) if by_layer else values.shape
-    with zarr.config.set(EVERY_CHUNK):
-        array = group.create_array(
-            name,
-            shape=values.shape,
-            chunks=tuple(max(1, size) for size in sizes),
-            compressors=CODECS,
-            dtype="string" if text else values.dtype,
-            dimension_names=dims,
-            overwrite=overwrite,
-            fill_value=fill_value("string" if text else str(values.dtype)),  # what is lost reads as unknown, not as 0
-            attributes=dict(*attributes),
-        )
-        if values.size:
-            array[...] = values.astype(object) if text else values
-
-
-def raised_by_reader(error: BaseException) -> bool:
-    """Whether an error came up inside zarr or xarray, which stumble over metadata that is not what it should be."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    module = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__", ""))
-    return module.partition(".")[0] in READERS
-
-
-READERS = ("zarr", "xarray", "numcodecs", "json")
-
-
-@contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
-    """A full disk and a damaged folder as one clear line each."""
-    try:
-        yield
-    except OSError as error:
-        raise CannotWrite(cannot_write(path, error)) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, Damaged) as error:
-        if isinstance(error, KeyError | TypeError | AttributeError) and not raised_by_reader(error):
-            raise  # a defect of the program, not of the study
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StudyProblem(f"the study {path} is damaged ({first}); restore it or give another folder") from error
+    def _refuse(self, problem: str) -> None:
+        raise StudyProblem(f"{self.path}: {self.name} could not be read back ({problem}); run the same command again")

@@ -1,4 +1,4 @@
-"""What a study says of itself: its complete results, each with its digest, and its model."""
+"""What a study's root stores: the complete results, each with its digest, and the study's model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headcount.core.damage import describe_damage, examine, find_results
 from headcount.core.manifest import (
     COMPLETE,
     DIGEST,
@@ -16,15 +17,12 @@ from headcount.core.manifest import (
     RESULTS,
     VERSION,
     Damaged,
-    examine,
-    find_results,
     group_node,
     read_root,
-    tell_damage,
     write_sealed,
 )
 from headcount.core.provenance import fingerprint
-from headcount.core.study_model import Known, admit, known_from
+from headcount.core.study_model import StudyModels, admit, models_of_results
 from headcount.errors import HeadcountWarning, StudyProblem
 
 
@@ -34,19 +32,19 @@ def create_root(study: Path) -> None:
 
 
 def check_root(study: Path) -> None:
-    """An error if the folder is not a study, is damaged, or is of a version that this program does not know."""
+    """An error if the folder is not a study, is damaged, or has a version that this program does not know."""
     if not study.is_dir():
         raise StudyProblem(f"there is no study folder {study}")
-    mark = _mark(study)
-    if isinstance(mark, int) and mark > VERSION:
+    newer = _newer_version(study)
+    if newer:
         raise StudyProblem(
-            f"{study} is a study of version {mark}; this headcount reads up to {VERSION}: update headcount"
+            f"{study} is a study of version {newer}; this headcount reads up to {VERSION}: update headcount"
         )
     try:
         attributes = read_root(study)
     except Damaged as error:
         if is_restorable(study):
-            raise StudyProblem(tell_damage(study, {"": [f"{NODE} {error}"]})) from error
+            raise StudyProblem(describe_damage(study, {"": [f"{NODE} {error}"]})) from error
         if not (study / NODE).is_file():
             raise StudyProblem(
                 f"{study} is not a study: it has no {NODE}; give a folder that a headcount verb has written"
@@ -62,44 +60,47 @@ def check_root(study: Path) -> None:
         raise StudyProblem(f"the study {study} is damaged (version {attributes[MARK]!r}); restore it or give another")
 
 
-def _mark(study: Path) -> Any:
+def _newer_version(study: Path) -> int | None:
+    """The study's version if it is newer than this program's."""
     try:
-        return json.loads((study / NODE).read_bytes())["attributes"][MARK]
+        version = json.loads((study / NODE).read_bytes())["attributes"][MARK]
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return version if isinstance(version, int) and version > VERSION else None
 
 
 def is_restorable(study: Path) -> bool:
-    """Whether the folder holds a result of Headcount that is what was written: then it is a study."""
+    """Whether the folder contains an undamaged result of Headcount: then it is a study."""
     return any(
-        node is not None and DIGEST in node["attributes"] and not examine(study, name)
-        for name, node in find_results(study)[0].items()
+        DIGEST in attributes and not examine(study, name) for name, attributes in _result_attributes(study).items()
     )
 
 
+def _result_attributes(study: Path) -> dict[str, dict[str, Any]]:
+    return {name: node["attributes"] for name, node in find_results(study)[0].items() if node is not None}
+
+
 def restore_root(study: Path) -> None:
-    """Write the study's own metadata anew, from the results that are there, where it was lost or changed."""
+    """Write the study's own metadata again, from its results, if it was lost or changed."""
     try:
         read_root(study)
         return
     except Damaged as error:
-        mark = _mark(study)
-        if (isinstance(mark, int) and mark > VERSION) or not is_restorable(study):
+        if _newer_version(study) or not is_restorable(study):
             return
         reason = str(error)
-    there = {name: node["attributes"] for name, node in find_results(study)[0].items() if node is not None}
+    results = _result_attributes(study)
     listed = {
-        name: entry(said)
-        for name, said in there.items()
-        if said.get(COMPLETE) and DIGEST in said and not examine(study, name)
+        name: list_entry(attributes)
+        for name, attributes in sorted(results.items())
+        if attributes.get(COMPLETE) and DIGEST in attributes and not examine(study, name)
     }
-    attributes = {MARK: VERSION, **known_from(there.items()), RESULTS: dict(sorted(listed.items()))}
-    write_sealed(study, study, group_node(attributes))
+    write_sealed(study, study, group_node({MARK: VERSION, **models_of_results(results), RESULTS: listed}))
     warnings.warn(f"{study}/{NODE} {reason}; it was restored from the results", HeadcountWarning, stacklevel=2)
 
 
-def entry(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """What the study's list says of a complete result."""
+def list_entry(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """The entry of a complete result in the study's list."""
     return {
         DIGEST: attributes[DIGEST],
         "command": str(attributes.get("command") or ""),
@@ -108,47 +109,46 @@ def entry(attributes: Mapping[str, Any]) -> dict[str, str]:
 
 
 def listed_results(study: Path) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = _read(study).get(RESULTS, {})
-    return found
+    results: dict[str, dict[str, str]] = _read(study).get(RESULTS, {})
+    return results
 
 
-def list_result(study: Path, name: str, said: Mapping[str, str] | None) -> None:
-    """Enter a complete result into the study's list, or strike it (None); to be called alone (`finishing`)."""
+def list_result(study: Path, name: str, entry: Mapping[str, str] | None) -> None:
+    """Add a complete result to the study's list, or remove it (None); to be called inside `finishing`."""
     attributes = _upgraded(study)
     results = {key: value for key, value in attributes[RESULTS].items() if key != name}
-    if said is not None:
-        results[name] = dict(said)
+    if entry is not None:
+        results[name] = dict(entry)
     if results != attributes[RESULTS]:
         write_sealed(study, study, group_node({**attributes, RESULTS: dict(sorted(results.items()))}))
 
 
 def admit_models(study: Path, result: str, models: Mapping[str, dict[str, str]]) -> None:
-    """Remember the models of a result that is about to be added, or refuse it; to be called alone (`finishing`)."""
+    """Store the models of a result that is about to be added, or refuse it; to be called inside `finishing`."""
     if not models:
         return
     attributes = _upgraded(study)
-    before: Known = {"model": attributes.get("model"), "beside": attributes.get("beside", {})}
+    before: StudyModels = {"model": attributes.get("model"), "beside": attributes.get("beside", {})}
     try:
-        known = admit(study, before, result, models)
+        after = admit(study, before, result, models)
     except StudyProblem:
         if find_results(study)[0]:
             raise
-        known = admit(study, {}, result, models)  # what was announced was never written
-    if known != before:
-        write_sealed(study, study, group_node({**attributes, **known}))
+        after = admit(study, {}, result, models)  # what was announced was never written
+    if after != before:
+        write_sealed(study, study, group_node({**attributes, **after}))
 
 
 def _read(study: Path) -> dict[str, Any]:
     try:
         return read_root(study)
     except Damaged as error:
-        raise StudyProblem(tell_damage(study, {"": [f"{NODE} {error}"]})) from error
+        raise StudyProblem(describe_damage(study, {"": [f"{NODE} {error}"]})) from error
 
 
 def _upgraded(study: Path) -> dict[str, Any]:
-    """The study's attributes, with all that this version keeps there: of one that an earlier version wrote, too."""
+    """The study's attributes as this version stores them, also of a study that an earlier version wrote."""
     attributes = _read(study)
     if DIGEST in attributes:
         return attributes
-    there = {name: node["attributes"] for name, node in find_results(study)[0].items() if node is not None}
-    return {**attributes, MARK: VERSION, **known_from(there.items()), RESULTS: {}}
+    return {**attributes, MARK: VERSION, **models_of_results(_result_attributes(study)), RESULTS: {}}

@@ -11,9 +11,10 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from headcount.core.damage import damages, describe_damage
 from headcount.core.leftovers import clear_leftovers, clear_partial
 from headcount.core.lock import locked_alone, writing
-from headcount.core.manifest import NODE, damages, is_study, tell_damage
+from headcount.core.manifest import NODE, is_study
 from headcount.core.provenance import command
 from headcount.errors import HeadcountWarning
 
@@ -48,7 +49,7 @@ def writing_study(path: str | Path | None, together: bool = False) -> Iterator[N
         if outermost and study.is_dir():
             damaged = damages(path)
             if damaged:
-                warnings.warn(tell_damage(path, damaged), HeadcountWarning, stacklevel=2)
+                warnings.warn(describe_damage(path, damaged), HeadcountWarning, stacklevel=2)
 
 
 def writes_study(option: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -109,7 +109,7 @@ class FolderSink:
         self.group.finish(summary, {}, by_layer=self.run.by_layer)
 
     def read(self) -> xr.Dataset:
-        from headcount.core.store import DONE
+        from headcount.core.group import DONE
 
         assert self.group is not None
         found = self.group.read() if self.units else self.group.read().drop_vars(DONE)

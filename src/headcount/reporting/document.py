@@ -17,10 +17,10 @@ import numpy as np
 
 import headcount
 from headcount.core.agreement import lost
-from headcount.core.group import raised_by_reader
 from headcount.core.options import no_repeats
+from headcount.core.read_study import StudyLike, study_path
 from headcount.core.statistics import rank_correlation
-from headcount.core.store import StudyLike, study_path
+from headcount.core.study_errors import raised_by_reader
 from headcount.errors import CannotWrite, InvalidOption, OutputTaken, StudyProblem, cannot_write
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences

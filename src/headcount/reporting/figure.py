@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headcount.core.claims import LEVEL
-from headcount.core.store import StudyLike, study_path
+from headcount.core.read_study import StudyLike, study_path
 from headcount.errors import InvalidOption, MissingPackage, StudyProblem
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.metrics import Metric, effect_of, find_metrics

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from headcount.core.read_study import StudyLike, check_whole, open_study, study_path
 from headcount.core.results import as_table
-from headcount.core.store import StudyLike, check_whole, open_study, study_path
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.heads import Head, Layout
+from headcount.core.read_study import read_results
 from headcount.core.results import HEAD_DIMS
-from headcount.core.store import read_results
 
 
 @dataclass(frozen=True)
