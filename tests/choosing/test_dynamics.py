@@ -111,11 +111,6 @@ def test_when_the_order_settles(agreement: list[float], expected: int | None) ->
     assert settled_at(hand_made(agreement)) == expected
 
 
-def test_another_level() -> None:
-    assert settled_at(hand_made([0.1, 0.5, 0.92, 1.0]), level=0.5) == 10
-    assert settled_at(hand_made([0.1, 0.5, 0.92, 1.0]), level=0.95) is None
-
-
 def test_where_the_checkpoints_are(run: Path, tmp_path: Path) -> None:
     names = [f"step-{step:06d}" for step in STEPS]
     assert [one.name for one in find_checkpoints(run)] == names

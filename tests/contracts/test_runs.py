@@ -15,11 +15,12 @@ import xarray as xr
 
 import headcount as hc
 from headcount.choosing import importance
-from headcount.core.provenance import PACKAGES, missing
+from headcount.core.provenance import PACKAGES
 from headcount.engines.sinks import FolderSink
 from headcount.measures import passes
 from tests import planted
 from tests.contracts.writers import make_checkpoints, writers
+from tests.engines.runs import missing
 
 NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "choose", "cost", "dynamics"]
 SHARDED = ["first", "second"]

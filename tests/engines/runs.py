@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,16 @@ def make_run(group: str = "measures/toy", units: Any = UNITS, **options: Any) ->
 def work(unit: Unit) -> dict[str, Arrays]:
     part = slice(unit.start, unit.stop)
     return {group: {"sizes": SIZES[part], "words": WORDS[:, part]} for group in unit.groups}
+
+
+def missing(attributes: Mapping[str, Any]) -> list[str]:
+    """The parts of its provenance that a result's attributes lack: [] if it is complete."""
+    identity = attributes.get("identity", {})
+    present = {
+        "model": "model" in identity or "models" in identity,
+        "data": "data" in identity,
+        "seed": "seed" in identity,
+        "versions": bool(attributes.get("versions")),
+        "device": bool(attributes.get("device")),
+    }
+    return [name for name, there in present.items() if not there]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headcount.core.provenance import missing, versions
+from headcount.core.provenance import versions
 from headcount.engines.run import group_name
-from tests.engines.runs import ORIGIN, make_run
+from tests.engines.runs import ORIGIN, make_run, missing
 
 
 def test_the_origin_is_part_of_identity_and_attributes() -> None:

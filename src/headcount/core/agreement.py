@@ -1,4 +1,4 @@
-"""Whether the heads that matter in one sweep matter in another: rank correlations of their effects."""
+"""Whether the same heads matter in two sweeps: rank correlations of their effects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Agreement:
 
 
 def agreement(*studies: str | Path | xr.DataTree) -> list[Agreement]:
-    """The agreement of all pairs of complete sweeps over the same axes in these studies, stacks apart too."""
+    """The agreement of all pairs of complete sweeps over the same axes in these studies, in all and for each stack."""
     from headcount.core.read_study import open_study, study_path
 
     paths = [study_path(study) for study in studies]
@@ -38,27 +38,27 @@ def agreement(*studies: str | Path | xr.DataTree) -> list[Agreement]:
             if "delta" in node.data_vars and node.attrs.get("complete"):
                 name = node.path.strip("/")
                 results[name if len(paths) == 1 else f"{path}:{name}"] = effects(node.to_dataset())
-    found = []
+    pairs = []
     for (first, x), (second, y) in combinations(results.items(), 2):
         alike = x.dims == y.dims and x.shape == y.shape and "stack" in x.dims
         if alike and bool((x["stack"] == y["stack"]).all()):
-            found += compare_effects(first, x, second, y)
-    return found
+            pairs += compare_effects(first, x, second, y)
+    return pairs
 
 
 def effects(sweep: xr.Dataset) -> xr.DataArray:
-    """What the score loses without each head, layer or set: positive where it is needed, whatever the metric."""
-    found: xr.DataArray = lost(sweep["delta"].load(), bool(sweep.attrs.get("higher_is_better", True)))
-    return found
+    """What the score loses without each head, layer or set: positive if it is needed, whatever the metric."""
+    losses: xr.DataArray = lost(sweep["delta"].load(), bool(sweep.attrs.get("higher_is_better", True)))
+    return losses
 
 
 def lost(delta: Any, higher_is_better: bool) -> Any:
-    """Changes of a score as losses: without a head that is needed an accuracy falls and a loss rises."""
+    """Changes of a score as losses, positive where the model got worse."""
     return -delta if higher_is_better else delta
 
 
 def compare_effects(first: str, x: xr.DataArray, second: str, y: xr.DataArray) -> list[Agreement]:
-    """The agreement of two arrays of effects: of all heads, and of each stack where there are several."""
+    """The agreement of two arrays of effects: of all heads and, if there are several stacks, of each of them."""
     stacks = [str(stack) for stack in x["stack"].values]
     parts = [("all", x, y)] + [(stack, x.sel(stack=stack), y.sel(stack=stack)) for stack in stacks if len(stacks) > 1]
     return [

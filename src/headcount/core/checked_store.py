@@ -1,4 +1,4 @@
-"""A study's chunks as zarr reads them, each checked on the way: a lost or changed one is an error, never a number."""
+"""A zarr store that verifies every chunk it reads: a lost or changed one is an error, never a number."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from headcount.core.manifest import COMPLETE, NODE, Damaged, check_chunk, has_ch
 
 
 class CheckedStore(LocalStore):  # type: ignore[misc]
-    """Reads a study; an error names the result, the file and the command that computes it again."""
+    """Reads a study; errors name the result, the file and the command that computes it again."""
 
     def __init__(self, root: Path | str, *, read_only: bool = True) -> None:
         super().__init__(root, read_only=read_only)
         self.known: dict[str, tuple[bool, bool]] = {}
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
-        found = await super().get(key, prototype, byte_range)
-        self._check(key, found, byte_range)
-        return found
+        chunk = await super().get(key, prototype, byte_range)
+        self._check(key, chunk, byte_range)
+        return chunk
 
     def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
-        found = super().get_sync(key, prototype=prototype, byte_range=byte_range)
-        self._check(key, found, byte_range)
-        return found
+        chunk = super().get_sync(key, prototype=prototype, byte_range=byte_range)
+        self._check(key, chunk, byte_range)
+        return chunk
 
-    def _check(self, key: str, found: Any, byte_range: Any) -> None:
+    def _check(self, key: str, chunk: Any, byte_range: Any) -> None:
         match = re.fullmatch(r"((?:.*/)?([^/]+))/c(?:/\d+)*", key)
         if match is None or byte_range is not None:
             return
         array = match[1]
         if array not in self.known:
-            self.known[array] = _kind(Path(self.root), array)
+            self.known[array] = _promises(Path(self.root), array)
         checked, complete = self.known[array]
         if not checked:
             return
         try:
-            if found is not None:
-                check_chunk(found.to_bytes())
+            if chunk is not None:
+                check_chunk(chunk.to_bytes())
             elif complete:
                 raise Damaged("is missing")
         except Damaged as error:
             refuse_damaged(self.root, {array.rpartition("/")[0]: [f"{key} {error}"]})
 
 
-def _kind(root: Path, array: str) -> tuple[bool, bool]:
-    """Whether an array has checksums, and whether its result is complete: then no chunk may be missing."""
+def _promises(root: Path, array: str) -> tuple[bool, bool]:
+    """Whether an array has checksums, and whether its result is complete, so that no chunk may be missing."""
     try:
         node = json.loads((root / array / NODE).read_bytes())
         group = json.loads((root / array).parent.joinpath(NODE).read_bytes())

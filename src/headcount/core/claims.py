@@ -1,4 +1,4 @@
-"""What the words of a claim mean: "significant", "within tolerance", "confirmed", "settled"; defined here alone."""
+"""The definitions of "significant", "within tolerance", "confirmed" and "settled"."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import xarray as xr
 from scipy.stats import norm
 
 LEVEL = 0.05
-"""Significant: a q-value (corrected for all heads, layers or sets that were tested) below this."""
+"""Significant: a q-value (corrected for the number of heads, layers or sets tested) below this."""
 CONFIDENCE = 0.95
-"""One-sided, of the bounds that a tolerance is compared with."""
+"""The one-sided confidence level of the bounds that are compared with a tolerance."""
 MOST = 1e12
-"""Examples that nobody has."""
+"""More examples than anybody has."""
 POWER = 0.8
-"""Of the number of examples that would be needed."""
+"""The statistical power for which the number of examples needed is computed."""
 SETTLED = 0.9
-"""The rank correlation with the final order from which on an order of heads counts as settled."""
+"""An order of heads is settled once its rank correlation with the final order is at least this."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 
 def significant(q: np.ndarray) -> np.ndarray:
-    """Where a q-value is known and small enough."""
+    """Whether each q-value is significant; NaN is not."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.isfinite(q) & (q < LEVEL))
 
 
 def tolerance_of(points: float, metric: str, baseline: float) -> float:
-    """A tolerance in points, in the metric's own unit.
+    """A tolerance given in points, in the metric's own unit.
 
-    A point is a hundredth of a score from 0 to 1, one point of BLEU or chrF, 0.01 nats of a loss, and, which
-    is nearly the same, one percent of a perplexity.
+    A point is 0.01 of a score from 0 to 1, one point of BLEU or chrF, 0.01 nats of a loss, and one percent of a
+    perplexity, which is nearly the same.
 
     >>> tolerance_of(1, "accuracy", 0.9), tolerance_of(1, "bleu", 30), tolerance_of(2, "perplexity", 15)
     (0.01, 1.0, 0.3)
@@ -44,20 +44,20 @@ def tolerance_of(points: float, metric: str, baseline: float) -> float:
 
 @dataclass(frozen=True)
 class Cut:
-    """How many heads go, and why: `count` is 0 where no step of the curve qualifies."""
+    """How many heads to remove; `count` is 0 if no step of the curve qualifies."""
 
     count: int
     by_estimate: int
-    """What the point estimates alone would choose."""
+    """The count that the point estimates alone would give."""
     needed: int | None
-    """Where no step can be shown to be within the tolerance: examples that would show it for the first one."""
+    """If no step can be shown to be within the tolerance: how many examples it would take to show it for the first."""
 
 
 def choose_cut(curve: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> Cut:
     """The largest cut of a curve that is within the tolerance.
 
-    It is within it when the one-sided 95 % confidence bound of its change is, or, `by_estimate`, when the change is.
-    Cuts beyond one that is significantly outside are not considered, however good they look.
+    A cut is within it if the one-sided 95 % confidence bound of its change is or, with `by_estimate`, if the change
+    itself is. Cuts beyond one that is significantly outside are not considered.
     """
     change, worst, best = _changes(curve, order)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
@@ -75,9 +75,8 @@ def choose_cut(curve: xr.Dataset, order: str, points: float, by_estimate: bool =
 
 
 def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdict:
-    """What held-out examples say of a cut: confirmed or refuted at one-sided 95 % confidence, or neither."""
-    place = int(np.flatnonzero(curve["removed"].values == count)[0])
-    _, worst, best = (float(values[place]) for values in _changes(curve, order))
+    """What held-out examples say about a cut: confirmed or refuted at one-sided 95 % confidence, or neither."""
+    worst, best = _bounds(curve, order, count)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
     if worst >= -allowed - 1e-12:
         return "confirmed"
@@ -87,10 +86,9 @@ def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdi
 def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) -> int | None:
     """How many examples would show (80 % power) that a cut is within the tolerance if it truly changes nothing.
 
-    Computed from the spread that the examples at hand have; None where no number would do.
+    Estimated from the spread of the examples at hand; None if no number would be enough.
     """
-    place = int(np.flatnonzero(curve["removed"].values == count)[0])
-    _, worst, best = (float(values[place]) for values in _changes(curve, order))
+    worst, best = _bounds(curve, order, count)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
     if allowed <= 0 or not isfinite(best - worst):
         return None
@@ -100,9 +98,16 @@ def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) ->
     return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST else None
 
 
-def settled_at(dynamics: xr.Dataset, level: float = SETTLED) -> int | None:
-    """The first checkpoint from which on the order agrees with the last by at least `level`; the last is no proof."""
-    agrees = dynamics["agreement"].values >= level
+def _bounds(curve: xr.Dataset, order: str, count: int) -> tuple[float, float]:
+    """The one-sided bounds of the change without `count` heads, the worse first."""
+    step = int(np.flatnonzero(curve["removed"].values == count)[0])
+    _, worst, best = _changes(curve, order)
+    return float(worst[step]), float(best[step])
+
+
+def settled_at(dynamics: xr.Dataset) -> int | None:
+    """The first checkpoint from which on the order of heads is settled; the last one does not count."""
+    agrees = dynamics["agreement"].values >= SETTLED
     for number in range(len(agrees) - 1):
         if agrees[number:].all():
             return int(dynamics["checkpoint"].values[number])
@@ -111,6 +116,6 @@ def settled_at(dynamics: xr.Dataset, level: float = SETTLED) -> int | None:
 
 def _changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The change of every step and its one-sided bounds, the worse first; positive is better."""
-    one = curve.sel(order=order)
-    change, low, high = (one[name].values for name in ("delta", "bound_low", "bound_high"))
+    steps = curve.sel(order=order)
+    change, low, high = (steps[name].values for name in ("delta", "bound_low", "bound_high"))
     return (change, low, high) if curve.attrs.get("higher_is_better", True) else (-change, -high, -low)

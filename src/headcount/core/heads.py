@@ -1,14 +1,14 @@
-"""Which heads: their one spelling, the heads a model has, and sets of them.
+"""Attention heads: their names, the heads that a model has, and sets of heads.
 
 A head is written `L3H7` (layer 3, head 7, counted from 0), a layer `L3`, a range `L3H0-5`;
-in a model with several stacks the stack stands in front: `encoder.L3H7`, `cross.L3`.
+in a model with several stacks the name of the stack comes first: `encoder.L3H7`, `cross.L3`.
 """
 
 from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -35,9 +35,9 @@ class Head:
 
 @dataclass(frozen=True)
 class Layout:
-    """The heads a model has: for each stack and each of its layers, the numbers of the heads there.
+    """The heads of a model: for each stack, the numbers of the heads in each of its layers.
 
-    The numbers are the original ones for ever: after pruning, some are absent.
+    Pruning does not renumber heads: afterwards some numbers are absent.
 
     >>> layout = Layout.even({"encoder": (2, 4)})
     >>> layout.count, layout.spell(Head("encoder", 1, 3))
@@ -59,7 +59,7 @@ class Layout:
         return len(self.stacks[stack])
 
     def width(self, stack: str) -> int:
-        """One more than the largest head number of the stack: the size of its head axis."""
+        """The size of the stack's head axis: one more than its largest head number."""
         return max((heads[-1] + 1 for heads in self.stacks[stack] if heads), default=0)
 
     def __iter__(self) -> Iterator[Head]:
@@ -76,7 +76,7 @@ class Layout:
         return f"{stack}.L{layer}" if len(self.stacks) > 1 else f"L{layer}"
 
     def find(self, text: str) -> tuple[Head, ...]:
-        """The heads that one word such as `L3H7`, `L3H0-5` or `cross.L3` names."""
+        """The heads that a name such as `L3H7`, `L3H0-5` or `cross.L3` stands for."""
         match = _SPELLING.fullmatch(text.strip())
         if not match:
             raise UnknownHead(
@@ -91,30 +91,23 @@ class Layout:
                 f"{' in its ' + stack if len(self.stacks) > 1 else ''}; layers are counted from 0"
             )
         present = self.stacks[stack][layer]
-        if match[3] is None:
-            wanted: Iterable[int] = present
-        else:
-            wanted = range(int(match[3]), int(match[4] or match[3]) + 1)
-        missing = [number for number in wanted if number not in present]
-        if missing or not wanted:
+        numbers: Sequence[int] = present
+        if match[3] is not None:
+            numbers = range(int(match[3]), int(match[4] or match[3]) + 1)
+        if not numbers or not set(numbers) <= set(present):
             raise UnknownHead(
                 f"got {text!r}, but {self.spell_layer(stack, layer)} has "
                 f"{'heads ' + _ranges(present) if present else 'no heads'}; heads are counted from 0"
             )
-        return tuple(Head(stack, layer, number) for number in wanted)
+        return tuple(Head(stack, layer, number) for number in numbers)
 
     def _stack(self, stack: str | None, text: str) -> str:
-        names = list(self.stacks)
-        if stack is None:
-            if len(names) > 1:
-                raise UnknownHead(
-                    f"got {text!r}, but the model has several stacks; "
-                    f"write one of {', '.join(f'{name}.{text}' for name in names)}"
-                )
-            return names[0]
-        if stack not in self.stacks:
-            raise UnknownHead(f"got {text!r}, but the model has no stack {stack!r}; it has {', '.join(names)}")
-        return stack
+        if stack is None and len(self.stacks) > 1:
+            names = ", ".join(f"{name}.{text}" for name in self.stacks)
+            raise UnknownHead(f"got {text!r}, but the model has several stacks; write one of {names}")
+        if stack is not None and stack not in self.stacks:
+            raise UnknownHead(f"got {text!r}, but the model has no stack {stack!r}; it has {', '.join(self.stacks)}")
+        return stack or next(iter(self.stacks))
 
 
 @dataclass(frozen=True)
@@ -134,9 +127,9 @@ class HeadSet:
 
     @classmethod
     def of(cls, names: Heads, layout: Layout) -> HeadSet:
-        """The heads with these names; a string may hold several, with commas or blanks between.
+        """The heads with these names; a string may hold several, separated by commas or spaces.
 
-        A dict from layers to heads, `{3: [1, 7]}`, is what transformers 4 took; it is for a model with one stack.
+        A model with one stack also takes a dict from layers to heads, `{3: [1, 7]}`, as in transformers 4.
         """
         if isinstance(names, Mapping):
             names = _from_numbers(names, layout)
@@ -148,26 +141,26 @@ class HeadSet:
             names = [names]
         if not isinstance(names, Iterable):
             raise UnknownHead(f"got {names!r} for heads; expected some such as 'L3H7,L5' or ['L3H7', 'L5']")
-        found: set[Head] = set()
+        heads: set[Head] = set()
         for name in names:
             if not isinstance(name, str | Head):
                 raise UnknownHead(f"got {name!r} for a head; expected a string such as 'L3H7'")
-            found.update(layout.find(str(name)))
-        return cls(frozenset(found), layout)
+            heads.update(layout.find(str(name)))
+        return cls(frozenset(heads), layout)
 
     @classmethod
     def all(cls, layout: Layout) -> HeadSet:
         return cls(frozenset(layout), layout)
 
     def by_layer(self) -> dict[tuple[str, int], tuple[int, ...]]:
-        """The head numbers of the set by (stack, layer), layers without a head left out."""
+        """The head numbers of the set by (stack, layer), without layers that have none."""
         layers: dict[tuple[str, int], tuple[int, ...]] = {}
         for head in self:
             layers[head.stack, head.layer] = (*layers.get((head.stack, head.layer), ()), head.head)
         return layers
 
     def plan(self) -> str:
-        """A line for each layer that the set touches: which heads, of how many."""
+        """A line for each layer with heads in the set: which heads, of how many."""
         lines = [
             f"{self.layout.spell_layer(stack, layer):>12}  heads {_ranges(heads)}"
             f"  ({len(heads)} of {len(self.layout.stacks[stack][layer])})"
@@ -200,21 +193,21 @@ class HeadSet:
     def __str__(self) -> str:
         words = []
         for (stack, layer), heads in self.by_layer().items():
-            place = self.layout.spell_layer(stack, layer)
+            name = self.layout.spell_layer(stack, layer)
             if heads == self.layout.stacks[stack][layer]:
-                words.append(place)
+                words.append(name)
             else:
-                words += [f"{place}H{part}" for part in _ranges(heads).split(", ")]
+                words += [f"{name}H{part}" for part in _ranges(heads).split(", ")]
         return ", ".join(words)
 
 
 Heads = str | Head | HeadSet | Iterable[str | Head] | Mapping[int, Iterable[int]]
-"""Whatever a set of heads is made of."""
+"""Everything that `HeadSet.of` takes."""
 
 
 def _from_numbers(heads: Mapping[int, Iterable[int]], layout: Layout) -> list[str]:
-    """The names for a dict from layers to heads."""
-    found = []
+    """Names from a dict from layers to heads."""
+    names = []
     for layer, listed in heads.items():
         numbers = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str | Mapping) else [None]
         if not all(map(_is_number, [layer, *numbers])):
@@ -222,13 +215,13 @@ def _from_numbers(heads: Mapping[int, Iterable[int]], layout: Layout) -> list[st
                 f"got the entry {layer!r}: {reprlib.repr(listed)} in a dict of heads; expected a layer and a list of "
                 "its heads, both as numbers, such as 3: [1, 7], or names instead of a dict, such as ['L3H1', 'L3H7']"
             )
-        found += [f"L{layer}H{number}" for number in numbers]
+        names += [f"L{layer}H{number}" for number in numbers]
     if len(layout.stacks) > 1:
         raise UnknownHead(
             "got a dict from layers to heads for a model with several stacks; "
             f"expected names such as {', '.join(repr(f'{stack}.L3H1') for stack in layout.stacks)}"
         )
-    return found
+    return names
 
 
 def _is_number(value: object) -> bool:

@@ -1,7 +1,8 @@
-"""Folders in which parts of a study are put together, and what a kill leaves of them."""
+"""Temporary folders in which parts of a study are written, and what a kill leaves of them."""
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -16,10 +17,9 @@ from headcount.core.lock import is_alive
 
 @contextmanager
 def scratch(study: Path) -> Iterator[Path]:
-    """An empty folder on the study's disk: beside it, not in it, because what a kill leaves is no part of the tree."""
-    place = study.resolve()
-    host = re.sub(r"[^\w.]", "_", socket.gethostname())
-    folder = Path(tempfile.mkdtemp(prefix=f".{place.name}-new-{host}-{os.getpid()}-", dir=place.parent))
+    """An empty folder beside the study: on the same disk, but not in its tree, since a kill may leave it behind."""
+    path = study.resolve()
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-new-{_host()}-{os.getpid()}-", dir=path.parent))
     try:
         yield folder
     finally:
@@ -27,28 +27,27 @@ def scratch(study: Path) -> Iterator[Path]:
 
 
 def clear_leftovers(study: str | Path, alone: bool) -> None:
-    """Remove what killed writers of this study left beside it; not `alone`: only of dead processes of this machine."""
-    place = Path(study).resolve()
-    if not place.parent.is_dir():
+    """Remove what killed writers left beside the study; if not `alone`, only that of dead processes of this machine."""
+    path = Path(study).resolve()
+    if not path.parent.is_dir():
         return
-    host = re.sub(r"[^\w.]", "_", socket.gethostname())
-    for folder in place.parent.glob(f".{_plain(place.name)}-new-*"):
-        match = re.fullmatch(rf"\.{re.escape(place.name)}-new-(?:([\w.]+)-(\d+)-)?[a-z0-9_]{{8}}", folder.name)
+    for folder in path.parent.glob(f".{glob.escape(path.name)}-new-*"):
+        match = re.fullmatch(rf"\.{re.escape(path.name)}-new-(?:([\w.]+)-(\d+)-)?[a-z0-9_]{{8}}", folder.name)
         if match is None:
             continue
-        dead = match[1] == host and not is_alive(socket.gethostname(), int(match[2]))
-        if (alone or dead) and not (match[2] and int(match[2]) == os.getpid() and match[1] == host):
+        process = int(match[2]) if match[1] == _host() else None
+        dead = process is not None and not is_alive(socket.gethostname(), process)
+        if (alone or dead) and process != os.getpid():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def clear_partial(study: Path) -> None:
-    """Remove the files in a study that zarr had begun when it was killed: each is put in its place when it is whole."""
+    """Remove the files that zarr was writing when it was killed: it renames each when it is whole."""
     for file in study.rglob("*.partial"):
         if re.fullmatch(r".+\.[0-9a-f]{32}\.partial", file.name):
             with suppress(OSError):
                 file.unlink()
 
 
-def _plain(name: str) -> str:
-    """A name for `glob`, whose brackets and stars are letters."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
+def _host() -> str:
+    return re.sub(r"[^\w.]", "_", socket.gethostname())

@@ -1,7 +1,7 @@
-"""Who writes a study right now: one process and thread at a time, or several shards together.
+"""The lock on a study: one process and thread writes at a time, or several shards together.
 
-An advisory lock on a small file beside the study. The kernel takes it back when a process dies, and on a network file
-system it holds between machines. The file says who holds it.
+It is an advisory lock on a small file beside the study, which says who holds it. The kernel releases it when a process
+dies, and on a network file system it works between machines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ImportError:  # Windows
 NO_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 PATIENCE = 1.0
-"""Seconds that a shard tries for: another one that is leaving looks at the lock for a moment."""
+"""Seconds for which a shard tries again: another one that is leaving takes the lock for a moment."""
 
 
 @dataclass
@@ -38,18 +38,18 @@ class _Hold:
     thread: int
     depth: int = 1
     descriptor: int | None = None
-    made: list[Path] = field(default_factory=list)
-    """Folders above the study that were made for the lock."""
+    created: list[Path] = field(default_factory=list)
+    """Folders above the study that were created for the lock file."""
 
 
 _held: dict[Path, _Hold] = {}
 _guard = threading.Lock()
 
 
-def lock_file(path: str | Path, what: str = "lock") -> Path:
-    """Beside the study, not in it: a file that is neither group nor array would be no part of its tree."""
-    place = Path(path).resolve()
-    return place.with_name(f".{place.name}-{what}")
+def lock_file(path: str | Path, suffix: str = "lock") -> Path:
+    """The lock file of a study: beside it, since a file that is neither group nor array has no place in a zarr tree."""
+    study = Path(path).resolve()
+    return study.with_name(f".{study.name}-{suffix}")
 
 
 def locked_alone(path: str | Path) -> bool:
@@ -60,53 +60,53 @@ def locked_alone(path: str | Path) -> bool:
 
 @contextmanager
 def writing(path: str | Path, together: bool = False) -> Iterator[bool]:
-    """Hold the right to write a study; True on the way in from outside, False within. Another writer is refused.
+    """Hold the lock on a study; yields whether this is the outermost of nested calls. Another writer is refused.
 
-    `together`: for shards, which share it among themselves.
+    `together`: for shards, which share the lock among themselves.
     """
-    place = Path(path).resolve()
-    mine = threading.get_ident()
+    study = Path(path).resolve()
+    thread = threading.get_ident()
     with _guard:
-        hold = _held.get(place)
+        hold = _held.get(study)
         outermost = hold is None
         if hold is None:
-            hold = _held[place] = _Hold(mine)
-        elif hold.thread != mine:
+            hold = _held[study] = _Hold(thread)
+        elif hold.thread != thread:
             raise StudyProblem(f"{path} is being written by another thread of this process; {REMEDY}")
         else:
             hold.depth += 1
     try:
         if outermost:
-            hold.descriptor, hold.made = _take(path, together)
+            hold.descriptor, hold.created = _acquire(path, together)
         yield outermost
     finally:
         with _guard:
             hold.depth -= 1
             if not hold.depth:
-                del _held[place]
+                del _held[study]
         if not hold.depth:
-            _leave(lock_file(path), hold.descriptor)
-            for folder in reversed(hold.made):
-                with suppress(OSError):  # the study is there now
+            _release(lock_file(path), hold.descriptor)
+            for folder in reversed(hold.created):
+                with suppress(OSError):  # not empty: the study exists now
                     folder.rmdir()
 
 
 @contextmanager
 def finishing(path: str | Path) -> Iterator[None]:
-    """Alone for a moment, also among shards: waits for others that finish something in the study."""
+    """Hold a second lock for a moment, alone also among shards; waits for others that hold it."""
     file = lock_file(path, "finish-lock")
     descriptor = _open_and_lock(file, wait=True) if fcntl is not None and file.parent.is_dir() else None
     try:
         yield
     finally:
-        _leave(file, descriptor)
+        _release(file, descriptor)
 
 
 REMEDY = "wait until it has ended, or give another study folder"
 
 
-def _take(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
-    """A descriptor that holds the lock (None where there are no locks), and the folders that were made for it."""
+def _acquire(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
+    """A descriptor that holds the lock (None where locks do not work), and the folders that were created for it."""
     file = lock_file(path)
     if fcntl is None:
         _warn(path, "this system has no file locks")
@@ -140,13 +140,13 @@ def _take(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
 
 
 def _open_and_lock(file: Path, shared: bool = False, wait: bool = False) -> int:
-    how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+    mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            fcntl.flock(descriptor, how)
-            # The holder before may have removed the file in between: then this is a lock on nothing.
-            if _is(file, descriptor):
+            fcntl.flock(descriptor, mode)
+            # The previous holder may have removed the file in between: then this is a lock on nothing.
+            if _is_open(file, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -154,22 +154,23 @@ def _open_and_lock(file: Path, shared: bool = False, wait: bool = False) -> int:
         os.close(descriptor)
 
 
-def _is(file: Path, descriptor: int) -> bool:
+def _is_open(file: Path, descriptor: int) -> bool:
+    """Whether the descriptor is of the file that has this name now."""
     try:
         return os.path.samestat(os.stat(file), os.fstat(descriptor))
     except FileNotFoundError:
         return False
 
 
-def _leave(file: Path, descriptor: int | None) -> None:
-    """Give the lock back; the last one out removes the file."""
+def _release(file: Path, descriptor: int | None) -> None:
+    """Release the lock; its last holder removes the file."""
     if descriptor is None:
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is(file, descriptor):
+        if _is_open(file, descriptor):
             file.unlink()
-    except OSError:  # other shards go on
+    except OSError:  # other shards still hold it
         with suppress(OSError):
             os.write(descriptor, (json.dumps(_myself() | {"left": True}) + "\n").encode())
     finally:
@@ -182,55 +183,56 @@ def _myself() -> dict[str, Any]:
 
 
 def _refusal(path: str | Path, file: Path) -> str:
-    """Which process holds the lock, as far as the file tells: it is written a moment after the lock was taken."""
+    """Who holds the lock, according to the file, which is written a moment after the lock was acquired."""
     deadline = time.monotonic() + PATIENCE
     while not (holders := _holders(file)) and time.monotonic() < deadline and file.exists():
         time.sleep(0.02)
     if not holders:
         return f"{path} is being written by another process; {REMEDY}"
-    one = list(holders.values())[-1]
-    command = str(one.get("command") or "")
-    said = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
+    holder = list(holders.values())[-1]
+    command = str(holder.get("command") or "")
+    shown = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
     return (
-        f"{path} is being written by process {one['process']} on host {one['host']} since {one.get('since')}{said}; "
-        f"{REMEDY}"
+        f"{path} is being written by process {holder['process']} on host {holder['host']} since {holder.get('since')}"
+        f"{shown}; {REMEDY}"
     )
 
 
 def _holders(file: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """What the processes that hold the lock have written of themselves."""
+    """By host and process, what the holders of the lock have written into its file."""
     holders: dict[tuple[str, int], dict[str, Any]] = {}
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError, TypeError, KeyError):
-                one = json.loads(line)
-                who = str(one["host"]), int(one["process"])
-                if one.get("left") or not is_alive(*who):
-                    holders.pop(who, None)
+                holder = json.loads(line)
+                key = str(holder["host"]), int(holder["process"])
+                if holder.get("left") or not is_alive(*key):
+                    holders.pop(key, None)
                 else:
-                    holders[who] = one
+                    holders[key] = holder
     return holders
 
 
 def is_alive(host: str, process: int) -> bool:
-    """Whether a process may still run: of another machine nobody knows."""
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    """Whether a process may still be running; on another machine that is unknown, so True."""
+    if host == socket.gethostname():
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:  # it runs as another user
+            pass
     return True
 
 
-def _warn(path: str | Path, why: str) -> None:
-    warnings.warn(f"{path} is not locked, {why}; take care that nothing else writes it", HeadcountWarning, stacklevel=2)
+def _warn(path: str | Path, reason: str) -> None:
+    warnings.warn(
+        f"{path} is not locked, {reason}; take care that nothing else writes it", HeadcountWarning, stacklevel=2
+    )
 
 
 def _forget() -> None:
-    """A forked child holds nothing, and must not keep the lock of a parent that has died."""
+    """A forked child holds no lock, and must not keep the lock of a parent that has died."""
     global _guard
     _guard = threading.Lock()
     for hold in _held.values():

@@ -1,8 +1,8 @@
-"""How sure a change in a mean is, such as that of the loss, where few examples carry most of the change.
+"""The evidence for a change in a mean, such as that of the loss, where few examples carry most of the change.
 
-Differences of losses are skewed and heavy-tailed. A permutation test supposes that they are symmetric, and a percentile
-bootstrap is too narrow. The bootstrap-t used here asks how far the *studentised* mean of resamples lies from its own
-sample's mean, on each side and on both together, and takes the more careful answer.
+Differences of losses are skewed and heavy-tailed. A permutation test assumes that they are symmetric, and a percentile
+bootstrap interval is too narrow. The bootstrap-t used here looks at how far the *studentised* mean of resamples lies
+from the mean of the sample, on each side and on both together, and takes the more conservative answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 FIRST, MOST = 2000, 100_000
-"""Resamples for every variant, and at most for those whose p-value is small."""
-SMALL = 0.02
+"""Resamples for every variant, and at most as many for those whose p-value is small."""
+SMALL, CHUNK = 0.02, 500
 
 
 @dataclass(frozen=True)
 class MeanChanges:
-    """By variant: the change of the mean, a p-value, a 95 % interval, one-sided 95 % bounds."""
+    """For each variant: the change of the mean, a p-value, a 95 % interval, one-sided 95 % bounds."""
 
     delta: np.ndarray
     p: np.ndarray
@@ -31,11 +31,11 @@ class MeanChanges:
 
 
 def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0) -> MeanChanges:
-    """For changes [V, n] of sums and weights [n] (such as tokens): the change of sum / weight, and how sure it is.
+    """For changes [V, n] of sums and weights [n] (such as tokens): the change of sum / weight, and its evidence.
 
-    `p`: null hypothesis that the mean change is zero, whatever the shape of its distribution; computed with one
-    *counterexample* added, as extreme as the most extreme example and against the effect, so that no effect that one
-    more example could undo is called significant. Intervals are those of the examples alone.
+    `p`: of the null hypothesis that the mean change is zero, whatever the shape of its distribution. It is computed
+    with one *counterexample* added, as extreme as the most extreme example and against the effect, so that no effect
+    that one more example could undo is called significant. Intervals are computed without it.
     """
     scale = weights.mean()
     table, share = np.asarray(changes, dtype=float) / scale, np.asarray(weights, dtype=float) / scale
@@ -52,7 +52,7 @@ def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0) -> Mea
     p = _p_values(wider, wider_share, FIRST, generator)
     close = np.flatnonzero(p < SMALL)
     if len(close):
-        # Corrected for all variants, one that stands alone needs p of 0.05 / V: fewer draws could not give it.
+        # After the correction for V variants a single effect needs p < 0.05 / V: fewer draws cannot give that.
         draws = int(np.clip(80 * len(p), FIRST, MOST))
         p[close] = _p_values(wider[close], wider_share, draws, generator)
     return MeanChanges(delta, p, low, high, bound_low, bound_high)
@@ -61,8 +61,8 @@ def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0) -> Mea
 def signed_rank(changes: np.ndarray) -> np.ndarray:
     """Two-sided p-values [V] of Wilcoxon's signed-rank test for changes [V, n], by its normal approximation.
 
-    Null hypothesis: the changes are symmetric around zero. It hears a small change of many examples, not a large one of
-    few: a head that makes most examples slightly worse shows here first.
+    Null hypothesis: the changes are symmetric around zero. It is sensitive to a small change of many examples rather
+    than to a large one of few.
     """
     ranks = rankdata(np.abs(changes), axis=1) * (changes != 0)
     spread = np.sqrt((ranks**2).sum(1))
@@ -79,16 +79,14 @@ def _studentise(table: np.ndarray, share: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(total, length, out=surely, where=length > 0))
 
 
-def _resample(
-    table: np.ndarray, share: np.ndarray, draws: int, generator: np.random.Generator, chunk: int = 500
-) -> Iterator[np.ndarray]:
-    """Studentised deviations [chunk, V] of resampled means from the mean of the examples."""
+def _resample(table: np.ndarray, share: np.ndarray, draws: int, generator: np.random.Generator) -> Iterator[np.ndarray]:
+    """Studentised deviations [CHUNK, V] of resampled means from the mean of the examples."""
     n = table.shape[1]
     residuals = (table - (table.sum(1) / share.sum())[:, None] * share).T
     columns = np.concatenate([residuals, residuals**2, residuals * share[:, None]], axis=1)
     sides = np.stack([share, share**2], axis=1)
-    for start in range(0, draws, chunk):
-        rows = generator.integers(0, n, (min(chunk, draws - start), n))
+    for start in range(0, draws, CHUNK):
+        rows = generator.integers(0, n, (min(CHUNK, draws - start), n))
         counts = np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
         sums, squares, crossed = np.split(counts @ columns, 3, axis=1)
         weight, weight_squares = np.split(counts @ sides, 2, axis=1)

@@ -1,6 +1,6 @@
-"""Options that would have no effect are refused, not ignored.
+"""Options without effect are refused, not ignored.
 
-Each is named as in Python, `num_beams=`; the command line writes its own names (`cli/wording.py`).
+Messages name them as in Python, `num_beams=`; the command line puts in its own names (`cli/wording.py`).
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import Any
 from headcount.errors import InvalidOption
 
 
-def without_effect(option: str, given: Any, because: str, instead: str = "leave it out") -> None:
-    """Refuse an option that was given (anything but None and False) where nothing would read it.
+def without_effect(option: str, value: Any, because: str, instead: str = "leave it out") -> None:
+    """Refuse an option that was given (anything but None and False) where it would be ignored.
 
     >>> without_effect("num_beams", None, because="no texts are generated")
     >>> without_effect("num_beams", 4, because="no texts are generated")
     Traceback (most recent call last):
     headcount.errors.InvalidOption: got num_beams=, which has no effect here: no texts are generated; leave it out
     """
-    if given is not None and given is not False:
+    if value is not None and value is not False:
         raise InvalidOption(f"got {option}=, which has no effect here: {because}; {instead}")
 
 
-def belongs_to(option: str, given: Any, other: str, there: Any) -> None:
-    """Refuse an option that was given without the other one that it belongs to.
+def belongs_to(option: str, value: Any, other: str, other_value: Any) -> None:
+    """Refuse an option that was given without the other option that it belongs to.
 
     >>> belongs_to("size", 3, "draws", None)
     Traceback (most recent call last):
     headcount.errors.InvalidOption: got size=, which has no effect without draws=; give draws= too, or leave it out
     """
-    if given is not None and given is not False and (there is None or there is False):
+    if value is not None and value is not False and (other_value is None or other_value is False):
         raise InvalidOption(f"got {option}=, which has no effect without {other}=; give {other}= too, or leave it out")
 
 
 def no_repeats(option: str, values: Iterable[Any]) -> None:
-    """Refuse a list that names something twice: it would be counted twice, or once without a word.
+    """Refuse a list with duplicates, which would be counted twice or silently dropped.
 
     >>> no_repeats("tasks", ["mrpc", "rte", "mrpc"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""How sure a change in accuracy is: which examples became wrong, which became right, and no other."""
+"""The evidence for a change in accuracy: it depends only on how many examples became wrong and how many right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def count_changes(baseline_right: np.ndarray, variant_right: np.ndarray) -> tupl
 def tango_interval(lost: np.ndarray, won: np.ndarray, examples: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Score interval of the change in accuracy (Tango 1998), for counts of lost and won examples.
 
-    Unlike a bootstrap it stays honest where nothing changed: no change in 70 examples is no proof of no change.
+    Unlike a bootstrap interval it has a width where nothing changed: no change in 70 examples does not prove that
+    there is none.
 
     >>> low, high = tango_interval(np.array([0, 12]), np.array([0, 3]), 70, 0.95)
     >>> low.round(3).tolist(), high.round(3).tolist()
@@ -33,7 +34,7 @@ def tango_interval(lost: np.ndarray, won: np.ndarray, examples: int, level: floa
     z = float(norm.ppf((1 + level) / 2))
 
     def end(sign: float) -> np.ndarray:
-        # The score falls as the supposed change rises: the end is where it passes z.
+        # The score decreases with the assumed change: the end is where it crosses z.
         below, above = np.full(lost.shape, -1.0), np.full(lost.shape, 1.0)
         for _ in range(60):
             middle = (below + above) / 2
@@ -45,7 +46,7 @@ def tango_interval(lost: np.ndarray, won: np.ndarray, examples: int, level: floa
 
 
 def _score(lost: np.ndarray, won: np.ndarray, n: int, change: np.ndarray) -> np.ndarray:
-    """How many standard errors the counts lie above what `change` would give."""
+    """How many standard errors the counts lie above those expected for `change`."""
     linear = -won - lost + (2 * n - won + lost) * change
     constant = -lost * change * (1 - change)
     share = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)

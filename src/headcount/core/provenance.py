@@ -1,4 +1,4 @@
-"""Where a number comes from: fingerprints, options, seed, versions, machine."""
+"""Where results come from: fingerprints, options, seed, versions, device, command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _command: ContextVar[str] = ContextVar("command", default="")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the numbers of a result come from.
+    """Where a result comes from.
 
     `identity`: the fingerprints of the model (or of several) and of the data, the seed and the dtype, which must be
     equal for the result to be resumed. `attributes`: the names of the models and the device, for the reader.
@@ -32,18 +32,18 @@ class Origin:
 
 
 def origin_of(attributes: Mapping[str, Any]) -> Origin:
-    """The origin of what is computed from another result alone: that of the result with these attributes."""
+    """The origin of a result, from its attributes: also that of what is computed from this result alone."""
     return Origin(attributes["identity"], {key: attributes[key] for key in INHERITED if key in attributes})
 
 
 def current_command() -> str:
-    """What is being run: the command line as typed, or the Python function that writes a study; "" where neither."""
+    """What is running: the command line as typed, or the Python function that writes a study; "" if neither."""
     return _command.get()
 
 
 @contextmanager
 def command(text: str) -> Iterator[None]:
-    """Everything inside is the work of this command; one that is named already stays."""
+    """Name the command that everything inside belongs to, unless an outer one has been named already."""
     token = _command.set(_command.get() or text)
     try:
         yield
@@ -52,7 +52,7 @@ def command(text: str) -> Iterator[None]:
 
 
 def fingerprint(parts: Iterable[Any]) -> str:
-    """A short name for the content of some values: the same content, the same name."""
+    """A short digest of some values: equal values have equal fingerprints."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=_plain).encode())
@@ -65,31 +65,14 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-def missing(attributes: Mapping[str, Any]) -> list[str]:
-    """What a result's attributes do not say of where its numbers come from: [] where all is said.
-
-    `identity` holds what must be equal to resume: fingerprints of the model (or of several) and of the data, the seed
-    and the options; `versions` and `device` stand beside it.
-    """
-    identity = attributes.get("identity", {})
-    said = {
-        "model": "model" in identity or "models" in identity,
-        "data": "data" in identity,
-        "seed": "seed" in identity,
-        "versions": bool(attributes.get("versions")),
-        "device": bool(attributes.get("device")),
-    }
-    return [name for name, there in said.items() if not there]
-
-
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

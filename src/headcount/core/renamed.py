@@ -1,4 +1,4 @@
-"""Earlier names of options are refused with the new one in the message."""
+"""Earlier names of options are refused with a message that has the new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def renamed(**earlier: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function refuse the earlier names of its parameters; each with what to write now.
+    """Let a function refuse earlier names of its parameters; each is given with what to write now.
 
     >>> sweep = renamed(beams='generate={"num_beams": ...}')(lambda **options: options)
     >>> sweep(beams=4)

@@ -1,4 +1,4 @@
-"""Numbers per head as labelled arrays: dims (stack, layer, head), NaN where a model has no such head."""
+"""Values per head as labelled arrays with dims (stack, layer, head), NaN where the model has no such head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headcount.core.heads import Layout
 
 HEAD_DIMS = ("stack", "layer", "head")
 Labelled = Mapping[str, tuple[Any, ...]]
-"""By name, the dimensions and the values of arrays and, where there are any, their attributes: as xarray takes them."""
+"""By name, the dimensions, values and perhaps attributes of arrays, as xarray takes them."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class ArrayPlan:
 
 
 def fill_value(dtype: str) -> Any:
-    """What an entry that was never written reads as: unknown, where the type has a way to say so."""
+    """The value of entries that were never written: unknown, if the dtype can express that."""
     return {"string": "", "bool": False}.get(dtype, np.nan if "float" in dtype else 0 if "uint" in dtype else -1)
 
 
 def head_coords(layout: Layout, heads: bool = True) -> dict[str, Any]:
-    """The coordinates of an array with a number for each head, or for each layer, of the layout."""
+    """The coordinates of an array with a value for each head, or for each layer, of the layout."""
     stacks = list(layout.stacks)
     coords: dict[str, Any] = {"stack": stacks, "layer": np.arange(max(layout.layers(stack) for stack in stacks))}
     if heads:
@@ -55,8 +55,8 @@ def _fill(values: Mapping[tuple[Any, ...], Any], coords: Mapping[str, Any]) -> n
     sample = np.asarray(next(iter(values.values())))
     filled = np.full(shape + sample.shape, np.nan)
     stacks = {stack: number for number, stack in enumerate(coords["stack"])}
-    for (stack, *place), value in values.items():
-        filled[(stacks[stack], *place)] = value
+    for (stack, *index), value in values.items():
+        filled[(stacks[stack], *index)] = value
     return filled
 
 
@@ -64,26 +64,23 @@ COLUMNS = ("score", "delta", "low", "high", "p", "q")
 
 
 def _column_order(name: Any) -> tuple[int, str]:
-    """The statistics that people look for first come first, all others by name."""
+    """The statistics that people look for come first, all others follow by name."""
     return (COLUMNS.index(name) if name in COLUMNS else len(COLUMNS), str(name))
 
 
 def as_table(dataset: xr.Dataset) -> Any:
-    """The numbers per head, layer or set as a pandas table, one row each, absent heads left out."""
-    dims = next(
-        (tuple(array.dims) for name, array in dataset.data_vars.items() if name == "score"),
-        HEAD_DIMS,
-    )
+    """The values per head, layer or set as a pandas table with a row for each, without absent heads."""
+    dims = tuple(dataset["score"].dims) if "score" in dataset.data_vars else HEAD_DIMS
     columns: dict[str, xr.DataArray] = {}
     for key, array in dataset.data_vars.items():
         name = str(key)
         if tuple(array.dims) == dims:
             columns[name] = array
         elif array.dims[:-1] == dims and not name.startswith("values_"):
-            # A further dimension, such as offsets: a column for each of its places.
+            # An additional dimension, such as offsets: a column for each of its labels.
             last = str(array.dims[-1])
-            columns |= {f"{name}[{place}]": array.sel({last: place}, drop=True) for place in array[last].values}
-    # The copy joins the columns first: pandas warns where an index is put back into many loose ones.
+            columns |= {f"{name}[{label}]": array.sel({last: label}, drop=True) for label in array[last].values}
+    # The copy defragments the table: pandas warns when an index is inserted into many separate columns.
     table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").copy().reset_index()
     table = table[[*dims, *sorted(columns, key=_column_order)]]
     return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

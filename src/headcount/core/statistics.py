@@ -1,7 +1,7 @@
-"""How sure a difference is: permutation tests, paired bootstrap, false discovery rate, honest gains.
+"""The evidence for a difference: permutation tests, paired bootstrap, false discovery rate, held-out gains.
 
-Everything is computed from a table of scores that can answer for any weights of the examples: a resample is
-whole numbers, a half is zeros and ones. `Sums` answers by matrix products, `Calls` by calling a user's function.
+Everything is computed from a table that gives the scores for any weights of the examples: a resample has integer
+weights, a half zeros and ones. `Sums` computes them by matrix products, `Calls` by calling a user's function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ScoreTable(Protocol):
     """The scores of a baseline and of V variants on the same n examples."""
 
     draws: int
-    """How many resamples it can afford."""
+    """How many resamples are affordable."""
 
     @property
     def examples(self) -> int: ...
@@ -29,13 +29,13 @@ class ScoreTable(Protocol):
         ...
 
     def exchanged(self, swaps: np.ndarray) -> np.ndarray:
-        """For 0/1 `swaps` [R, n], the differences [R, V] when the swapped examples trade sides with the baseline."""
+        """For 0/1 `swaps` [R, n], the differences [R, V] when these examples are exchanged with the baseline's."""
         ...
 
 
 @dataclass
 class Sums:
-    """Scores that are made of sums: features [1 + V, n, k] and `combine` from [..., k] to a score."""
+    """Scores that are functions of sums: features [1 + V, n, k] and `combine` from [..., k] to a score."""
 
     features: np.ndarray
     combine: Callable[[np.ndarray], np.ndarray]
@@ -56,8 +56,7 @@ class Sums:
         count, examples, k = variants.shape
         change = (variants - baseline).transpose(1, 0, 2).reshape(examples, count * k)
         moved = (np.asarray(swaps, dtype=float) @ change).reshape(len(swaps), count, k)
-        ours, theirs = variants.sum(1) - moved, baseline.sum(0) + moved
-        return np.asarray(self.combine(ours) - self.combine(theirs))
+        return np.asarray(self.combine(variants.sum(1) - moved) - self.combine(baseline.sum(0) + moved))
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Calls:
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         rows = [np.repeat(np.arange(self.examples), np.asarray(weight, dtype=int)) for weight in weights]
-        return np.array([[self._call(_take(one, row), row) for one in self.predictions] for row in rows])
+        return np.array([[self._call(_take(variant, row), row) for variant in self.predictions] for row in rows])
 
     def exchanged(self, swaps: np.ndarray) -> np.ndarray:
         every = np.arange(self.examples)
@@ -83,8 +82,8 @@ class Calls:
         return np.array(
             [
                 [
-                    self._call(_mix(one, baseline, swap), every) - self._call(_mix(baseline, one, swap), every)
-                    for one in self.predictions[1:]
+                    self._call(_mix(variant, baseline, swap), every) - self._call(_mix(baseline, variant, swap), every)
+                    for variant in self.predictions[1:]
                 ]
                 for swap in np.asarray(swaps, dtype=bool)
             ]
@@ -102,19 +101,20 @@ def _mix(first: Any, second: Any, swap: np.ndarray) -> Any:
     """`first` with the entries of `second` where `swap` is true."""
     if isinstance(first, np.ndarray):
         return np.where(swap.reshape(-1, *[1] * (first.ndim - 1)), second, first)
-    return [other if other_side else one for one, other, other_side in zip(first, second, swap, strict=True)]
+    return [b if swapped else a for a, b, swapped in zip(first, second, swap, strict=True)]
 
 
 def permutation_test(table: ScoreTable, seed: int = 0, chunk: int = 500) -> tuple[np.ndarray, np.ndarray]:
     """Two-sided p-values [V] of the paired permutation test, and the exchanged differences [draws, V]."""
     generator = np.random.default_rng(seed)
-    found = [
-        table.exchanged(generator.integers(0, 2, (min(chunk, table.draws - start), table.examples)))
-        for start in range(0, table.draws, chunk)
-    ]
-    exchanged = np.concatenate(found)
+    exchanged = np.concatenate(
+        [
+            table.exchanged(generator.integers(0, 2, (min(chunk, table.draws - start), table.examples)))
+            for start in range(0, table.draws, chunk)
+        ]
+    )
     observed = table.exchanged(np.zeros((1, table.examples)))[0]
-    # Equal up to rounding counts as equal: permuted sums come in another order.
+    # Equal up to rounding counts as equal: permuted sums are added in another order.
     beyond = (np.abs(exchanged) >= np.abs(observed) - 1e-12).sum(0)
     return (1 + beyond) / (1 + len(exchanged)), exchanged
 
@@ -124,12 +124,11 @@ def bootstrap(table: ScoreTable, draws: int = 2000, seed: int = 0, chunk: int = 
     generator = np.random.default_rng(seed)
     draws = min(draws, table.draws)
     n = table.examples
-    found = []
+    scores = []
     for start in range(0, draws, chunk):
         rows = generator.integers(0, n, (min(chunk, draws - start), n))
-        weights = np.stack([np.bincount(row, minlength=n) for row in rows])
-        found.append(table.scores(weights))
-    return np.concatenate(found)
+        scores.append(table.scores(np.stack([np.bincount(row, minlength=n) for row in rows])))
+    return np.concatenate(scores)
 
 
 def interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +141,7 @@ def interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.n
 
 
 def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean [...] of values [example, ...] and a bootstrap interval over the examples; NaN is left out.
+    """The mean [...] of values [example, ...] and its bootstrap interval over the examples, ignoring NaN.
 
     >>> mean, low, high = mean_interval(np.array([[1.0, np.nan], [3.0, 5.0]]))
     >>> mean.tolist()
@@ -163,9 +162,9 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
                 samples /= examples
             else:
                 samples /= known[part].astype(np.float32) @ weights
-                # A resample without any example of a row says nothing about it.
+                # A resample may hold no known value of a row.
                 samples = np.where(np.isnan(samples), mean[part, None], samples)
-            samples.sort(axis=1)  # many times quicker than a quantile of unsorted rows
+            samples.sort(axis=1)  # many times faster than a quantile of unsorted rows
             some = known[part].any(1)
             low[part][some] = _quantile(samples[some], 0.025)
             high[part][some] = _quantile(samples[some], 0.975)
@@ -181,30 +180,28 @@ def _resamples(examples: int, draws: int, seed: int) -> np.ndarray:
 
 
 def _quantile(ordered: np.ndarray, level: float) -> np.ndarray:
-    """The quantile of sorted rows, between neighbours in a line."""
-    place = level * (ordered.shape[1] - 1)
-    below = int(place)
+    """The quantile of sorted rows, with linear interpolation."""
+    position = level * (ordered.shape[1] - 1)
+    below = int(position)
     above = min(below + 1, ordered.shape[1] - 1)
-    found: np.ndarray = ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (place - below)
-    return found
+    return np.asarray(ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below))
 
 
 def false_discovery(p: np.ndarray) -> np.ndarray:
-    """Benjamini and Hochberg's q-values of all finite p-values; NaN stays NaN."""
-    q = np.full(p.shape, np.nan)
+    """The q-values (Benjamini and Hochberg 1995) of all finite p-values; NaN stays NaN."""
+    q = np.full(p.size, np.nan)
     known = np.flatnonzero(np.isfinite(p.ravel()))
     values = p.ravel()[known]
     order = np.argsort(values)
     scaled = values[order] * len(values) / np.arange(1, len(values) + 1)
     adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
-    result = q.ravel()
-    result[known[order]] = np.minimum(adjusted, 1)
-    return result.reshape(p.shape)
+    q[known[order]] = np.minimum(adjusted, 1)
+    return q.reshape(p.shape)
 
 
 @dataclass(frozen=True)
 class HonestGain:
-    """The gain by the best variant: as it looks on the examples that chose it, and on others."""
+    """The gain of the best variant: on the examples that selected it (`naive`) and on held-out ones (`honest`)."""
 
     naive: float
     honest: float
@@ -214,16 +211,16 @@ class HonestGain:
 
 
 def honest_gain(table: ScoreTable, higher_is_better: bool = True, splits: int = 1000, seed: int = 0) -> HonestGain:
-    """The best variant chosen on a random half and scored on the other half, over many halves.
+    """The gain of the variant that is best on a random half of the examples, on the other half; over many splits.
 
-    `naive` is the gain of the variant that is best on all examples, on these same examples. `honest` is the
-    mean gain on the halves that did not choose; `low` to `high` holds 95 % of the halves.
+    `naive` is the gain of the variant that is best on all examples, on these same examples. `honest` is the mean gain
+    on the held-out halves; `low` to `high` contains 95 % of them.
     """
     sign = 1 if higher_is_better else -1
     n = table.examples
     whole = sign * table.scores(np.ones((1, n)))[0]
     best = int(whole[1:].argmax())
-    if n < 2:  # there are no halves
+    if n < 2:  # it cannot be split
         return HonestGain(float(whole[1 + best] - whole[0]), np.nan, np.nan, np.nan, best)
     generator = np.random.default_rng(seed)
     halves = np.stack([generator.permutation(n) < n // 2 for _ in range(min(splits, table.draws))]).astype(float)
@@ -237,7 +234,7 @@ def honest_gain(table: ScoreTable, higher_is_better: bool = True, splits: int = 
 def rank_correlation(
     first: np.ndarray, second: np.ndarray, draws: int = 2000, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Spearman's correlation of two lists of effects, with a bootstrap interval over their entries."""
+    """Spearman's correlation of two arrays, with a bootstrap interval over their entries."""
     known = np.isfinite(first) & np.isfinite(second)
     x, y = first[known], second[known]
 

@@ -1,11 +1,11 @@
-"""What the numbers of a sweep mean: for the sweep that stores them, and for studies that do not say it themselves."""
+"""The schemas of a sweep's variables: stored with its arrays, and used for older studies that do not have them."""
 
 from __future__ import annotations
 
 from headcount.core.schema import Schema
 
 ABLATED = "Without the head"
-"""The heading under which pages list what the model does without a head."""
+"""The heading under which a page lists the effects of ablation."""
 WITHOUT = {
     "head": "without the head",
     "layer": "without the layer's heads",
@@ -14,8 +14,8 @@ WITHOUT = {
 
 
 def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Schema]:
-    """By variable, for a sweep over heads, layers, sets of heads, or all heads of a layer but one."""
-    what = WITHOUT.get(by, "without the set of heads")
+    """By variable, the schemas of a sweep over heads, layers, sets of heads, or all heads of a layer but one."""
+    without = WITHOUT.get(by, "without the set of heads")
     subject = "head" if by == "head" else "layer" if by == "layer" else "set"
 
     def direction(higher: bool) -> str:
@@ -26,15 +26,15 @@ def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Sch
 
     loss = f"{direction(False)}; more sensitive than a score"
     return {
-        "score": Schema(f"{metric} {what}", metric, "the model's score", shown=False),
+        "score": Schema(f"{metric} {without}", metric, "the model's score", shown=False),
         "delta": Schema(
-            f"Change of {metric} {what}", metric, direction(higher_is_better), signed=True, category=ABLATED
+            f"Change of {metric} {without}", metric, direction(higher_is_better), signed=True, category=ABLATED
         ),
         "p": Schema("p-value of the change", "probability", "small: not by chance", (0, 1), shown=False),
         "q": Schema("p-value, corrected for all tests", "false discovery rate", "small: real", (0, 1), shown=False),
         "unchanged": Schema("Predictions that stay the same", "share of examples", "1: all", (0, 1), shown=False),
         "loss_delta": Schema(
-            f"Change of the loss {what}", "nats", loss, signed=True, category=ABLATED, shown=by == "head"
+            f"Change of the loss {without}", "nats", loss, signed=True, category=ABLATED, shown=by == "head"
         ),
         "baseline": Schema(f"{metric} of the whole model", metric, "what changes are compared with", shown=False),
     }

@@ -1,4 +1,4 @@
-"""Which functions write a study: each holds its lock from its first line to its last, and leaves nothing behind."""
+"""Functions that write a study hold its lock from their first line to their last, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ R = TypeVar("R")
 
 @contextmanager
 def writing_study(path: str | Path | None, together: bool = False) -> Iterator[None]:
-    """Nobody else writes the study meanwhile (`together`: but other shards); without a path nothing is held.
+    """Hold the lock on a study (`together`: with other shards); without a path there is nothing to hold.
 
-    What killed writers left beside the study is removed first; what is still damaged at the end is said. A study that
-    is new and got no result before an error is removed.
+    What killed writers left beside the study is removed first, and what is damaged at the end is warned of. A new study
+    that has no result when an error is raised is removed.
     """
     if path is None:
         yield
@@ -43,7 +43,7 @@ def writing_study(path: str | Path | None, together: bool = False) -> Iterator[N
         try:
             yield
         except BaseException:
-            if new and study.is_dir() and [one.name for one in study.iterdir()] == [NODE]:
+            if new and study.is_dir() and [child.name for child in study.iterdir()] == [NODE]:
                 shutil.rmtree(study)
             raise
         if outermost and study.is_dir():
@@ -53,7 +53,7 @@ def writing_study(path: str | Path | None, together: bool = False) -> Iterator[N
 
 
 def writes_study(option: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorates a function whose argument `option` is a study folder that it adds to, or None."""
+    """Decorate a function whose argument `option` is the study folder that it adds to, or None."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
@@ -62,10 +62,9 @@ def writes_study(option: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def locked(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = bound.arguments
             name = f"{function.__module__}.{function.__qualname__}(...)"
-            shared = getattr(given.get("compute"), "shard", None) is not None
-            with command(name), writing_study(given.get(option), shared):
+            shared = getattr(bound.arguments.get("compute"), "shard", None) is not None
+            with command(name), writing_study(bound.arguments.get(option), shared):
                 return function(*args, **kwargs)
 
         return locked
