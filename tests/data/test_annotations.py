@@ -14,7 +14,7 @@ from headcount.data.annotations import (
     WORD_CLASSES,
     WORD_LINKS,
     Annotated,
-    join,
+    join_sentences,
     word_classes,
     word_links,
 )
@@ -135,7 +135,7 @@ def test_links_and_classes_agree(given: tuple[Annotated, str]) -> None:
 @settings(max_examples=50, deadline=None)
 def test_joined_sentences_keep_their_classes_and_links(given: list[tuple[Annotated, str]]) -> None:
     parts = [sentence for sentence, _ in given]
-    whole = join(*parts)
+    whole = join_sentences(*parts)
     before = np.cumsum([0, *(len(one.words) for one in parts)]).tolist()
     assert whole.name == parts[0].name
     for name in ("words", "upos", "deprels"):
@@ -158,13 +158,13 @@ def test_joined_one_after_the_other_is_joined_at_once(
     one: tuple[Annotated, str], two: tuple[Annotated, str], three: tuple[Annotated, str]
 ) -> None:
     a, b, c = one[0], two[0], three[0]
-    assert join(join(a, b), c) == join(a, join(b, c)) == join(a, b, c)
-    assert join(a) == a
+    assert join_sentences(join_sentences(a, b), c) == join_sentences(a, join_sentences(b, c)) == join_sentences(a, b, c)
+    assert join_sentences(a) == a
 
 
 def test_joined_roots_stay_roots() -> None:
     sentence = Annotated("x", ("go", "he"), ("VERB", "PRON"), ("root", "nsubj"), (0, 1), {1: 0})
-    whole = join(sentence, sentence)
+    whole = join_sentences(sentence, sentence)
     assert whole.heads == (0, 1, 0, 3)
     assert whole.antecedents == {1: 0, 3: 2}
     assert word_links(whole) == {"verb-subject": ((0, 1), (2, 3)), "noun-pronoun": ((0, 1), (2, 3))}

@@ -1,1 +1,1 @@
-"""Texts and tasks into batches: tables, tasks, examples, encodings, batches, metrics."""
+"""From texts and tasks to batches: tables, tasks, examples, encodings, batches, metrics."""

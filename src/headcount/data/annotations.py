@@ -1,7 +1,7 @@
-"""Which words of a sentence are nouns, subjects, negations, and which belong together?
+"""Word classes (nouns, subjects, negations) and linked words of sentences with Universal Dependencies.
 
-Sentences come with Universal Dependencies. The classes are those of Kovaleva et al. (2019, "Revealing the Dark Secrets
-of BERT"), mapped to these annotations. Words are counted from 0; only `Annotated.heads` counts from 1, as CoNLL-U does.
+The classes are those of Kovaleva et al. (2019, "Revealing the Dark Secrets of BERT"), mapped to these annotations.
+Words are counted from 0; only `Annotated.heads` counts from 1, as CoNLL-U does.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ NEGATIONS = frozenset(
 
 @dataclass(frozen=True)
 class Annotated:
-    """One sentence: for each word its part of speech, its relation and its head (from 1; 0 is the root).
+    """A sentence: for each word its part of speech, its relation and its head (from 1; 0 is the root).
 
-    `name` is the sentence's id, or its place in the file or table, from 1, where it has none. `antecedents` says which
-    noun a pronoun stands for (both from 0); it is empty for sentences from a table.
+    `name` is the sentence's id or, if it has none, its number in the file or table, from 1. `antecedents` maps a
+    pronoun to the noun it stands for (both from 0); it is empty for sentences from a table.
     """
 
     name: str
@@ -55,29 +55,25 @@ class Annotated:
     antecedents: Mapping[int, int]
 
 
-def join(*sentences: Annotated) -> Annotated:
-    """Several sentences as one, such as the two of a pair: words are counted on, each keeps its own tree."""
-    if len(sentences) == 1:
-        return sentences[0]
-    words: list[str] = []
-    upos: list[str] = []
-    deprels: list[str] = []
-    heads: list[int] = []
-    antecedents: dict[int, int] = {}
-    for one in sentences:
-        before = len(words)
-        words += one.words
-        upos += one.upos
-        deprels += one.deprels
-        heads += [head and head + before for head in one.heads]
-        antecedents |= {pronoun + before: noun + before for pronoun, noun in one.antecedents.items()}
-    return Annotated(sentences[0].name, tuple(words), tuple(upos), tuple(deprels), tuple(heads), antecedents)
+def join_sentences(first: Annotated, *others: Annotated) -> Annotated:
+    """Several sentences as one, such as the two of a pair, with continuous word numbers; each keeps its own tree."""
+    for other in others:
+        start = len(first.words)
+        first = Annotated(
+            first.name,
+            first.words + other.words,
+            first.upos + other.upos,
+            first.deprels + other.deprels,
+            first.heads + tuple(head and head + start for head in other.heads),
+            {**first.antecedents, **{word + start: noun + start for word, noun in other.antecedents.items()}},
+        )
+    return first
 
 
 def word_classes(sentence: Annotated) -> dict[str, tuple[int, ...]]:
     """For each name in `WORD_CLASSES` the words of that class, in order; a word may be in several classes or in none.
 
-    - noun: NOUN, PROPN; verb: VERB (auxiliaries are none); pronoun: PRON.
+    - noun: NOUN, PROPN; verb: VERB (not auxiliaries); pronoun: PRON.
     - subject: nsubj, csubj, expl with their subtypes, and obl:agent, as the paper counts spaCy's `agent`.
     - object: obj, iobj with their subtypes.
     - negation: the paper's 17 words (neither, nor, not, never, none, don't, ...) as whole words in any case. Universal
@@ -86,7 +82,7 @@ def word_classes(sentence: Annotated) -> dict[str, tuple[int, ...]]:
     """
     described = list(zip(sentence.words, sentence.upos, sentence.deprels, strict=True))
     return {
-        name: tuple(place for place, word in enumerate(described) if belongs(*word))
+        name: tuple(number for number, word in enumerate(described) if belongs(*word))
         for name, belongs in _BELONGS.items()
     }
 
@@ -94,11 +90,11 @@ def word_classes(sentence: Annotated) -> dict[str, tuple[int, ...]]:
 def word_links(sentence: Annotated) -> dict[str, tuple[tuple[int, int], ...]]:
     """For each name in `WORD_LINKS` the pairs of words, (verb, subject) and (noun, pronoun), in the second's order.
 
-    A subject is here an nsubj or csubj (with subtypes) whose head is a VERB.
+    Here a subject is an nsubj or csubj (with subtypes) whose head is a VERB.
     """
     subjects = (
-        (head - 1, place)
-        for place, (head, deprel) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
+        (head - 1, word)
+        for word, (head, deprel) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
         if head and _base(deprel) in SUBJECTS and sentence.upos[head - 1] == "VERB"
     )
     pronouns = ((noun, pronoun) for pronoun, noun in sorted(sentence.antecedents.items()))
@@ -124,7 +120,7 @@ WORD_LINKS = ("verb-subject", "noun-pronoun")
 def check_sentence(
     where: str, name: str, columns: Mapping[str, list[Any]], antecedents: Mapping[int, str], text: object
 ) -> Annotated:
-    """The sentence, checked. `columns` are the words, upos, heads and deprels by the names that the user gave them."""
+    """A sentence from its columns (words, upos, heads and deprels, by the user's names for them), checked."""
     sizes = {column: len(values) for column, values in columns.items()}
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} {column}" for column, size in sizes.items())
@@ -134,36 +130,28 @@ def check_sentence(
     words, upos, deprels = (_strings(values, column, where) for column, values in columns.items() if column != "heads")
     if text is not None:
         _check_text(text, words, where)
-    heads = tuple(_head(head, word, words, where) for word, head in enumerate(columns["heads"]))
-    nouns = {word: _antecedent(noun, word, words, where) for word, noun in antecedents.items()}
+    heads = tuple(_number(head, word, words, where, "head") for word, head in enumerate(columns["heads"]))
+    nouns = {word: _number(noun, word, words, where, "antecedent") - 1 for word, noun in antecedents.items()}
     return Annotated(name, words, upos, deprels, heads, nouns)
 
 
 def _strings(values: Sequence[object], column: str, where: str) -> tuple[str, ...]:
-    for place, value in enumerate(values, start=1):
+    for number, value in enumerate(values, start=1):
         if not isinstance(value, str) or not value.strip():
-            raise DataProblem(f"{where}: got {short(value)} as entry {place} of {column}; expected a string; fix it")
+            raise DataProblem(f"{where}: got {short(value)} as entry {number} of {column}; expected a string; fix it")
     return tuple(map(str, values))
 
 
-def _head(head: object, word: int, words: Sequence[str], where: str) -> int:
-    number = _whole(head)
-    if number is None or not 0 <= number <= len(words) or number == word + 1:
+def _number(value: object, word: int, words: Sequence[str], where: str, role: str) -> int:
+    """The number, from 1, of the word that is the head (0: none) or the antecedent of a word."""
+    number = _whole(value)
+    least, root = (0, "0 (root) or ") if role == "head" else (1, "")
+    if number is None or not least <= number <= len(words) or number == word + 1:
         raise DataProblem(
-            f"{where}: word {word + 1} ({short(words[word])}) has the head {short(head)};"
-            f" expected 0 (root) or another word, 1 to {len(words)}; fix it"
+            f"{where}: word {word + 1} ({short(words[word])}) has the {role} {short(value)};"
+            f" expected {root}another word, 1 to {len(words)}; fix it"
         )
     return number
-
-
-def _antecedent(noun: str, word: int, words: Sequence[str], where: str) -> int:
-    number = _whole(noun)
-    if number is None or not 1 <= number <= len(words) or number == word + 1:
-        raise DataProblem(
-            f"{where}: word {word + 1} ({short(words[word])}) has the antecedent {short(noun)};"
-            f" expected another word, 1 to {len(words)}; fix it"
-        )
-    return number - 1
 
 
 def _whole(value: Any) -> int | None:
@@ -178,10 +166,10 @@ def _check_text(text: object, words: Sequence[str], where: str) -> None:
     if not isinstance(text, str):
         raise DataProblem(f"{where}: got {short(text)} as its text; expected a string; fix it or leave the column out")
     rest = text.lstrip()
-    for place, word in enumerate(words, start=1):
+    for number, word in enumerate(words, start=1):
         if not rest.startswith(word):
             raise DataProblem(
-                f"{where}: word {place} is {short(word)}, but the text goes on with {rest[:20]!r};"
+                f"{where}: word {number} is {short(word)}, but the text goes on with {rest[:20]!r};"
                 " expected the words one after the other; fix the words or leave the text out"
             )
         rest = rest[len(word) :].lstrip()

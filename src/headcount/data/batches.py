@@ -1,4 +1,4 @@
-"""Batches of texts of like length: a plan of row numbers, and padded tensors for one batch."""
+"""Batches of examples of similar length: a plan of row numbers, and the padded tensors of a batch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headcount.data.kinds.tokens import IGNORED, Encoding
 
 
 def by_length(lengths: np.ndarray) -> np.ndarray:
-    """The order of the examples from long to short: the largest batch comes first, so that memory fails at once."""
+    """The order of the examples from long to short: if memory is too small, the first batch shows it."""
     return np.argsort(-np.asarray(lengths), kind="stable")
 
 
 def plan_batches(lengths: np.ndarray, tokens: int) -> list[tuple[int, int]]:
-    """Ranges of `lengths` (long to short), each of at most `tokens` padded tokens or one example, of like size.
+    """Ranges of `lengths` (long to short) of similar size, each of at most `tokens` padded tokens or one example.
 
     >>> plan_batches(np.array([4, 4, 2, 2, 2]), 8)
     [(0, 2), (2, 5)]
@@ -28,7 +28,7 @@ def plan_batches(lengths: np.ndarray, tokens: int) -> list[tuple[int, int]]:
     batches = _fill(lengths, tokens)
     if len(batches) < 2:
         return batches
-    # A small remainder would cost as much as a full batch: spread the tokens over as many batches as are needed.
+    # A small remainder would cost as much as a full batch: distribute the tokens evenly over the batches.
     padded = sum(int(lengths[start]) * (stop - start) for start, stop in batches)
     even = _fill(lengths, min(tokens, -(-padded // len(batches))))
     return even if len(even) == len(batches) else batches
@@ -45,7 +45,7 @@ def _fill(lengths: np.ndarray, tokens: int) -> list[tuple[int, int]]:
 
 
 def collate(rows: Sequence[Encoding], padding: int, device: Any = "cpu") -> dict[str, Tensor]:
-    """Tensors of a batch, padded on the right; a mask that would hide nothing is left out."""
+    """Tensors of a batch, padded on the right, without an attention mask if nothing is masked."""
     if isinstance(rows[0]["input_ids"][0], list):
         return _collate_choices(rows, padding, device)
     batch = {}
@@ -62,7 +62,7 @@ def collate(rows: Sequence[Encoding], padding: int, device: Any = "cpu") -> dict
 
 
 def _collate_choices(rows: Sequence[Encoding], padding: int, device: Any) -> dict[str, Tensor]:
-    """[example, choice, token] for a multiple choice."""
+    """Tensors [example, choice, token] for multiple choice."""
     keys = [key for key in rows[0] if key != "labels"]
     count = len(rows[0]["input_ids"])
     flat = [{key: row[key][choice] for key in keys} for row in rows for choice in range(count)]

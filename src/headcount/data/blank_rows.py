@@ -1,9 +1,9 @@
-"""Rows with nothing to look at or to predict: one rule for all verbs, by which they are left out, counted and named.
+"""Blank rows, which have nothing to look at or to predict: by one rule for all verbs they are left out and counted.
 
-A text is blank if it is absent (None, NaN), empty or white space, and if the tokenizer makes nothing of it but special
-tokens. A row is left out if all its texts are blank (of a pair or a multiple choice one may be: it is read as empty);
-in a translation if its source or its target is; in a tagging task if it has no words; for a causal language model also
-if it has fewer than two tokens, for a masked one if it has no token to mask. Rows that stay keep their numbers.
+A text is blank if it is absent (None, NaN), empty or white space, or if the tokenizer makes only special tokens of it.
+A row is left out if all its texts are blank (one text of a pair or a multiple choice may be: it is read as empty); in a
+translation if its source or its target is; in a tagging task if it has no words; for a causal language model also if it
+has fewer than two tokens, for a masked one if it has no token to mask. The other rows keep their numbers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from headcount.data.row_numbers import count_rows, source_of
 from headcount.errors import BlankRows, DataProblem
 
 ATTRIBUTE = "blank_rows"
-"""What a table (`DataFrame.attrs`) and a result know of the rows that were left out: count, of how many, the first."""
+"""Where a table (`DataFrame.attrs`) and a result store the rows that were left out: count, of how many, the first."""
 KEPT, SHOWN = 20, 5
-"""Rows that are named in a result and in a message."""
+"""How many rows a result and a message name."""
 LONG = 64
 TWO_WORDS = re.compile(r"\w\W+\w")
-"""A text of so many letters with two words has tokens to look at; only others are given to the tokenizer to see."""
+"""A text of so many characters with two words is not blank; only others are given to the tokenizer to check."""
 
 
 def leave_out_blank(
@@ -34,16 +34,15 @@ def leave_out_blank(
 ) -> pd.DataFrame:
     """The table without its blank rows, with a warning that names them; one without any other row is refused.
 
-    `kind`: a kind of task, or PLAIN for texts without a task. `drawn`: the rows that will be encoded, of which every
-    one is checked; of a whole table the tokenizer only sees those that may be blank.
+    `kind`: a kind of task, or PLAIN for texts without a task. `drawn`: the table holds the rows that will be encoded,
+    and the tokenizer checks every one; of a whole table it checks only those that may be blank.
     """
     blank = find_blank(table, columns, kind, tokenizer, drawn)
     before = known_blank(table)
     if blank.all():
-        wanted = " and ".join(map(repr, columns))
         raise DataProblem(
             f"{source_of(table)}: all {len(table):,} rows are blank, with nothing to look at or to predict; expected "
-            f"some text in {wanted}"
+            f"some text in {' and '.join(map(repr, columns))}"
         )
     left = table.iloc[~blank]
     rows = [int(row) for row in table.index[blank]]
@@ -68,8 +67,8 @@ def leave_out_blank(
 
 def known_blank(table: pd.DataFrame) -> dict[str, Any]:
     """How many rows were left out of the table, of how many, and the numbers of the first."""
-    found: dict[str, Any] = table.attrs.get(ATTRIBUTE, {"count": 0, "of": len(table), "rows": []})
-    return found
+    blank: dict[str, Any] = table.attrs.get(ATTRIBUTE, {"count": 0, "of": len(table), "rows": []})
+    return blank
 
 
 def is_absent(value: Any) -> bool:
@@ -80,10 +79,8 @@ def is_absent(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and bool(np.isnan(value)))
 
 
-def find_blank(
-    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, every: bool = False
-) -> np.ndarray:
-    """For each row whether it is blank; `every`: the tokenizer sees all rows."""
+def find_blank(table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, every: bool) -> np.ndarray:
+    """Whether each row is blank; `every`: the tokenizer checks all rows."""
     together = np.any if kind.all_texts_needed else np.all
     cells = [[_as_text(value, kind.words) for value in table[column]] for column in columns]
     empty = np.array([[text is not None and not text.strip() for text in column] for column in cells])
@@ -106,7 +103,7 @@ def find_blank(
 
 
 def _as_text(value: Any, words: bool) -> str | None:
-    """A text, or `words` as one; "" for what is absent, and None for what is neither: others complain of it."""
+    """A text, or a list of `words` as one; "" if it is absent, None if it is neither, which is refused elsewhere."""
     if is_absent(value):
         return ""
     if not words:
@@ -120,5 +117,5 @@ def _may_be_blank(text: str) -> bool:
 
 
 def _present(values: Iterable[Any]) -> list[Any]:
-    """Texts with "" for those that are absent."""
+    """The texts, with "" for those that are absent."""
     return ["" if is_absent(value) else value for value in values]

@@ -1,4 +1,4 @@
-"""Sentences of a CoNLL-U file, with an error that names the line where it is malformed."""
+"""Sentences of a CoNLL-U file; an error names the line that is malformed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NOT_A_WORD_LINE = re.compile(r"\d+[-.]\d+")
 
 def read_conllu(path: Path) -> Iterator[Annotated]:
     """The sentences of a file, in order; `Antecedent=N` in a pronoun's MISC column names the noun it stands for."""
-    for place, block in enumerate(_blocks(_lines(path))):
+    for number, block in enumerate(_blocks(_lines(path)), start=1):
         comments = _comments(line for _, line in block)
-        name = comments.get("sent_id") or str(place + 1)
+        name = comments.get("sent_id") or str(number)
         where = f"{path}, sentence {short(name) if 'sent_id' in comments else name} (line {block[0][0]})"
         rows = _rows(block, path)
         columns = {
             column: [row[field] for row in rows]
             for column, field in (("words", 1), ("upos", 3), ("heads", 6), ("deprels", 7))
         }
-        found = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
-        antecedents = {word: noun for word, noun in found if noun is not None}
+        nouns = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
+        antecedents = {word: noun for word, noun in nouns if noun is not None}
         yield check_sentence(where, name, columns, antecedents, comments.get("text"))
 
 
@@ -36,7 +36,7 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; expected UTF-8; save it so") from error
+        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; expected UTF-8; save it as UTF-8") from error
     if not text.strip():
         raise DataProblem(f"{path} is empty; expected at least one sentence in CoNLL-U; check the file")
     # Not splitlines: it would also split at characters that may stand inside a word, such as U+2028.
@@ -70,7 +70,7 @@ def _rows(block: Sequence[tuple[int, str]], path: Path) -> list[list[str]]:
             raise DataProblem(f"{path}, line {number}: got {len(row)} columns; expected 10 with tabs between; fix it")
         if _NOT_A_WORD_LINE.fullmatch(row[0]):
             continue
-        # A blank line that is missing would make one sentence of two, whose heads then point at the wrong words.
+        # Without the blank line between them two sentences would be read as one, with heads that are wrong.
         if row[0] != str(len(rows) + 1):
             raise DataProblem(
                 f"{path}, line {number}: got the word number {short(row[0])}; expected {len(rows) + 1};"

@@ -1,4 +1,4 @@
-"""Examples into token ids: one unpadded encoding each, cut to what the model takes, cuts counted."""
+"""From examples to token ids: one unpadded encoding each, truncated to what the model takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headcount.errors import DataProblem, short
 
 @dataclass(frozen=True)
 class Encodings:
-    """One encoding for each example (a list of them for each choice of a multiple choice), and how many were cut."""
+    """An encoding for each example (for multiple choice, with a list for each choice), and how many were truncated."""
 
     rows: list[Encoding]
     lengths: np.ndarray
@@ -23,7 +23,7 @@ class Encodings:
 
 
 def encode(examples: Examples, tokenizer: Any, limit: int, seed: int = 0) -> Encodings:
-    """The encodings of all examples; texts beyond `limit` tokens are cut and counted."""
+    """The encodings of all examples; texts of more than `limit` tokens are truncated and counted."""
     kind = examples.task.kind
     rows, cut = kind.encode(examples, tokenizer, limit, seed)
     blank = next((number for number, row in enumerate(rows) if kind.nothing_left(row)), None)

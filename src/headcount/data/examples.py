@@ -1,4 +1,4 @@
-"""Examples: the texts and labels of a table, checked, with labels as the model numbers them."""
+"""Examples: the texts and labels of a table, checked, with labels as class numbers of the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Examples:
     """Texts (a tuple of strings each, or of lists of words) and labels of the rows `ids` of a table.
 
     `labels` are class numbers of the model, numbers for a regression, lists of class numbers for tokens,
-    target texts for a translation, and None where the text is its own label.
+    target texts for a translation, and None if the text is its own label.
     """
 
     task: Task
@@ -30,13 +30,13 @@ class Examples:
     labels: Any
     notes: tuple[str, ...] = ()
     blank: Mapping[str, Any] = field(default_factory=dict)
-    """The rows of the table that were left out: their count, of how many, the numbers of the first."""
+    """The blank rows that were left out of the table: their count, of how many, the numbers of the first."""
     attrs: Mapping[Any, Any] = field(default_factory=dict, repr=False)
-    """Those of the table: where the rows came from."""
+    """The table's attributes, which say where the rows came from."""
 
-    def where(self, place: int) -> str:
+    def where(self, number: int) -> str:
         """The row of an example, for a message."""
-        return name_row(self.attrs, self.ids[place])
+        return name_row(self.attrs, self.ids[number])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,12 +50,12 @@ def read_examples(
     seed: int = 0,
     tokenizer: Any = None,
 ) -> Examples:
-    """The examples of a table; with `limit` a random part of that size, the same for the same seed.
+    """The examples of a table; with `limit` a random sample of that size, the same for the same seed.
 
-    With a tokenizer, rows that are blank to it are left out before anything is drawn.
+    With a tokenizer, blank rows are left out before the sample is drawn.
     """
     columns = task.columns(table)
-    task, found = task.with_label(table)
+    task, label_notes = task.with_label(table)
     if tokenizer is None:
         table = draw_rows(table, limit, seed)
     else:
@@ -68,18 +68,18 @@ def read_examples(
         column = LabelColumn(table[task.label], task.names, task.given, id2label or {})
     labels, notes = task.kind.read_labels(column, texts)
     texts = task.kind.input_texts(texts)
-    return Examples(task, table.index.to_numpy(), texts, labels, found + notes, known_blank(table), table.attrs)
+    return Examples(task, table.index.to_numpy(), texts, labels, label_notes + notes, known_blank(table), table.attrs)
 
 
 def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame:
-    """A random part of at most `limit` rows, in their order, the same for the same seed."""
+    """A random sample of at most `limit` rows, in their order, the same for the same seed."""
     if limit is None or limit >= len(table):
         return table
     return table.iloc[np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])]
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
-    found = []
+    texts = []
     words = task.kind.words
     for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
         if words:
@@ -96,5 +96,5 @@ def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tu
                 expected = "a list of words" if words else "a string"
                 where = name_row(table.attrs, row)
                 raise DataProblem(f"{where}, column {short(column)}: got {short(value)}; expected {expected}")
-        found.append(values)
-    return found
+        texts.append(values)
+    return texts

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub as tables."""
+"""Data sets on the Hugging Face hub as tables."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def read_hub(path: str, config: str | None, split: str) -> pd.DataFrame:
     """The rows of one split of a data set on the hub, or of a local copy in the format of `datasets`."""
     from datasets import load_dataset
 
+    name = f"{path}{'/' + config if config else ''} ({split})"
     try:
         table = load_dataset(path, config, split=split).to_pandas()
     except (OSError, ValueError, ConnectionError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataProblem(
-            f"cannot get {path}{'/' + config if config else ''} ({split}) from the Hugging Face hub: {first}; "
-            "give a local file or folder with data="
+            f"cannot get {name} from the Hugging Face hub: {first}; give a local file or folder with data="
         ) from error
     assert isinstance(table, pd.DataFrame)
-    return remember_source(table, f"{path}{'/' + config if config else ''} ({split})")
+    return remember_source(table, name)

@@ -1,4 +1,4 @@
-"""Labels of a table as the model numbers its classes: by name, by code, or by what the user says."""
+"""Labels of a table as class numbers of the model, matched by name, by code, or by names that the user gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headcount.errors import DataProblem, listed, short
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """The label column of a table, with the names of its codes: those of the task, of the user, and of the model."""
+    """The label column of a table, with the names of its codes: the task's, the user's (`given`) and the model's."""
 
     column: pd.Series
     names: tuple[str, ...] | None
@@ -28,24 +28,24 @@ class LabelColumn:
         return name_row(self.column.attrs, self.column.index[number])
 
     def numbers(self) -> np.ndarray:
-        """Finite numbers."""
+        """The labels as finite numbers."""
         return _numbers(self.column)
 
     def codes(self, count: int, expected: str) -> np.ndarray:
-        """Whole numbers from 0 to `count` - 1; `expected` says of what."""
+        """The labels as integers from 0 to `count` - 1; a message calls these `expected`."""
         numbers = self.numbers()
         _check_range(numbers, count, expected, self.column)
         return numbers.astype(int)
 
     def classes(self) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Class numbers of the model, and what the user should know of them."""
+        """Class numbers of the model, and what the user should know about them."""
         return match_labels(self.column, self.names, self.id2label, self.given)
 
-    def class_lists(self, what: str, expected: str) -> tuple[list[list[int]], tuple[str, ...]]:
-        """Class numbers of the model where each cell is a list of labels; a message calls them `what`."""
+    def class_lists(self, called: str, expected: str) -> tuple[list[list[int]], tuple[str, ...]]:
+        """Class numbers of the model where each cell is a list of labels; a message calls a cell `called`."""
         for number, cell in enumerate(self.column):
             if not isinstance(cell, np.ndarray | list):
-                raise DataProblem(f"{self.where(number)}: got {what} {short(cell)}; expected {expected}")
+                raise DataProblem(f"{self.where(number)}: got {called} {short(cell)}; expected {expected}")
         sizes = [len(cell) for cell in self.column]
         flat = pd.Series([label for cell in self.column for label in cell], index=np.repeat(self.column.index, sizes))
         flat.attrs = self.column.attrs
@@ -59,13 +59,13 @@ def match_labels(
     id2label: Mapping[int, str],
     given: tuple[str, ...] | None = None,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The model's class numbers for labels given as names or as codes, and what the user should know of it.
+    """The model's class numbers for labels that are names or codes, and what the user should know about them.
 
     `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is
-    matched by them. One without (LABEL_0, LABEL_1, ...) is matched by what the user says its classes are; a task's
-    codes are never taken for its class numbers, because models order them differently. Labels that are other words
-    than the model's are matched by `given` if it has them all, one for each class in the model's order. What cannot be
-    matched is an error that shows both sides.
+    matched by these. For one without (LABEL_0, LABEL_1, ...) the user has to name the classes; a task's codes are never
+    taken for class numbers, because models order them differently. Labels with other names than the model's classes
+    are matched by `given`, if it has all of them, one for each class in the model's order. What cannot be matched is
+    an error that shows both sides.
     """
     column = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if column.isna().any():
@@ -107,30 +107,30 @@ def match_labels(
 
 
 def _example(names: Iterable[str]) -> list[str]:
-    """Names of classes as a list in a message: of many, or of long ones, the first."""
-    known = list(map(str, names))
-    return known if len(", ".join(known)) <= 80 else [known[0][:40], "..."]
+    """Names of classes as a list for a message: only the first if there are many or long ones."""
+    texts = list(map(str, names))
+    return texts if len(", ".join(texts)) <= 80 else [texts[0][:40], "..."]
 
 
 def _spelled(label: Any) -> str:
-    """A label's name as it is compared."""
+    """A label's name in the spelling that is compared."""
     return str(label).lower().replace(" ", "_")
 
 
 def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, ...] | None) -> np.ndarray:
-    """Labels that are words: as the model calls its classes, or as the user says that the data calls them."""
-    wanted = column.map(_spelled)
+    """Class numbers for labels that are names: the model's names of its classes, or the user's."""
+    spelled = column.map(_spelled)
     for words in (id2label, dict(enumerate(given or ()))):
         classes = {_spelled(label): int(number) for number, label in words.items()}
-        if set(wanted) <= set(classes) and len(words) == len(id2label):
+        if set(spelled) <= set(classes) and len(words) == len(id2label):
             if words is id2label and [*map(_spelled, given or ())] not in ([], list(classes)):
                 without_effect("labels", given, f"the data's labels are the model's classes ({listed(words.values())})")
-            return wanted.map(classes).to_numpy(dtype=int)
-    found = sorted(set(column.astype(str)))
-    said = f" or those of labels= ({listed(given)})" if given else ""
-    example = _example(found if len(found) == len(id2label) else [found[0], "..."])
+            return spelled.map(classes).to_numpy(dtype=int)
+    labels = sorted(set(column.astype(str)))
+    named = f" or those of labels= ({listed(given)})" if given else ""
+    example = _example(labels if len(labels) == len(id2label) else [labels[0], "..."])
     raise DataProblem(
-        f"the data's labels ({listed(found)}) are not the model's classes ({listed(id2label.values())}){said}; "
+        f"the data's labels ({listed(labels)}) are not the model's classes ({listed(id2label.values())}){named}; "
         f"give the {len(id2label)} labels in the order of its classes, such as labels={example}"
     )
 

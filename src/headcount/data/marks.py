@@ -1,11 +1,11 @@
-"""What kind of token stands where: special ones, punctuation, sentences, words, word classes and links between words.
+"""The tokens of a text by class: special tokens, punctuation, segments, word classes, and links between words.
 
-The facts of one text are plain lists (`Facts`); those of a batch are tensors (`Marks`), padded as the batch is.
+For a single text these are plain lists (`Facts`); for a batch they are tensors (`Marks`), padded like the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,24 +18,24 @@ from headcount.data.kinds.texts import PLAIN
 
 PUNCTUATION = frozenset(".,。、")
 TEXTS = ("text 1", "text 2")
-"""The classes of the tokens of a pair's texts, [CLS] and [SEP] aside."""
+"""The classes of the tokens of a pair's texts, without [CLS] and [SEP]."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """About the tokens of one text: a class is a list of places, a link is (from places, to places)."""
+    """The tokens of one text: a class is a list of positions, a link is (positions from, positions to)."""
 
     length: int
     segment: list[int]
     form: list[int]
-    """A number for the word that a token is part of, the same for the same word; -1 for special tokens and marks."""
+    """A number for the word that a token is part of, equal for equal words; -1 for special tokens and punctuation."""
     classes: dict[str, list[int]] = field(default_factory=dict)
     links: dict[str, list[tuple[list[int], list[int]]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Links:
-    """Entries of attention maps, and how much each counts in the mean of its text: tensors of one length."""
+    """Entries of attention maps, and the weight of each in the mean of its text: tensors of one length."""
 
     example: Tensor
     source: Tensor
@@ -45,7 +45,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Marks:
-    """About the tokens of a batch [example, token]."""
+    """The tokens of a batch, as tensors [example, token]."""
 
     real: Tensor
     segment: Tensor
@@ -74,84 +74,77 @@ class VocabularyIds:
 def find_facts(
     row: dict[str, Any], known: VocabularyIds, words: Sequence[Any], sentence: Annotated | None = None
 ) -> Facts:
-    """The facts of one encoding; `words` gives the word number of each token (None for special ones).
+    """The facts of one encoding; `words` are the word numbers of the tokens (None for special tokens).
 
-    The words of a pair are told apart by their segments.
+    The words of a pair are distinguished by their segments.
     """
     ids: list[int] = list(row["input_ids"])
     segment = list(row.get("token_type_ids") or [0] * len(ids))
-    marks = [place for place, number in enumerate(ids) if number in known.marks]
-    classes = {"punctuation": marks, "first": [0] if ids else []}
+
+    def positions(members: Collection[int | None]) -> list[int]:
+        return [position for position, number in enumerate(ids) if number in members]
+
+    special, punctuation = set(positions(known.special)), positions(known.marks)
+    plain = set(range(len(ids))) - special - set(punctuation)
+    classes = {"punctuation": punctuation, "first": [0] if ids else []}
     if known.cls is not None:
-        classes["cls"] = [place for place, number in enumerate(ids) if number == known.cls]
+        classes["cls"] = positions([known.cls])
     if known.sep is not None:
-        classes["sep"] = [place for place, number in enumerate(ids) if number == known.sep]
-    outside = {place for place, number in enumerate(ids) if number in known.special}
-    classes["special"] = sorted(outside)
-    taken = outside | set(marks)
-    classes["other"] = [place for place in range(len(ids)) if place not in taken]
+        classes["sep"] = positions([known.sep])
+    classes |= {"special": sorted(special), "other": sorted(plain)}
     for number, name in enumerate(TEXTS):
-        classes[name] = [place for place, kind in enumerate(segment) if kind == number and place not in outside]
+        classes[name] = [at for at, text in enumerate(segment) if text == number and at not in special]
+    pieces_of: dict[int, list[int]] = {}
+    pieces_by_text: dict[tuple[int, int], list[int]] = {}
+    for at, word in enumerate(words):
+        if word is not None and at not in special:
+            pieces_of.setdefault(word, []).append(at)
+            if at in plain:
+                pieces_by_text.setdefault((segment[at], word), []).append(at)
     form = [-1] * len(ids)
-    by_word: dict[tuple[int, Any], list[int]] = {}
-    for place, word in enumerate(words):
-        if word is not None and place not in taken:
-            by_word.setdefault((segment[place], word), []).append(place)
-    for places in by_word.values():
-        number = hash(tuple(ids[place] for place in places)) % (2**62)
-        for place in places:
-            form[place] = number
+    for pieces in pieces_by_text.values():
+        number = hash(tuple(ids[piece] for piece in pieces)) % (2**62)
+        for piece in pieces:
+            form[piece] = number
     links: dict[str, list[tuple[list[int], list[int]]]] = {}
     if sentence is not None:
-        at = _word_places(words, outside)
         for name, members in word_classes(sentence).items():
-            classes[name] = sorted(place for word in members for place in at.get(word, []))
+            classes[name] = sorted(piece for word in members for piece in pieces_of.get(word, []))
         for name, pairs in word_links(sentence).items():
-            one, other = name.split("-")
-            found = [(at[a], at[b]) for a, b in pairs if a in at and b in at]
-            links[f"{one} to {other}"] = found
-            links[f"{other} to {one}"] = [(b, a) for a, b in found]
+            first, second = name.split("-")
+            linked = [(pieces_of[a], pieces_of[b]) for a, b in pairs if a in pieces_of and b in pieces_of]
+            links[f"{first} to {second}"] = linked
+            links[f"{second} to {first}"] = [(b, a) for a, b in linked]
     return Facts(len(ids), segment, form, classes, links)
 
 
-def _word_places(words: Sequence[Any], outside: set[int]) -> dict[int, list[int]]:
-    at: dict[int, list[int]] = {}
-    for place, word in enumerate(words):
-        if word is not None and place not in outside:
-            at.setdefault(word, []).append(place)
-    return at
-
-
 def mark(facts: Sequence[Facts], device: Any = "cpu", links: bool = True) -> Marks:
-    """The facts of some texts as tensors of a batch, padded on the right; `links` can be left out."""
-    size = (len(facts), max(one.length for one in facts))
+    """The facts of some texts as tensors of a batch, padded on the right, with or without `links`."""
+    size = (len(facts), max(text.length for text in facts))
     real = np.zeros(size, dtype=np.float32)
     segment, form = np.full(size, -1), np.full(size, -1)
-    names = list(dict.fromkeys(name for one in facts for name in one.classes))
+    names = list(dict.fromkeys(name for text in facts for name in text.classes))
     classes = np.zeros((len(names), *size), dtype=np.float32)
-    for number, one in enumerate(facts):
-        real[number, : one.length] = 1
-        segment[number, : one.length] = one.segment
-        form[number, : one.length] = one.form
-        for place, name in enumerate(names):
-            found = one.classes.get(name)
-            if found:
-                classes[place, number, found] = 1
-    tensors = torch.from_numpy(classes).to(device)
+    for number, text in enumerate(facts):
+        real[number, : text.length] = 1
+        segment[number, : text.length] = text.segment
+        form[number, : text.length] = text.form
+        for index, name in enumerate(names):
+            classes[index, number, text.classes.get(name, [])] = 1
     linked: dict[str, Links] = {}
-    for name in dict.fromkeys(name for one in facts for name in one.links) if links else ():
-        linked[name] = _links([one.links.get(name, []) for one in facts], device)
+    for name in dict.fromkeys(name for text in facts for name in text.links) if links else ():
+        linked[name] = _links([text.links.get(name, []) for text in facts], device)
         linked[f"{name} control"] = _controls(facts, name, device)
-    real_, segment_, form_ = (torch.from_numpy(array).to(device) for array in (real, segment, form))
-    return Marks(real_, segment_, form_, dict(zip(names, tensors, strict=True)), linked)
+    tokens, segments, forms, members = (torch.from_numpy(array).to(device) for array in (real, segment, form, classes))
+    return Marks(tokens, segments, forms, dict(zip(names, members, strict=True)), linked)
 
 
 Entries = list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-"""Examples, sources, targets and weights, part by part."""
+"""Parts of the tensors of `Links`: examples, sources, targets and weights."""
 
 
 def _links(by_example: list[list[tuple[list[int], list[int]]]], device: Any) -> Links:
-    """From a word: the mean over its pieces; to a word: the sum over its pieces."""
+    """Entries for given links: from a word the mean over its pieces, to a word the sum over its pieces."""
     entries: Entries = []
     for example, pairs in enumerate(by_example):
         for sources, targets in pairs:
@@ -161,27 +154,27 @@ def _links(by_example: list[list[tuple[list[int], list[int]]]], device: Any) -> 
 
 
 def _controls(facts: Sequence[Facts], name: str, device: Any) -> Links:
-    """For every link the same offset from all other words of its text that have a word there."""
+    """Entries for the controls of links: the same offset from all other words of the text that have a word there."""
     entries: Entries = []
-    for example, one in enumerate(facts):
-        pairs = one.links.get(name, [])
+    for example, text in enumerate(facts):
+        pairs = text.links.get(name, [])
         if not pairs:
             continue
-        word = np.ones(one.length, dtype=bool)
-        word[one.classes["special"]] = False
+        word = np.ones(text.length, dtype=bool)
+        word[text.classes["special"]] = False
         free = word.copy()
         free[[source for sources, _ in pairs for source in sources]] = False
         starts = np.flatnonzero(free)
-        found = []
+        controls = []
         for sources, targets in pairs:
             ends = starts[:, None] + (np.array(targets) - sources[0])
-            inside = (ends >= 0) & (ends < one.length)
+            inside = (ends >= 0) & (ends < text.length)
             inside[inside] = word[ends[inside]]
             whole = inside.all(1)  # as many tokens as the link's own end has pieces
             if whole.any():
-                found.append((starts[whole], ends[whole]))
-        for start, end in found:
-            weight = 1 / (len(start) * len(found))
+                controls.append((starts[whole], ends[whole]))
+        for start, end in controls:
+            weight = 1 / (len(start) * len(controls))
             entries.append(_part(example, np.repeat(start, end.shape[1]), end.ravel(), weight))
     return _as_links(entries, device)
 

@@ -1,4 +1,4 @@
-"""Whether the numbers that a user gave make sense: one rule for every verb."""
+"""The ranges of options that are numbers: one table for all verbs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LEAST = {
     "weight_decay": 0,
     "weight_learning_rate": 0,
 }
-"""What is not at least 1."""
+"""Options whose least value is not 1."""
 ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs"))
 BELOW = {"seed": 2**32}
-"""numpy takes no larger seed."""
+"""numpy takes no larger seeds."""
 MOST = 2**31 - 1
-"""No whole number need be larger, and many of numpy and torch cannot be."""
+"""No integer option needs to be larger, and numpy and torch often take no larger ones."""
 
 
 def check_numbers(**numbers: float | None) -> None:
-    """An error that names the first option that is too small, too large or not a number; None was not given.
+    """Refuse the first option that is too small, too large or not a number; None means not given.
 
     >>> check_numbers(limit=None, seed=0, max_length=128, num_train_epochs=0.5)
     """
@@ -38,7 +38,7 @@ def check_numbers(**numbers: float | None) -> None:
 
 
 def check_all(options: Mapping[str, object]) -> None:
-    """The same for those of a command's options that are numbers."""
+    """Check those of a command's options that are numbers."""
     check_numbers(
         **{
             name: value

@@ -1,4 +1,4 @@
-"""Parts of speech and roles of plain texts, by a spaCy model that the user has."""
+"""Parts of speech and dependencies of plain texts, by a spaCy pipeline that the user has installed."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ RELATIONS = {
     "attr": "obj",
     "oprd": "obj",
 }
-"""spaCy's English names, as Universal Dependencies call them; Kovaleva counts attr and oprd as objects."""
+"""From spaCy's English names of relations to Universal Dependencies; Kovaleva counts attr and oprd as objects."""
 
 
 def parse_texts(texts: Sequence[str], name: str) -> list[Annotated]:
-    """The texts as annotated sentences, one each, by the spaCy pipeline called `name` (a package or a folder)."""
-    parser = _load(name)
-    found = []
-    for number, document in enumerate(parser.pipe(texts)):
+    """Each text as an annotated sentence, by the spaCy pipeline `name` (a package or a folder)."""
+    sentences = []
+    for number, document in enumerate(_load(name).pipe(texts)):
         tokens = [token for token in document if not token.is_space]
-        at = {token.i: place for place, token in enumerate(tokens)}
-        heads = tuple(0 if token.head.i == token.i else at.get(token.head.i, -1) + 1 for token in tokens)
+        numbers = {token.i: word for word, token in enumerate(tokens, start=1)}
+        heads = tuple(0 if token.head.i == token.i else numbers.get(token.head.i, 0) for token in tokens)
         relations = tuple(RELATIONS.get(token.dep_, token.dep_) for token in tokens)
         words = tuple(token.text for token in tokens)
-        found.append(Annotated(str(number), words, tuple(token.pos_ for token in tokens), relations, heads, {}))
-    return found
+        upos = tuple(token.pos_ for token in tokens)
+        sentences.append(Annotated(str(number), words, upos, relations, heads, {}))
+    return sentences
 
 
 def _load(name: str) -> Any:
@@ -43,7 +43,6 @@ def _load(name: str) -> Any:
         parser = spacy.load(name)
     except OSError as error:
         raise ModelUnavailable(f"there is no spaCy pipeline {name!r}; install one, or give CoNLL-U") from error
-    missing = [pipe for pipe in ("parser",) if pipe not in parser.pipe_names]
-    if missing:
+    if "parser" not in parser.pipe_names:
         raise ModelUnavailable(f"the spaCy pipeline {name!r} has no parser; it has {', '.join(parser.pipe_names)}")
     return parser

@@ -1,4 +1,4 @@
-"""Which token of each text is its rarest? Told by the texts themselves."""
+"""The rarest token of each text, counted over all texts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ RAREST = "rarest"
 
 
 def mark_rarest(texts: Sequence[Sequence[int]], facts: Sequence[Facts]) -> None:
-    """Add the class `rarest` to the facts: the token of each text that all the texts together have least often.
+    """Add the class `rarest` to the facts: the token of each text that is least frequent in all texts together.
 
-    Special tokens and punctuation are no candidates. Of several the one with the highest number in the vocabulary
-    counts, since vocabularies are made with the frequent pieces first, and of its places the first.
+    Special tokens and punctuation are not candidates. Of several tokens the one with the highest id counts, since
+    vocabularies list frequent pieces first, and of its positions the first.
 
-    >>> one = Facts(3, [0] * 3, [-1] * 3, {"other": [0, 1, 2]})
-    >>> mark_rarest([[7, 5, 7]], [one])
-    >>> one.classes["rarest"]
+    >>> text = Facts(3, [0] * 3, [-1] * 3, {"other": [0, 1, 2]})
+    >>> mark_rarest([[7, 5, 7]], [text])
+    >>> text.classes["rarest"]
     [1]
     """
-    counts = Counter(
-        ids[place] for ids, one in zip(texts, facts, strict=True) for place in one.classes.get("other", [])
-    )
-    for ids, one in zip(texts, facts, strict=True):
-        places = one.classes.get("other", [])
-        one.classes[RAREST] = [min(places, key=lambda at: (counts[ids[at]], -ids[at], at))] if places else []
+    counts = Counter(ids[at] for ids, text in zip(texts, facts, strict=True) for at in text.classes.get("other", []))
+    for ids, text in zip(texts, facts, strict=True):
+        positions = text.classes.get("other", [])
+        text.classes[RAREST] = [min(positions, key=lambda at: (counts[ids[at]], -ids[at], at))] if positions else []

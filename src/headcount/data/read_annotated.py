@@ -20,11 +20,10 @@ from headcount.errors import DataProblem, listed, short
 def read_annotated(data: str | Path | pd.DataFrame) -> list[Annotated]:
     """The sentences of a `.conllu` file, or of a table (parquet, csv, tsv, jsonl, folder, data frame), in their order.
 
-    A `.conllu` file may say `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
+    A `.conllu` file may have `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
     A table has lists in the columns `tokens` (or `words`), `upos`, `heads` and `deprels`, and perhaps `sent_id` and
-    `text`; in a csv file a list is written as JSON or Python writes it. A text that is given must be made of the words,
-    in their order, with nothing but spaces between: otherwise, as for all that is malformed, `DataProblem`. A sentence
-    without words is given as such.
+    `text`; a csv file holds lists as JSON or Python code. A text must consist of the words in their order, separated
+    by spaces only. What is malformed raises `DataProblem`. A sentence may have no words.
 
     >>> from headcount.data.annotations import word_classes, word_links
     >>> columns = {"tokens": [["She", "sleeps"]], "upos": [["PRON", "VERB"]], "heads": [[2, 0]]}
@@ -48,11 +47,10 @@ def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
     missing = [column for column in lists if column not in table.columns]
     if missing:
         named = ", ".join("tokens (or words)" if column == words else column for column in missing)
-        has = listed(table.columns)
-        raise DataProblem(f"{source} has no column {named}; it has {has}; add or rename columns")
+        raise DataProblem(f"{source} has no column {named}; it has {listed(table.columns)}; add or rename columns")
     nothing = [None] * len(table)
     names, texts = (table[column] if column in table.columns else nothing for column in ("sent_id", "text"))
-    for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[one] for one in lists), strict=True)):
+    for row, (sent_id, text, *cells) in enumerate(zip(names, texts, *(table[name] for name in lists), strict=True)):
         name = str(row + 1) if is_absent(sent_id) else str(sent_id)
         where = name_row(table.attrs, table.index[row]) if is_absent(sent_id) else f"{source}, sentence {short(name)}"
         if all(map(is_absent, cells)):
@@ -62,8 +60,8 @@ def _from_table(table: pd.DataFrame, source: str) -> Iterator[Annotated]:
 
 
 def _list(cell: object, column: str, where: str) -> list[Any]:
-    found = read_list(cell)
-    if not isinstance(found, list | tuple | np.ndarray):
+    values = read_list(cell)
+    if not isinstance(values, list | tuple | np.ndarray):
         raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list, one entry for each word")
-    # Of an array, plain numbers: errors then show 9, not np.int64(9).
-    return found.tolist() if isinstance(found, np.ndarray) else list(found)
+    # Plain numbers instead of an array's: errors then show 9, not np.int64(9).
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)

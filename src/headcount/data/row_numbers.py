@@ -1,4 +1,4 @@
-"""Which row of which file an error is about, counted from 1 as an editor counts."""
+"""The file and row that an error is about, counted from 1 as in an editor."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 
 _KEY = "headcount_source"
 _HEADERS = {".csv": 1, ".tsv": 1, ".jsonl": 0}
-"""Lines before the first row, of files that have lines."""
+"""Lines before the first row, for files with a line for each row."""
 
 
 def remember_source(table: pd.DataFrame, source: str) -> pd.DataFrame:
-    """The table with the name of where it came from; parts of it, and its columns, remember it too."""
+    """The table with the name of its source, which its parts and columns inherit."""
     table.attrs[_KEY] = {"name": source, "rows": len(table)}
     return table
 
@@ -25,7 +25,7 @@ def source_of(table: pd.DataFrame) -> str:
 
 
 def name_row(attrs: Mapping[Any, Any], row: Any) -> str:
-    """A row of a table or column with these `attrs`: file, row and line; of a data frame, its index.
+    """The name of a row of a table or column with these `attrs`: file, row and line; of a data frame, its index.
 
     >>> name_row({}, 7), name_row({_KEY: {"name": "pairs.parquet", "rows": 9}}, 2)
     ('row 7', 'pairs.parquet, row 3')
@@ -34,17 +34,17 @@ def name_row(attrs: Mapping[Any, Any], row: Any) -> str:
     if source is None:
         return f"row {row}"
     path = Path(source["name"])
-    line = f" (line {row + 1 + _HEADERS[path.suffix]})" if _a_line_each(path, source["rows"]) else ""
+    line = f" (line {row + 1 + _HEADERS[path.suffix]})" if _has_line_per_row(path, source["rows"]) else ""
     return f"{source['name']}, row {row + 1}{line}"
 
 
 def count_rows(attrs: Mapping[Any, Any], rows: Iterable[int]) -> list[int]:
-    """The numbers of rows as `name_row` tells them: from 1 where they come from a file, else those of the index."""
+    """The numbers of rows as `name_row` gives them: from 1 if they come from a file, otherwise those of the index."""
     return [row + (_KEY in attrs) for row in rows]
 
 
-def _a_line_each(path: Path, rows: int) -> bool:
-    """Not where a text has line breaks, or where blank lines were skipped."""
+def _has_line_per_row(path: Path, rows: int) -> bool:
+    """Whether each row is a line: not if a text has line breaks, or if blank lines were skipped."""
     if path.suffix not in _HEADERS or not path.is_file():
         return False
     with path.open("rb") as file:

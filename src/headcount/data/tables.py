@@ -13,7 +13,7 @@ from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem
 
 ABSENT = [""]
-"""What is absent in a file of texts: an empty cell, not "None" or "NA", which may be a text."""
+"""Absent values in a file: empty cells, but not "None" or "NA", which may be texts."""
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
 
@@ -30,26 +30,27 @@ def read_table(source: str | Path | pd.DataFrame, split: str = "validation") -> 
 
 
 def _numbered(index: pd.Index) -> bool:
-    """Whether the rows have numbers of their own, as a part of a larger table has: results then speak of these."""
-    whole = pd.api.types.is_integer_dtype(index) and index.is_unique and index.is_monotonic_increasing
-    return bool(whole and index[0] >= 0)
+    """Whether the index numbers the rows, as in a part of a larger table: results then name these numbers."""
+    numbers = pd.api.types.is_integer_dtype(index) and index.is_unique and index.is_monotonic_increasing
+    return bool(numbers and index[0] >= 0)
 
 
 def find_file(path: Path, split: str) -> Path:
-    """The file itself, or the folder's file whose name is that of the split."""
+    """The file itself or, in a folder, the file that is named after the split."""
     if path.is_dir():
-        found = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES and one.stem == split)
-        if not found:
-            held = ", ".join(sorted(one.name for one in path.iterdir())[:6]) or "nothing"
-            raise DataProblem(f"the folder {path} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
-        return found[0]
+        files = sorted(path.iterdir())
+        matching = [file for file in files if file.suffix in SUFFIXES and file.stem == split]
+        if not matching:
+            names = ", ".join(file.name for file in files[:6]) or "nothing"
+            raise DataProblem(f"the folder {path} has no {split} file ({', '.join(SUFFIXES)}); it has {names}")
+        return matching[0]
     if not path.is_file():
         raise DataProblem(f"there is no file {path}; expected {', '.join(SUFFIXES)} or a folder with {split}.*")
     return path
 
 
 def read_list(cell: object) -> object:
-    """A list that a csv file holds as JSON or Python write it; anything else as it is.
+    """A list that a csv file holds as JSON or Python code; anything else as it is.
 
     >>> read_list("['She', 'sleeps']"), read_list("[1, 2]"), read_list("She sleeps")
     (['She', 'sleeps'], [1, 2], 'She sleeps')
@@ -65,9 +66,8 @@ def read_list(cell: object) -> object:
 
 
 def _sentences(path: Path) -> pd.DataFrame:
-    sentences = list(read_conllu(path))
-    columns = {"tokens": [sentence.words for sentence in sentences], "upos": [sentence.upos for sentence in sentences]}
-    return pd.DataFrame({name: [list(words) for words in column] for name, column in columns.items()})
+    rows = [{"tokens": list(sentence.words), "upos": list(sentence.upos)} for sentence in read_conllu(path)]
+    return pd.DataFrame(rows, columns=["tokens", "upos"])
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def _read(path: Path) -> pd.DataFrame:
         if path.suffix == ".csv":
             return pd.read_csv(path, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".tsv":
-            # Quotes are text in GLUE's files: read as quotes they would merge rows without a word.
+            # Quotes are part of the text in GLUE's files: interpreted as quotes they would silently merge rows.
             return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, na_values=ABSENT)
         if path.suffix == ".jsonl":
             return pd.read_json(path, lines=True)

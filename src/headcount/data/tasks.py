@@ -1,4 +1,4 @@
-"""Tasks: which columns hold the texts and the label, what the label's codes mean, how a score is made of it."""
+"""Tasks: which columns hold the texts and the label, what the label's codes mean, and the metric."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from headcount.errors import DataProblem, InvalidOption, listed, short
 class Task:
     """What to read and how to score it.
 
-    `texts` are the names that the text columns may have, the first that the table has all of being taken:
-    one column or two for a pair, the context and then each choice for a multiple choice, source and target
-    for a translation. `names` are the meanings of the label's codes 0, 1, ..., where they are known.
+    `texts` are the possible names of the text columns, of which the first that the table has are taken: one column or
+    two for a pair, the context and then each choice for multiple choice, source and target for a translation. `names`
+    are the meanings of the label's codes 0, 1, ..., if they are known.
     """
 
     name: str
@@ -34,29 +34,29 @@ class Task:
     names: tuple[str, ...] | None = None
     hub: tuple[str, str, str] | None = None
     given: tuple[str, ...] | None = None
-    """Names that the user gave: of the label's codes, in the model's words, or, where the model's classes have no names
-    of their own (LABEL_0, ...), of these classes in their order."""
+    """Names that the user gave: of the label's codes, in the model's words, or, if the model's classes have no names of
+    their own (LABEL_0, ...), of these classes in their order."""
     further: tuple[str, ...] = ()
-    """Metrics that the papers give beside the task's own."""
+    """Metrics that papers report in addition to the task's own."""
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
         for names in self.texts:
             if set(names) <= set(table.columns):
                 return names
-        wanted = " or ".join(" and ".join(names) for names in self.texts)
-        known = f"{source_of(table)} has {listed(table.columns)}"
-        raise DataProblem(f"no column {wanted} for {self.name}; {known}: name its text columns with text=")
+        expected = " or ".join(" and ".join(names) for names in self.texts)
+        present = f"{source_of(table)} has {listed(table.columns)}"
+        raise DataProblem(f"no column {expected} for {self.name}; {present}: name its text columns with text=")
 
     def with_lists(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with lists where the kind of task has lists, which a csv file holds as text."""
+        """The table with its lists, which a csv file holds as text, if the kind of task has lists."""
         columns = [*self.columns(table)] if self.kind.words else []
         if self.kind.label_lists and self.label in table.columns:
             columns.append(str(self.label))
         return table if not columns else table.assign(**{name: table[name].map(read_list) for name in columns})
 
     def with_label(self, table: pd.DataFrame) -> tuple[Task, tuple[str, ...]]:
-        """The task with the label column of this table, and what to say of it: it may have several usual names."""
+        """The task with this table's label column, which may have one of several usual names, and a note about it."""
         if self.label is None or self.label in table.columns:
             return self, ()
         usual = self.kind.label_columns
@@ -103,7 +103,7 @@ _ALSO = {"mnlim": "mnli", "mnlimatched": "mnli", "mnlimismatched": "mnli-mm"}
 
 
 def plain_name(name: str) -> str:
-    """A task's name as names are compared.
+    """A task's name in the spelling that is compared.
 
     >>> plain_name("STS-B"), plain_name("sst2") == plain_name("SST-2")
     ('stsb', True)
@@ -112,14 +112,14 @@ def plain_name(name: str) -> str:
 
 
 def find_glue(name: object) -> Task | None:
-    """The GLUE task of that name in any spelling, if it is one."""
+    """The GLUE task with this name in any spelling, if there is one."""
     return next(
         (task for task in GLUE.values() if isinstance(name, str) and plain_name(name) == plain_name(task.name)), None
     )
 
 
 def _task_of(kind: Kind) -> Task:
-    """A task of this kind, with the usual columns and its first metric."""
+    """The default task of a kind, with its usual columns and first metric."""
     label = kind.label_columns[0] if kind.label_columns else None
     return Task(kind.name, kind, kind.text_columns, label, kind.metrics[0].name)
 
@@ -133,13 +133,13 @@ def find_task(
     labels: Iterable[str] | None = None,
     metric: str | None = None,
 ) -> Task:
-    """A GLUE task or a kind of task by name, with other columns, label names or metric where they are given.
+    """A GLUE task or a kind of task by name, with other columns, label names or metric if given.
 
     `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
-    model's words. What comes back is a `task=` for every function that takes one.
+    model's words. The result can be passed as `task=` to every function that takes one.
     """
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}
-    spelled = {plain_name(one): one for one in known} | _ALSO
+    spelled = {plain_name(known_name): known_name for known_name in known} | _ALSO
     spelled |= {plain_name(alias): kind.name for kind in KINDS.values() for alias in kind.aliases}
     if plain_name(name) not in spelled:
         near = get_close_matches(plain_name(name), spelled, 1)

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
-from headcount.data.annotations import Annotated, join
+from headcount.data.annotations import Annotated, join_sentences
 from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
 from headcount.data.examples import draw_rows
 from headcount.data.kinds.texts import PLAIN, Texts
@@ -233,7 +233,7 @@ def _encode(
     known, rows, facts = VocabularyIds.of(tokenizer), [], []
     for number in range(len(columns[0])):
         row = {key: list(made[key][number]) for key in made if key != "offset_mapping"}
-        sentence = None if sentences is None else join(*sentences[number])
+        sentence = None if sentences is None else join_sentences(*sentences[number])
         words: list[int | None] = made.word_ids(number)
         if sentence is not None:
             assert sentences is not None

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import Metric, Outputs
-from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.outputs import logits_of, upcast
 from headcount.data.kinds.whole_text import WholeText
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class MultiLabel(WholeText):
         return [[float(number in own) for number in sorted(labels.id2label)] for own in lists], notes
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
-        logits = widened(logits_of(result))
+        logits = upcast(logits_of(result))
         return functional.binary_cross_entropy_with_logits(logits, labels.to(logits), reduction="none").mean(-1)
 
     def predictions(self, outputs: Outputs) -> np.ndarray:

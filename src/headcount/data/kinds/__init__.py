@@ -1,1 +1,1 @@
-"""One object for each kind of task: everything that differs between classifying, tagging, translating and so on."""
+"""One object for each kind of task, with everything that differs between classification, translation and so on."""

@@ -1,4 +1,4 @@
-"""Causal language modelling: the loss of each token after those before it."""
+"""Causal language modelling: the loss of each token given the tokens before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headcount.data.kinds.language import Language
 
 
 class CausalLM(Language):
-    """The logits at a token are for the next one."""
+    """The logits at a token predict the next one."""
 
     name = "causal-lm"
     aliases = ("text-generation", "clm")

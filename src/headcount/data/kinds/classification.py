@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
-from torch.nn import functional
 
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS, Outputs
-from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.outputs import class_losses
 from headcount.data.kinds.whole_text import WholeText
 
 if TYPE_CHECKING:
@@ -32,13 +31,13 @@ class Classification(WholeText):
         return labels.classes()
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
-        return functional.cross_entropy(widened(logits_of(result)), labels, reduction="none")
+        return class_losses(result, labels)
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"].argmax(-1)
 
     def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
-        """Compared with guessing the largest class; a metric that corrects for that itself must be above 0."""
+        """Compared with always predicting the largest class; a metric that corrects for chance must be above 0."""
         accuracy = scores.get("accuracy")
         if accuracy is None:
             return next(iter(scores.values())) <= 0

@@ -1,4 +1,4 @@
-"""What a kind of task has to say: how it is read, encoded, computed, scored, and which models can do it."""
+"""The interface of a kind of task: how it is read, encoded, computed and scored, and which models can do it."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ if TYPE_CHECKING:
     from headcount.data.labels import LabelColumn
 
 Labels = tuple[Any, tuple[str, ...]]
-"""The labels of all examples, and what the user should know of how they were read."""
+"""The labels of all examples, and notes for the user on how they were read."""
 
 
 class Kind(Texts):
-    """A kind of task. To add one, write a subclass in a file of its own and enter it in `catalogue.py`.
+    """A kind of task. To add one, write a subclass in a file of its own and add it to `catalogue.py`.
 
-    A subclass says at least `name`, `text_columns`, `metrics`, `auto_class`, and has `read_labels`, `encode`, `losses`,
+    A subclass defines at least `name`, `text_columns`, `metrics`, `auto_class`, `read_labels`, `encode`, `losses`,
     `output_shapes` and `reduce`.
     """
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names that it is found by."""
+    """Other names for it."""
     text_columns: ClassVar[tuple[tuple[str, ...], ...]]
-    """The usual names of its text columns: the first that a table has all of are taken. None: the user names them."""
+    """The usual names of its text columns: the first that a table has are taken; if empty, the user names them."""
     text_columns_hint: ClassVar[str] = "in their order"
-    """Which text columns the user has to name."""
+    """What the user is told about the text columns to name."""
     label_columns: ClassVar[tuple[str, ...]] = ("label",)
-    """The usual names of its label column, the default first; none where the label is in the texts."""
+    """The usual names of its label column, the default first; empty if the label is in the texts."""
     label_lists: ClassVar[bool] = False
     """Whether a label is a list, such as a tag for each word."""
     metrics: ClassVar[tuple[Metric, ...]]
     """Its metrics, the default first."""
     auto_class: ClassVar[str]
-    """The Auto class of transformers whose models can do it."""
+    """The Auto class of transformers that loads models for it."""
     problem_type: ClassVar[str | None] = None
-    """What transformers calls it in a config, where one model class does several kinds."""
+    """Its `problem_type` in a config of transformers, if one model class does several kinds."""
     named_classes: ClassVar[bool] = False
     """Whether labels are classes of the model, which have names."""
     over_vocabulary: ClassVar[bool] = False
-    """Whether scores over the whole vocabulary are computed."""
+    """Whether logits are over the whole vocabulary."""
     labels_are_inputs: ClassVar[bool] = False
-    """Whether the model reads its labels: a decoder is given the target text."""
+    """Whether labels are inputs of the model, as a decoder reads the target text."""
 
     # Reading
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
-        """The labels as metrics take them; `labels` is None where there is no label column."""
+        """The labels as metrics take them; `labels` is None if the task has no label column."""
         raise NotImplementedError
 
     def input_texts(self, texts: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """What the model reads of the texts."""
+        """The texts that the model reads."""
         return texts
 
     # Encoding
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
-        """An encoding with `labels` for each example, and how many texts were cut to `limit` tokens."""
+        """An encoding with `labels` for each example, and how many texts were truncated to `limit` tokens."""
         raise NotImplementedError
 
     def nothing_left(self, row: Encoding) -> bool:
@@ -74,13 +74,13 @@ class Kind(Texts):
         return length(row) < self.least_tokens
 
     def scored_labels(self, labels: Any, rows: list[Encoding]) -> Any:
-        """The labels that are scored, of those that were read: what was cut off is not."""
+        """The labels that are scored: not those of text that was truncated."""
         return labels
 
     # The forward pass
 
     def prompt(self, model: Any, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What of a batch the model takes, without the labels: a tokenizer may make more than its model knows."""
+        """The inputs of a batch that the model takes, without the labels: some tokenizers give more than that."""
         known = inspect.signature(model.forward).parameters
         return {key: value for key, value in batch.items() if key in known and key != "labels"}
 
@@ -89,29 +89,29 @@ class Kind(Texts):
         return self.prompt(model, batch)
 
     def query_mask(self, batch: Mapping[str, Tensor], stack: str) -> Tensor:
-        """[row, token]: whether a query of this stack is a token and not padding, for each row inside the layers."""
+        """[row, token]: whether a query of this stack is a token, not padding, for each row inside the layers."""
         return batch.get("attention_mask", torch.ones_like(batch["input_ids"])).flatten(0, -2)
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
-        """[example]: the loss of each example, differentiable, and the same in any batch."""
+        """[example]: the loss of each example, differentiable and independent of the batch."""
         raise NotImplementedError
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
-        """The arrays that `reduce` keeps for each example, with the shape that they have for all of `rows`."""
+        """The arrays that `reduce` keeps, with their shape for one example, large enough for all `rows`."""
         raise NotImplementedError
 
     def reduce(self, result: Any, labels: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-        """The arrays [example, ...] that are kept of a result."""
+        """The arrays [example, ...] that are kept of a model's result."""
         raise NotImplementedError
 
     # Scores
 
     def outputs(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """Kept arrays as metrics take them."""
+        """The kept arrays as metrics take them."""
         return {"predictions": list(arrays["texts"])} if "texts" in arrays else dict(arrays)
 
     def predictions(self, outputs: Outputs) -> Any:
-        """What a user's own metric is given for the examples."""
+        """The predictions that are passed to a user's own metric."""
         return outputs["predictions"]
 
     def find_metric(self, name: str) -> Metric:
@@ -124,14 +124,14 @@ class Kind(Texts):
     # Models and training
 
     def check_model(self, model: Any, stacks: Collection[str]) -> None:
-        """An error where a model with the right head cannot do the task; `stacks`: those of its attention."""
+        """Refuse a model that has the right head but cannot do the task; `stacks`: those of its attention."""
 
     def config_changes(self, names: Sequence[str]) -> dict[str, Any]:
-        """Entries of the config of a model that is to learn the task, with classes of these names."""
+        """Entries of the config of a model to be fine-tuned on the task, with classes of these names."""
         if not names:
             return {}
         return {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
 
     def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
-        """Whether a training came to nothing: its training scores are no better than guessing."""
+        """Whether fine-tuning failed: the scores on the training examples are no better than chance."""
         return False

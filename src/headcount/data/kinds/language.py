@@ -1,4 +1,4 @@
-"""Language modelling: the loss of tokens in a text, what masked, causal and translating models share."""
+"""Language modelling: what masked, causal and translation models share."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Language(Kind):
-    """The text is its own label. The summed loss of each example and the number of its labelled tokens are kept."""
+    """The text is its own label; the summed loss and the number of labelled tokens of each example are kept."""
 
     text_columns: ClassVar[tuple[tuple[str, ...], ...]] = (("text",), ("sentence",))
     label_columns = ()
     metrics: ClassVar[tuple[Metric, ...]] = (TOKEN_LOSS, PERPLEXITY)
     over_vocabulary = True
     masked: ClassVar[bool] = False
-    """Whether the tokens that are predicted are masked in the text."""
+    """Whether the tokens to predict are masked in the text."""
 
     def aligned(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and labels of the same tokens, side by side."""
+        """Logits and labels, shifted so that they are of the same tokens."""
         return logits, labels
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
@@ -48,8 +48,8 @@ class Language(Kind):
 
     def reduce(self, result: Any, labels: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
         logits, labels = self.aligned(logits_of(result), labels)
-        lost = token_losses(logits.float(), labels)
-        return {"loss": lost.double().sum(1), "tokens": (labels != IGNORED).sum(1).double()}
+        losses = token_losses(logits.float(), labels)
+        return {"loss": losses.double().sum(1), "tokens": (labels != IGNORED).sum(1).double()}
 
     def predictions(self, outputs: Outputs) -> Any:
         """Generated texts, or the mean loss of each example."""

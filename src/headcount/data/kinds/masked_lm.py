@@ -17,9 +17,9 @@ MASKED_SHARE = 0.15
 
 
 def mask_tokens(row: Encoding, free: np.ndarray, tokenizer: Any, seed: int, number: int) -> Encoding:
-    """The row with a part of its `free` tokens masked, at least one, and labels at their positions.
+    """The row with some of its `free` tokens masked, at least one, and labels at their positions.
 
-    Which ones depends on the seed and the number of the row alone.
+    The choice depends only on the seed and the number of the row.
     """
     count = max(1, round(MASKED_SHARE * len(free)))
     masked = set(np.random.default_rng([seed, number]).permutation(free)[:count].tolist())
@@ -33,7 +33,7 @@ def mask_tokens(row: Encoding, free: np.ndarray, tokenizer: Any, seed: int, numb
 
 
 class MaskedLM(Language):
-    """15 % of the tokens are masked, at least one, special ones aside."""
+    """15 % of the tokens are masked, at least one, but no special tokens."""
 
     name = "masked-lm"
     aliases = ("fill-mask", "mlm")
@@ -41,7 +41,7 @@ class MaskedLM(Language):
     masked = True
 
     def special_ids(self, tokenizer: Any) -> set[int]:
-        """Unknown and masked words too: the model is not asked for them."""
+        """Unknown and masked words too, since the model is not asked to predict them."""
         return set(tokenizer.all_special_ids)
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
@@ -49,9 +49,9 @@ class MaskedLM(Language):
             raise DataProblem("the tokenizer has no mask token; masked-lm needs one, causal-lm does not")
         rows, cut = super().encode(examples, tokenizer, limit, seed)
         special = [tokenizer.get_special_tokens_mask(row["input_ids"], already_has_special_tokens=True) for row in rows]
-        free = [np.flatnonzero(np.array(one) == 0) for one in special]
+        free = [np.flatnonzero(np.array(flags) == 0) for flags in special]
         numbered = zip(rows, free, examples.ids, strict=True)
-        return [mask_tokens(row, own, tokenizer, seed, int(number)) for row, own, number in numbered], cut
+        return [mask_tokens(row, tokens, tokenizer, seed, int(number)) for row, tokens, number in numbered], cut
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"])

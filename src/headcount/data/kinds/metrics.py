@@ -1,7 +1,7 @@
-"""Scores as sums over examples: each example gives a few numbers, and a formula makes the score of their sums.
+"""Scores as functions of sums over examples: each example has a few features, and their sums give the score.
 
-So a score on any part of the examples, on any resample of them, and under any exchange between two models
-is a product of weights and numbers: all statistics of `headcount.core.statistics` are built on that.
+Scores on parts of the examples, on resamples, and under exchanges between two models are then products of weights and
+features, on which `headcount.core.statistics` is built.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ import numpy as np
 from headcount.errors import MissingPackage
 
 Outputs = Mapping[str, Any]
-"""What a model gave for the examples: `logits` [example, class], `predictions` (tags, texts), `loss`, `tokens`."""
+"""A model's outputs for the examples: `logits` [example, class], `predictions` (tags, texts), `loss`, `tokens`."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """`features(outputs, labels)` gives [example, k]; `combine` makes the score of sums [..., k]."""
+    """`features(outputs, labels)` are [example, k]; `combine` turns their sums [..., k] into scores."""
 
     name: str
     features: Callable[[Outputs, Any], np.ndarray]
     combine: Callable[[np.ndarray], np.ndarray]
     higher_is_better: bool = True
     correct: Callable[[Outputs, Any], np.ndarray] | None = None
-    """Whether each example is right, where the score is the share of right ones: then McNemar's exact test applies."""
+    """Whether each example is right, if the score is the share of right ones: then McNemar's exact test applies."""
     mean: bool = False
-    """Whether the score is a mean over examples, or follows from one, of numbers that have no bounds: a loss."""
+    """Whether the score is, or follows from, a mean of unbounded values, such as a loss."""
     generated: bool = False
-    """Whether it is of texts that the model generates; sacrebleu then counts their matches."""
+    """Whether it scores texts that the model generates, with sacrebleu."""
 
     def require(self) -> None:
-        """An error where the package that computes it is not installed."""
+        """Refuse the metric if the package that computes it is not installed."""
         if self.generated and find_spec("sacrebleu") is None:
             raise MissingPackage(f"the metric {self.name!r} needs sacrebleu: pip install 'headcount[translate]'")
 
@@ -60,8 +60,8 @@ def _accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
 
 def _tag_accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
     pairs = [
-        (sum(p == t for p, t in zip(found, tags, strict=True)), len(tags))
-        for found, tags in zip(outputs["predictions"], labels, strict=True)
+        (sum(p == t for p, t in zip(predicted, tags, strict=True)), len(tags))
+        for predicted, tags in zip(outputs["predictions"], labels, strict=True)
     ]
     return np.array(pairs, dtype=float)
 
@@ -79,7 +79,7 @@ def _square(sums: np.ndarray) -> np.ndarray:
 
 
 def _f1(sums: np.ndarray) -> np.ndarray:
-    """F1 of class 1 for two classes, the mean F1 of all classes for more; 0 where nothing is right."""
+    """F1 of class 1 for two classes, the macro F1 for more; 0 if no prediction is right."""
     table = _square(sums)
     right = np.diagonal(table, axis1=-2, axis2=-1)
     total = table.sum(-1) + table.sum(-2)
@@ -88,18 +88,18 @@ def _f1(sums: np.ndarray) -> np.ndarray:
 
 
 def _matthews(sums: np.ndarray) -> np.ndarray:
-    """Matthews' correlation; 0 where all labels or all predictions are of one class."""
+    """Matthews correlation coefficient; 0 if all labels or all predictions are of one class."""
     table = _square(sums)
     total, right = table.sum((-1, -2)), np.trace(table, axis1=-2, axis2=-1)
-    true, found = table.sum(-1), table.sum(-2)
-    top = right * total - (true * found).sum(-1)
-    bottom = np.sqrt((total**2 - (true**2).sum(-1)) * (total**2 - (found**2).sum(-1)))
+    true, predicted = table.sum(-1), table.sum(-2)
+    top = right * total - (true * predicted).sum(-1)
+    bottom = np.sqrt((total**2 - (true**2).sum(-1)) * (total**2 - (predicted**2).sum(-1)))
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def _moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    # Moved near zero, or sums of squares would lose the digits that matter; by the labels' mean alone, so that the
-    # numbers of two models can be exchanged.
+    # Centred, since sums of squares would lose the digits that matter; by the labels' mean only, so that the features
+    # of two models can be exchanged.
     x, y = x - y.mean(), y - y.mean()
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1)
 
@@ -109,7 +109,7 @@ def _pearson(outputs: Outputs, labels: Any) -> np.ndarray:
 
 
 def _spearman(outputs: Outputs, labels: Any) -> np.ndarray:
-    """Ranks among all examples; on a part of them the score is the correlation of these ranks."""
+    """Features of the ranks among all examples, also for the score on a part of them."""
     from scipy.stats import rankdata
 
     return _moments(rankdata(outputs["logits"][..., 0]).astype(float), rankdata(labels).astype(float))
@@ -118,11 +118,11 @@ def _spearman(outputs: Outputs, labels: Any) -> np.ndarray:
 def _correlation(sums: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     across, down = n * xx - x * x, n * yy - y * y
-    # What does not vary is known by rounding alone: its correlation is 0, not the quotient of two tiny numbers.
+    # The correlation of a constant is 0, not the quotient of two rounding errors.
     constant = (across <= 1e-12 * n * xx) | (down <= 1e-12 * n * yy)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (n * xy - x * y) / np.sqrt(across * down)
-    return np.asarray(np.where(constant, 0.0, np.nan_to_num(found)))
+        correlation = (n * xy - x * y) / np.sqrt(across * down)
+    return np.asarray(np.where(constant, 0.0, np.nan_to_num(correlation)))
 
 
 def _token_loss(outputs: Outputs, labels: Any) -> np.ndarray:
@@ -132,8 +132,8 @@ def _token_loss(outputs: Outputs, labels: Any) -> np.ndarray:
 def _class_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     logits = outputs["logits"].astype(float)
     logits = logits - logits.max(-1, keepdims=True)
-    lost = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(labels)[:, None], -1)[:, 0]
-    return np.stack([lost, np.ones_like(lost)], -1)
+    loss = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(labels)[:, None], -1)[:, 0]
+    return np.stack([loss, np.ones_like(loss)], -1)
 
 
 @cache
@@ -144,17 +144,17 @@ def _corpus_metric(name: str) -> Any:
 
 
 @lru_cache(maxsize=100_000)
-def _sentence_counts(name: str, found: str, true: str) -> tuple[float, ...]:
-    """What sacrebleu counts in a sentence; kept, since most variants of a sweep say the same as the whole model."""
-    return tuple(_corpus_metric(name)._extract_corpus_statistics([found], [[true]])[0])
+def _sentence_counts(name: str, text: str, reference: str) -> tuple[float, ...]:
+    """sacrebleu's statistics of a sentence; cached, since most variants of a sweep generate the same text."""
+    return tuple(_corpus_metric(name)._extract_corpus_statistics([text], [[reference]])[0])
 
 
 def _corpus_features(name: str) -> Callable[[Outputs, Any], np.ndarray]:
-    """BLEU and chrF are made of sums over sentences too: of matches and lengths, which sacrebleu counts."""
+    """BLEU and chrF are functions of sums over sentences, too: of matches and lengths, which sacrebleu counts."""
 
     def features(outputs: Outputs, labels: Any) -> np.ndarray:
         pairs = zip(outputs["predictions"], labels, strict=True)
-        return np.array([_sentence_counts(name, found, true) for found, true in pairs], dtype=float)
+        return np.array([_sentence_counts(name, text, reference) for text, reference in pairs], dtype=float)
 
     return features
 
@@ -174,7 +174,7 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
 
 ACCURACY = Metric("accuracy", _accuracy, _ratio, correct=_right)
 TAG_ACCURACY = Metric("accuracy", _tag_accuracy, _ratio)
-"""The share of right tags of all words; those of one text depend on each other, so no test for proportions applies."""
+"""The share of right tags; tags of one text depend on each other, so that no test for proportions applies."""
 F1 = Metric("f1", _confusion, _f1)
 MATTHEWS = Metric("matthews", _confusion, _matthews)
 PEARSON = Metric("pearson", _pearson, _correlation)

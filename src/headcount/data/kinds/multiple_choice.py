@@ -1,4 +1,4 @@
-"""Multiple choice: which of several texts goes with a context."""
+"""Multiple choice: which of several texts fits a context."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
-from torch.nn import functional
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, Outputs
-from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.outputs import class_losses, logits_of
 from headcount.data.kinds.tokens import Encoding, tokenize
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MultipleChoice(Kind):
-    """Labels are numbers of choices. Each choice is a text of its own inside the model."""
+    """Labels are numbers of choices; inside the model each choice is a row of its own."""
 
     name = "multiple-choice"
     text_columns = ()
@@ -33,7 +32,7 @@ class MultipleChoice(Kind):
         return labels.codes(count, f"{count} choices"), ()
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
-        """The context with each choice in turn."""
+        """Each encoding has a list for every input: the context with each of the choices."""
         count = len(examples.texts[0]) - 1
         contexts = [text[0] for text in examples.texts for _ in range(count)]
         rows, cut = tokenize(tokenizer, contexts, [choice for text in examples.texts for choice in text[1:]], limit)
@@ -44,7 +43,7 @@ class MultipleChoice(Kind):
         return merged, cut
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
-        return functional.cross_entropy(widened(logits_of(result)), labels, reduction="none")
+        return class_losses(result, labels)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"logits": (len(rows[0]["input_ids"]),)}

@@ -1,4 +1,4 @@
-"""What is kept of a model's result: small arrays with a row for each example, from which every score is computed."""
+"""The small arrays that are kept of a model's results, with a row for each example, and the losses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from headcount.data.kinds.tokens import IGNORED
 
 DTYPES = {"logits": "float32", "predictions": "int32", "loss": "float64", "tokens": "float64", "texts": "string"}
 """The arrays that a kind may keep: `logits` [example, class], `predictions` [example, word] padded with -1, the summed
-`loss` of an example and the number of its `tokens`, and the `texts` that were generated."""
+`loss` and the number of `tokens` of each example, and generated `texts`."""
 NOT_FINITE = -2
-"""Stands for a tag whose logits are not finite: the largest of them means nothing."""
+"""The tag of a word whose logits are not finite."""
 
 
 def logits_of(result: Any) -> Tensor:
-    """The logits of a model's result; a model with two heads calls those of the language model prediction_logits."""
+    """The logits of a model's result; in models with two heads, `prediction_logits` are the language model's."""
     logits: Tensor = result.logits if "logits" in result else result.prediction_logits
     return logits
 
 
-def widened(logits: Tensor) -> Tensor:
-    """Half precision in float32; float64 stays."""
+def upcast(logits: Tensor) -> Tensor:
+    """Half precision as float32; float64 stays."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def class_losses(result: Any, labels: Tensor) -> Tensor:
+    """[example]: the cross entropy of each example, differentiable."""
+    return functional.cross_entropy(upcast(logits_of(result)), labels, reduction="none")
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
@@ -39,11 +44,11 @@ def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
 
 def mean_token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     """[row]: the mean over the labelled tokens of each row, differentiable."""
-    return token_losses(widened(logits), labels).sum(1) / (labels != IGNORED).sum(1).clamp(min=1)
+    return token_losses(upcast(logits), labels).sum(1) / (labels != IGNORED).sum(1).clamp(min=1)
 
 
 def locate_not_finite(arrays: Mapping[str, np.ndarray], axes: int = 1) -> tuple[int, ...] | None:
-    """The index, along the first axes, of the first entry that comes from numbers that are not finite."""
+    """The index, along the first axes, of the first entry that was computed from values that are not finite."""
     for name, values in arrays.items():
         if name != "texts":
             bad = values == NOT_FINITE if name == "predictions" else ~np.isfinite(values)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import PEARSON, SPEARMAN, Outputs
-from headcount.data.kinds.outputs import logits_of, widened
+from headcount.data.kinds.outputs import logits_of, upcast
 from headcount.data.kinds.whole_text import WholeText
 from headcount.errors import ModelUnavailable
 
@@ -29,7 +29,7 @@ class Regression(WholeText):
         return labels.numbers(), ()
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
-        scores = widened(logits_of(result)).squeeze(-1)
+        scores = upcast(logits_of(result)).squeeze(-1)
         errors: Tensor = scores - labels.to(scores.dtype)
         return errors**2
 
@@ -46,5 +46,5 @@ class Regression(WholeText):
         return {"num_labels": 1, "problem_type": self.problem_type}
 
     def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
-        """No correlation at all."""
+        """If there is no positive correlation."""
         return not next(iter(scores.values())) > 0

@@ -1,4 +1,4 @@
-"""How the texts of a row are read, and which of them are blank to a tokenizer."""
+"""How the texts of a row are read and tokenized, to find those that are blank."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 
 
 class Texts:
-    """As it stands: strings without a task. Kinds of tasks change what is different for them."""
+    """Texts without a task; kinds of tasks override what differs."""
 
     words: ClassVar[bool] = False
     """Whether a text is a list of words instead of a string."""
     all_texts_needed: ClassVar[bool] = False
-    """Whether a row is blank that lacks one of its texts; otherwise it is blank if it lacks them all."""
+    """Whether a row is blank if any of its texts is; otherwise only if all of them are."""
     least_tokens: ClassVar[int] = 1
-    """A text of fewer tokens is blank."""
+    """A text with fewer tokens is blank."""
 
     def special_ids(self, tokenizer: Any) -> set[int]:
-        """The ids that are no text: special tokens, but neither unknown nor masked words."""
+        """The ids of special tokens, without those of unknown and masked words, which are text."""
         return set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}
 
     def token_ids(self, tokenizer: Any, texts: list[Any], column: int) -> list[list[int]]:

@@ -36,29 +36,29 @@ class TokenClassification(Kind):
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
         tags, notes = labels.class_lists("the tags", "a list, one for each word")
-        for number, (words, own) in enumerate(zip(texts, tags, strict=True)):
-            if len(words[0]) != len(own):
-                got = f"{len(words[0])} words and {len(own)} tags"
+        for number, (text, own) in enumerate(zip(texts, tags, strict=True)):
+            if len(text[0]) != len(own):
+                got = f"{len(text[0])} words and {len(own)} tags"
                 raise DataProblem(f"{labels.where(number)}: got {got}; expected one for each")
         return tags, notes
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
-        """A word's tag stands at its first piece; the other pieces are not scored."""
-        rows, cuts = [], 0
+        """A word's tag is the label of its first piece; the other pieces are not scored."""
+        rows, cut = [], 0
         for text, tags in zip(examples.texts, examples.labels, strict=True):
-            made = tokenizer(text[0], is_split_into_words=True, truncation=True, max_length=limit)
-            words = made.word_ids()
-            first = [word is not None and word not in words[:number] for number, word in enumerate(words)]
-            cuts += len([word for word in set(words) if word is not None]) < len(text[0])
-            labels = [tags[word] if new else IGNORED for word, new in zip(words, first, strict=True)]
-            rows.append({key: made[key] for key in made} | {"labels": labels})
-        return rows, cuts
+            encoding = tokenizer(text[0], is_split_into_words=True, truncation=True, max_length=limit)
+            numbers = encoding.word_ids()
+            first = [word is not None and word not in numbers[:index] for index, word in enumerate(numbers)]
+            cut += len(set(numbers) - {None}) < len(text[0])
+            labels = [tags[word] if new else IGNORED for word, new in zip(numbers, first, strict=True)]
+            rows.append({**encoding, "labels": labels})
+        return rows, cut
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"])
 
     def scored_labels(self, labels: Any, rows: list[Encoding]) -> list[list[int]]:
-        """The tags that were encoded: a word may be cut off, or give no pieces at all."""
+        """The tags that were encoded: a word may be truncated, or have no pieces at all."""
         return [[tag for tag in row["labels"] if tag != IGNORED] for row in rows]
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
@@ -77,5 +77,5 @@ class TokenClassification(Kind):
         return {"predictions": functional.pad(front, (0, width - front.shape[1]), value=-1).to(torch.int32)}
 
     def outputs(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """Lists of tags without the padding."""
+        """The predictions as lists of tags, without padding."""
         return {"predictions": [[int(tag) for tag in row if tag >= 0] for row in arrays["predictions"]]}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Translation(Language):
-    """Labels are the target texts: scored by what the model generates, or by their loss."""
+    """Labels are the target texts, scored by comparison with generated texts or by their loss."""
 
     name = "translation"
     text_columns = (("source", "target"),)

@@ -1,4 +1,4 @@
-"""One label for a whole text or pair of texts: what classification and regression share."""
+"""One label for a text or a pair of texts: what classification and regression share."""
 
 from __future__ import annotations
 
