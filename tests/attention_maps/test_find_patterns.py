@@ -13,7 +13,7 @@ import xarray as xr
 import headcount as hc
 from headcount.attention_maps import find_patterns as module
 from headcount.attention_maps.find_patterns import find_patterns
-from headcount.attention_maps.typical import KINDS, NONE
+from headcount.attention_maps.typical import NONE, TYPICAL
 from headcount.errors import DataProblem, InvalidOption, StudyProblem
 from headcount.measures import passes
 from headcount.measures.measure import measure
@@ -53,7 +53,7 @@ def test_what_the_tree_holds(bert: Any, found: xr.DataTree) -> None:
     same(alone, measured)
     assert found.attrs == measured.attrs
     assert found.attrs["texts"] == len(TEXTS)
-    assert found["typical"]["maps"].shape[:4] == (1, 2, 4, len(KINDS))
+    assert found["typical"]["maps"].shape[:4] == (1, 2, 4, len(TYPICAL))
     assert found["typical"].attrs["measure"] == "typical"
     for key in ("model", "model_class", "device", "versions"):
         assert found["typical"].attrs[key] == found["patterns"].attrs[key]

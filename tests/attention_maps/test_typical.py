@@ -13,7 +13,7 @@ import xarray as xr
 import headcount as hc
 from headcount.attention_maps import typical
 from headcount.attention_maps.maps import unpack
-from headcount.attention_maps.typical import CANDIDATES, KINDS, NONE, choose_typical, take_typical
+from headcount.attention_maps.typical import CANDIDATES, NONE, TYPICAL, choose_typical, take_typical
 from headcount.measures.measure import measure
 from headcount.measures.measurement import prepare_measurement
 from headcount.patterns.naming import PATTERNS
@@ -45,7 +45,7 @@ def chosen(*heads: list[tuple[str, float] | None], candidates: list[int] | None 
     dataset = patterns_of(*heads)
     places = np.arange(dataset.sizes["example"]) if candidates is None else np.array(candidates)
     found = choose_typical(dataset, places)
-    assert found.shape == (1, 1, len(heads), len(KINDS))
+    assert found.shape == (1, 1, len(heads), len(TYPICAL))
     return found[0, 0].tolist()  # type: ignore[no-any-return]
 
 
@@ -138,9 +138,9 @@ def check(model: Any, patterns: xr.Dataset, shown: xr.Dataset, data: pd.DataFram
 def test_maps_are_those_of_their_texts(model: Any, found: tuple[xr.Dataset, xr.Dataset]) -> None:
     patterns, shown = found
     assert shown["maps"].dims == ("stack", "layer", "head", "kind", "query", "key")
-    assert shown["maps"].shape == (1, 2, 4, len(KINDS), SIDE, SIDE)
+    assert shown["maps"].shape == (1, 2, 4, len(TYPICAL), SIDE, SIDE)
     assert shown["maps"].dtype == np.uint8
-    assert shown["kind"].values.tolist() == list(KINDS)
+    assert shown["kind"].values.tolist() == list(TYPICAL)
     assert shown["stack"].values.tolist() == ["encoder"]
     assert check(model, patterns, shown, TEXTS) > 16
     rows = unpack(shown["maps"].values[shown["text"].values != NONE]).sum(-1)

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headcount.patterns.light import BRIGHT
 from headcount.patterns.naming import PATTERNS, pattern_chances
 from headcount.patterns.picture_sums import SIDE
-from headcount.patterns.shapes import BRIGHT, SHAPES, shape_numbers, stretches, take_picture
+from headcount.patterns.shapes import SHAPES, shape_numbers, stretches, take_picture
 
 FEW = settings(max_examples=40, deadline=None, derandomize=True)
 LENGTHS = (8, 11, 16, 24, 32, 40, 64, 75, 100, 128, 200)

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.attention_maps.typical import KINDS
+from headcount.attention_maps.typical import TYPICAL
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.patterns.naming import PATTERNS
@@ -259,7 +259,7 @@ def test_typical_maps_lose_nothing_but_shades(study: Path) -> None:
     own = stored(study, "patterns/typical")
     typical, blobs = find_typical(viewed(study))
     assert typical is not None
-    assert typical["kinds"] == list(KINDS)
+    assert typical["kinds"] == list(TYPICAL)
     assert typical["texts"] == [str(one) for one in own["texts"].values]
     assert [one["stack"] for one in typical["stacks"]] == [str(one) for one in own["stack"].values]
     marks = [mark for one in typical["stacks"] for mark in one["layers"]]

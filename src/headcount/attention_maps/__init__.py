@@ -1,1 +1,1 @@
-"""Maps of single texts, packed; typical maps of patterns."""
+"""Attention maps of single texts, packed, and typical maps of patterns."""

@@ -1,4 +1,4 @@
-"""The patterns of all heads over some texts, with maps that show them: Kovaleva's Figures 1 and 2 for any model."""
+"""The patterns of all heads on some texts, with typical maps: Figures 1 and 2 of Kovaleva et al. for any model."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def find_patterns(
 ) -> xr.DataTree:
     """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).
 
-    `patterns`: `share` (stack, layer, head, pattern) of the texts, with intervals; `mostly`, the number of the
-    pattern that most texts have; `whole_share`, of all maps of a stack, with an interval that includes the mistakes
-    of the rule that names them. How good the names are stands in the attributes `rule`, `f1`, `confusion` and
-    `reliability`. `typical`: for each head three small maps, the clearest, one in the middle, and an exception if
-    there is one (`headcount.attention_maps.maps.unpack` turns their bytes into weights).
-    `out`: a study folder; the same call again goes on.
+    `patterns`: `share` (stack, layer, head, pattern) of the texts, with intervals; `mostly`, the number of the most
+    frequent pattern; `whole_share`, of all maps of a stack, with an interval that includes the mistakes of the rule
+    that names them. The attributes `rule`, `f1`, `confusion` and `reliability` describe the accuracy of the names.
+    `typical`: three small maps for each head, the clearest, a median one, and an exception if there is one
+    (`headcount.attention_maps.maps.unpack` turns their bytes into weights). `out`: a study folder; the same call again
+    resumes.
     """
     options: dict[str, Any] = {
         "text": text,
@@ -72,7 +72,7 @@ def find_patterns(
 
 
 def _typical(task: Measurement, patterns: xr.Dataset) -> xr.Dataset:
-    """The typical maps: read where a study has them already."""
+    """The typical maps, read from the study if it has them already."""
     run = Run(
         group_name("patterns/typical", task.name),
         origin_of(patterns.attrs),

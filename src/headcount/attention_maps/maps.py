@@ -1,6 +1,6 @@
-"""The attention maps of one text: what every head looks at, a byte for each weight, in memory or in a study.
+"""The attention maps of one text, with a byte for each weight, in memory or in a study.
 
-A byte holds 255 times the square root of a weight, so that small weights stay visible; `unpack` turns it back.
+A byte is 255 times the square root of a weight, so that small weights stay visible; `unpack` restores the weight.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def maps(
 ) -> xr.Dataset:
     """The attention maps of a text, `maps_<stack>` uint8 [layer, head, query, key], with its tokens; see `unpack`.
 
-    `pair` is the second segment where the model has segments, and the target text of an encoder-decoder, which needs
-    one. `out` is a study folder that the maps go to, as `maps/<name>`; what is there already is read, not computed.
-    `present_<stack>` [layer, head] is False where the model has no such head: its map is 0. `tokens` and `segments`
+    `pair` is the second segment if the model has segments, and the target text of an encoder-decoder, which needs one.
+    `out` is a study folder for the maps, in the group `maps/<name>`; maps that it has already are read, not computed.
+    `present_<stack>` [layer, head] is False if the model has no such head: its map is 0. `tokens` and `segments`
     ("text" or "pair") are those of the queries; an encoder-decoder has `tokens_encoder` and `tokens_decoder` (what the
-    decoder reads: the target behind its start token) and dimensions of those names.
+    decoder reads: the target after its start token) and dimensions of those names.
 
     >>> import headcount as hc
     >>> seen = hc.maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
@@ -82,14 +82,14 @@ def _run(model: PreTrainedModel, plan: MapsPlan, name: str | None = None) -> Run
         plan.attributes,
         lambda _: plan.label(run_maps(model, plan)),
         fixed=plan.known(),
-        # Each layer in a chunk of its own: one head's map is read without unpacking all.
+        # Each layer in a chunk of its own, so that a head's map can be read without reading all maps.
         by_layer=[f"maps_{stack}" for stack in plan.stacks],
     )
 
 
 @takes_compiled
 def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
-    """By stack, the packed maps [layer, head, query, key]; each layer is packed when it has run, and dropped."""
+    """By stack, the packed maps [layer, head, query, key]; each layer's map is packed as soon as the layer has run."""
     maps = {stack: np.zeros(plan.shape(stack), dtype=np.uint8) for stack in plan.stacks}
     layout = plan.anatomy.layout
 
@@ -98,7 +98,7 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
         if not bool(weights.isfinite().all()):
             raise NotFinite(
                 f"the attention of {layout.spell_layer(*run.layer_key)} is not finite in "
-                f"{plan.origin.identity['dtype']}; give dtype=float32, or a model whose weights are whole"
+                f"{plan.origin.identity['dtype']}; give dtype=float32, or a model whose weights are finite"
             )
         stack, layer = run.layer_key
         maps[stack][layer, list(run.block.heads)] = pack(weights)
@@ -112,7 +112,7 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class StoredMaps:
-    """Maps in a study: the name of their group, its bytes on the disk, and whether they were computed just now."""
+    """Maps in a study: the name of their group, its size on disk in bytes, and whether they were computed just now."""
 
     group: str
     maps: xr.Dataset
@@ -123,12 +123,12 @@ class StoredMaps:
 @takes_compiled
 @writes_study("out")
 def store_maps(model: PreTrainedModel, plan: MapsPlan, out: str | Path, name: str | None = None) -> StoredMaps:
-    """The maps as the group `maps/<name>` of a study: read where they are there already, computed otherwise."""
+    """The maps as the group `maps/<name>` of a study, read if the study has them, otherwise computed."""
     if name is not None and not re.fullmatch(r"\w[\w.@-]*", name):
         raise InvalidOption(f"got the name {name!r}; expected letters, digits, '.', '-' and '_'")
     check_untouched(model)
     ledger = Ledger([_run(model, plan, name)], out)
     group, new = ledger.runs[0].group, not ledger.complete
-    (found,) = ledger.perform()
+    (result,) = ledger.perform()
     size = sum(path.stat().st_size for path in (Path(out) / group).rglob("*") if path.is_file())
-    return StoredMaps(group, found, size, new)
+    return StoredMaps(group, result, size, new)

@@ -1,4 +1,4 @@
-"""What the maps of one text will be: its tokens as the model takes them, the arrays, and what is refused beforehand."""
+"""The plan for the maps of one text: its tokens, the arrays, and what is refused before the model runs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 @dataclass(frozen=True)
 class MapsPlan:
-    """A text as the model takes it, and the arrays that its maps will make."""
+    """A text as the model reads it, and the arrays of its maps."""
 
     anatomy: Anatomy
     stacks: tuple[str, ...]
     ids: dict[str, list[int]]
-    """By side: "" alone, or "encoder" and "decoder"."""
+    """By side: only "", or "encoder" and "decoder"."""
     types: list[int] | None
-    """The segment of each token, where the model has segments."""
+    """The segment of each token, if the model has segments."""
     tokens: dict[str, list[str]]
     origin: Origin
     options: dict[str, Any]
@@ -48,7 +48,7 @@ class MapsPlan:
 
     @property
     def name(self) -> str:
-        """What the maps are called where nobody gives them a name."""
+        """The default name of the maps."""
         slug = re.sub(r"[^a-z0-9]+", "-", self.attributes["text"].lower())[:24].strip("-") or "text"
         return f"{slug}-{fingerprint([{**self.origin.identity, **self.options}])[:6]}"
 
@@ -68,26 +68,26 @@ class MapsPlan:
         return (*_heads(self.anatomy.layout, self.stacks), len(self.ids[query]), len(self.ids[key]))
 
     def known(self) -> Variables:
-        """What is known before the model runs: tokens, segments, which heads there are."""
-        found: Variables = {}
+        """What is known before the model runs: tokens, segments, which heads the model has."""
+        known: Variables = {}
         for side, tokens in self.tokens.items():
-            found[_axis("tokens", side)] = ((_axis("query", side),), np.array(tokens, dtype=object))
+            known[_axis("tokens", side)] = ((_axis("query", side),), np.array(tokens, dtype=object))
         if "" in self.ids:
             types = self.types or [0] * len(self.ids[""])
-            found["segments"] = (("query",), np.array([SEGMENTS[kind] for kind in types], dtype=object))
+            known["segments"] = (("query",), np.array([SEGMENTS[kind] for kind in types], dtype=object))
         for stack in self.stacks:
             present = np.zeros(_heads(self.anatomy.layout, self.stacks), dtype=bool)
             for layer, heads in enumerate(self.anatomy.layout.stacks[stack]):
                 present[layer, list(heads)] = True
-            found[f"present_{stack}"] = (("layer", "head"), present)
-        return found
+            known[f"present_{stack}"] = (("layer", "head"), present)
+        return known
 
     def label(self, maps: dict[str, np.ndarray]) -> Variables:
         return {f"maps_{stack}": (self.dims(stack), values) for stack, values in maps.items()}
 
 
 def _sides(stack: str, ids: dict[str, list[int]]) -> tuple[str, str]:
-    """Whose tokens the queries and the keys of a stack are."""
+    """The sides that the queries and the keys of a stack belong to."""
     if "" in ids:
         return "", ""
     return {"encoder": ("encoder", "encoder"), "decoder": ("decoder", "decoder"), "cross": ("decoder", "encoder")}[
@@ -100,7 +100,7 @@ def _axis(name: str, side: str) -> str:
 
 
 def _heads(layout: Layout, stacks: tuple[str, ...]) -> tuple[int, int]:
-    """The layers and heads of the largest stack: all stacks share these dimensions, absent heads cost nothing."""
+    """The numbers of layers and heads of the largest stack: all stacks share these dimensions."""
     return max(layout.layers(stack) for stack in stacks), max(layout.width(stack) for stack in stacks)
 
 
@@ -108,7 +108,7 @@ def _heads(layout: Layout, stacks: tuple[str, ...]) -> tuple[int, int]:
 def plan_maps(
     model: PreTrainedModel, tokenizer: Any, text: str, pair: str | None = None, max_length: int | None = None
 ) -> MapsPlan:
-    """The text as the model takes it; what cannot be done is refused here, before the model runs."""
+    """The text as the model reads it; what cannot be done is refused here, before the model runs."""
     _check_model(model, tokenizer)
     check_numbers(max_length=max_length)
     anatomy = read_anatomy(model)
@@ -128,17 +128,11 @@ def plan_maps(
     options = {
         "text": _brief(text),
         "pair": None if pair is None else _brief(pair),
-        "lengths": [len(one) for one in ids.values()],
+        "lengths": [len(tokens) for tokens in ids.values()],
     }
-    attributes = {
-        "text": text,
-        "pair": pair,
-        "scale": SCALE,
-        "max_length": limit,
-        "tokens_cut": cut,
-    }
-    tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(one)] for side, one in ids.items()}
-    # Without an encoder beside it nobody feeds a decoder's cross-attention.
+    attributes = {"text": text, "pair": pair, "scale": SCALE, "max_length": limit, "tokens_cut": cut}
+    tokens = {side: [str(token) for token in tokenizer.convert_ids_to_tokens(own)] for side, own in ids.items()}
+    # Without an encoder a decoder's cross-attention has nothing to attend to.
     stacks = tuple(stack for stack in anatomy.stacks if stack != "cross" or both)
     origin = find_origin(model, fingerprint([ids, types]), seed=0)  # nothing is drawn
     plan = MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes)
@@ -153,17 +147,17 @@ def _check_model(model: PreTrainedModel, tokenizer: Any) -> None:
         )
 
 
-def _check_text(tokenizer: Any, what: str, value: Any) -> None:
-    """A string of which the tokenizer makes more than special tokens; a word that it does not know is one, too."""
+def _check_text(tokenizer: Any, option: str, value: Any) -> None:
+    """Refuse anything but a string with tokens that are not special; an unknown word is such a token."""
     if not isinstance(value, str):
-        raise DataProblem(f"got {short(value)} for the {what}; expected a string")
+        raise DataProblem(f"got {short(value)} for the {option}; expected a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise DataProblem(f"the {what} is no valid UTF-8 ({error.reason}); expected readable text") from error
+        raise DataProblem(f"the {option} is no valid UTF-8 ({error.reason}); expected readable text") from error
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     if not set(tokenizer(value, add_special_tokens=False, verbose=False)["input_ids"]) - special:
-        raise DataProblem(f"nothing but special tokens in the {what} {short(value)}; expected some words")
+        raise DataProblem(f"nothing but special tokens in the {option} {short(value)}; expected some words")
 
 
 def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented: bool) -> None:
@@ -188,16 +182,16 @@ def _check_size(plan: MapsPlan) -> None:
 def _encode_one(
     tokenizer: Any, limit: int, text: str, pair: str | None, segmented: bool
 ) -> tuple[dict[str, list[int]], list[int] | None, int]:
-    """Token ids, segments where the model has them, and how many tokens were cut off."""
+    """Token ids, segments if the model has them, and how many tokens were truncated."""
     options = {"return_token_type_ids": True} if segmented else {}
-    made, cut = _encode(tokenizer, limit, *(part for part in (text, pair) if part is not None), **options)
-    return {"": list(made["input_ids"])}, list(made["token_type_ids"]) if segmented else None, cut
+    encoding, cut = _encode(tokenizer, limit, *(part for part in (text, pair) if part is not None), **options)
+    return {"": list(encoding["input_ids"])}, list(encoding["token_type_ids"]) if segmented else None, cut
 
 
 def _encode_both(
     model: PreTrainedModel, tokenizer: Any, limit: int, text: str, pair: str | None
 ) -> tuple[dict[str, list[int]], int]:
-    """Token ids of the encoder and of the decoder, and how many tokens were cut off."""
+    """Token ids of the encoder and of the decoder, and how many tokens were truncated."""
     source, cut = _encode(tokenizer, limit, text)
     target, cut_target = _encode(tokenizer, limit, text_target=pair)
     decoder = decoder_inputs(model, list(target["input_ids"]))
@@ -205,14 +199,14 @@ def _encode_both(
 
 
 def _encode(tokenizer: Any, limit: int, *texts: str, **options: Any) -> tuple[Any, int]:
-    """The encoding, and how many tokens were cut off it."""
+    """The encoding, and how many tokens were truncated."""
     whole = tokenizer(*texts, verbose=False, **options)
     if len(whole["input_ids"]) <= limit:
         return whole, 0
-    made = tokenizer(*texts, truncation=True, max_length=limit, **options)
-    return made, len(whole["input_ids"]) - len(made["input_ids"])
+    encoding = tokenizer(*texts, truncation=True, max_length=limit, **options)
+    return encoding, len(whole["input_ids"]) - len(encoding["input_ids"])
 
 
-def _brief(text: str, most: int = 60) -> str:
-    """A text short enough for a message, still another one for another text."""
-    return text if len(text) <= most else f"{text[:most]}... ({fingerprint([text])})"
+def _brief(text: str) -> str:
+    """A text short enough for a message, but different for different texts."""
+    return text if len(text) <= 60 else f"{text[:60]}... ({fingerprint([text])})"

@@ -1,1 +1,1 @@
-"""The shape of attention maps, and its name."""
+"""The shape of attention maps in numbers, and the names of shapes."""

@@ -1,7 +1,7 @@
-"""From the shape of a map to the name of its pattern, by a rule that was fitted to maps with labels.
+"""From the shape of a map to the name of its pattern, by a classifier fitted to labelled maps.
 
-The rule is a softmax over sums of the shape numbers: its weights stand in `naming.json`, beside how good its names are
-on families of models that it was not fitted to. `recipes/patterns` says who labelled the maps, and makes the file.
+It is a multinomial logistic regression on the shape numbers: `naming.json` holds its weights and its accuracy on model
+families that it was not fitted to. `recipes/patterns` documents who labelled the maps, and writes the file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch import Tensor
 from headcount.patterns.shapes import SHAPES
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
-"""Kovaleva's five classes."""
+"""The five classes of Kovaleva et al. (2019)."""
 FARTHEST = 4.0
-"""Deviations from the centre at which a shape number is cut off: no number of a strange map outweighs all others."""
+"""Standardised shape numbers are clipped here, so that no single number of an unusual map outweighs all others."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Rule:
     weights: np.ndarray
     bias: np.ndarray
     confusion: np.ndarray
-    """[label, name]: maps with this label that got this name from rules that were fitted to other families."""
+    """[label, name]: how many maps with this label got this name from rules fitted to other families."""
     f1: dict[str, float]
-    """F1 of each pattern there."""
+    """F1 of each pattern in `confusion`."""
     reliability: list[dict[str, float]]
-    """For ranges of `sure`: how many maps there, the mean of `sure`, how often the name is right."""
+    """For ranges of `sure`: the number of maps, the mean of `sure`, how often the name is right."""
     said: dict[str, float]
-    """How many maps, how well labellers agree, how good the names are."""
+    """The number of maps, the agreement of the labellers, the accuracy of the names."""
 
     def share_margin(self, share: np.ndarray) -> np.ndarray:
-        """Half the width of the 95 % interval that the rule's mistakes give a share of maps of one model."""
+        """Half the width of the 95 % interval of a model's share of maps, due to the rule's mistakes."""
         spread = np.sqrt(share * (1 - share) + self.said["share_floor"])
         margin: np.ndarray = self.said["share_width"] * spread
         return margin
@@ -50,17 +50,17 @@ class Rule:
 @cache
 def read_rule() -> Rule:
     """The rule that comes with the package."""
-    told = json.loads((files("headcount.patterns") / "naming.json").read_text(encoding="utf-8"))
-    if told["shapes"] != list(SHAPES) or told["patterns"] != list(PATTERNS):
+    stored = json.loads((files("headcount.patterns") / "naming.json").read_text(encoding="utf-8"))
+    if stored["shapes"] != list(SHAPES) or stored["patterns"] != list(PATTERNS):
         raise ValueError("naming.json is of other shapes or patterns; run recipes.patterns.fit again")
     arrays = {
-        name: np.array(told[name], dtype=np.float64) for name in ("centre", "scale", "weights", "bias", "confusion")
+        name: np.array(stored[name], dtype=np.float64) for name in ("centre", "scale", "weights", "bias", "confusion")
     }
-    return Rule(**arrays, f1=told["f1"], reliability=told["reliability"], said=told["said"])
+    return Rule(**arrays, f1=stored["f1"], reliability=stored["reliability"], said=stored["said"])
 
 
 def pattern_chances(shapes: Tensor) -> Tensor:
-    """How likely each pattern is [..., pattern], for shape numbers [..., shape]."""
+    """The probability of each pattern [..., pattern], for shape numbers [..., shape]."""
     rule = read_rule()
     centre, scale, weights, bias = (
         torch.as_tensor(array, dtype=torch.float32, device=shapes.device)

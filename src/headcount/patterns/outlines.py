@@ -1,7 +1,7 @@
-"""What stands out of a picture, whatever the brightest columns are: lines, columns, the borders of blocks.
+"""Lines, columns and borders of blocks that stand out of a picture, however bright its brightest columns are.
 
-The light of a picture is dominated by its brightest column. These numbers look at each row by itself, at the weights
-without their strongest columns, and at what changes where one block would end and the next begin.
+The light of a picture is dominated by its brightest columns. These numbers look at each row by itself, at the weights
+without their strongest columns, and at the borders between blocks.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from headcount.patterns.light import light_numbers, take_light
 from headcount.patterns.picture_sums import (
     EDGE,
-    EVEN,
     SIDE,
     along_diagonals,
     best_block,
+    column_means,
     inside_squares,
     near_lines,
     offsets,
@@ -48,46 +49,40 @@ OUTLINES = (
     "reach",
     "reach_bare",
 )
-BRIGHT, SOFT = 16, 64
-"""Cells that are as bright as can be: of weights, and of their square roots."""
+SOFT = 64
+"""The cells that are as bright as possible in the square roots of the weights."""
 STRONGEST = 3
-"""Columns that are dimmed to the strength of the next."""
+"""The number of columns that are dimmed to the strength of the next."""
 FAINT = 0.05
-"""The light of a row below which it is dark."""
+"""A row with less light than this is dark."""
 ACROSS = 8
-"""Cells beside the diagonal within which a border shows."""
+"""The distance from the diagonal, in cells, within which a border is visible."""
 
 
 def outline_numbers(pictures: Tensor, light: Tensor, open_: Tensor, near: Tensor, far: Tensor) -> Tensor:
-    """[B, H, outline] of pictures and their light [B, H, SIDE, SIDE]; `near` and `far` of the diagonal, open cells.
+    """[B, H, outline] of pictures and their light [B, H, SIDE, SIDE]; `near`, `far`: the open cells by their distance.
 
-    `..._rows`: in how many rows the best line, and the two best columns, are plainly stronger than the cells beside
+    `..._rows`: in how many rows the best line, and the two best columns, are clearly stronger than the cells beside
     them. `..._mass`: attention to a line two cells wide, to the strongest column, the five strongest, the first one,
     to two blocks (above their share of the area), to all that is far from the diagonal. `..._bare`: as in `shapes`,
-    with the three strongest columns dimmed to the next. `follow`, `slide`: how alike neighbouring rows are, and when
-    moved along by a cell. `block_soft`, `block_left`, `block_line`: what two blocks explain of the square roots, of
-    what columns and lines leave of the light, of what lines leave. `edge`: how much darker it is across the clearest
-    border than along the diagonal, `edge_fill`: times how much brighter the better square is. `reach`: the light's
-    distance to the diagonal, 1 for uniform attention.
+    with the three strongest columns dimmed to the next. `follow`, `slide`: the similarity of neighbouring rows, and
+    when shifted by a cell. `block_soft`, `block_left`, `block_line`: what two blocks explain of the square roots, of
+    the light without columns and lines, of the light without lines. `edge`: how much darker the clearest border is
+    than the diagonal, `edge_fill`: times how much brighter the better square is. `reach`: the light's distance to the
+    diagonal, 1 for uniform attention.
     """
-    found = (
+    numbers = (
         _standing_out(pictures, open_, far)
         | _masses(pictures, open_, far)
         | _bare(pictures, open_, near, far)
         | _neighbours(pictures.sqrt(), open_)
         | _borders(pictures, light, open_, far)
     )
-    return torch.stack([found[name] for name in OUTLINES], -1)
-
-
-def _share(values: Tensor, cells: Tensor) -> Tensor:
-    """The mean of values over a column's cells, 0 where it has fewer than a quarter of all."""
-    count = cells.sum(-2)
-    return (values * cells).sum(-2) / count.clamp(min=1) * (count >= SIDE / 4)
+    return torch.stack([numbers[name] for name in OUTLINES], -1)
 
 
 def _lines(values: Tensor, cells: Tensor) -> Tensor:
-    """The means along the diagonals where a line may lie, 0 where one has fewer than a quarter of its cells."""
+    """The means of the diagonals that count as lines, 0 for those with fewer than a quarter of their cells."""
     ones = torch.ones_like(cells[:, :1, :1, :1]).expand(*cells.shape[:2], SIDE, SIDE)
     known = near_lines(along_diagonals(cells, ones)) * (SIDE - torch.arange(-4, 5, device=cells.device).abs())
     return near_lines(along_diagonals(values * cells, cells)) * (known >= SIDE / 4)
@@ -105,9 +100,9 @@ def _beside(values: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _stand_out(values: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:
-    """How plainly a cell is stronger than those beside it in its row, from 0 to 1; and where that can be told.
+    """How clearly a cell is stronger than those beside it in its row, from 0 to 1; and where that is known.
 
-    A ramp, not a threshold: rounding must not move a name.
+    A ramp, not a threshold, so that rounding does not change the name of a pattern.
     """
     mean, count = _beside(values, open_)
     known = (count >= 3).to(values.dtype) * open_
@@ -116,13 +111,13 @@ def _stand_out(values: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:
 
 def _standing_out(pictures: Tensor, open_: Tensor, far: Tensor) -> dict[str, Tensor]:
     out, known = _stand_out(pictures, open_)
-    best = _share(out, far * known).topk(2, -1).values
+    best = column_means(out, far * known).topk(2, -1).values
     return {"line_rows": _lines(out, known).amax(-1), "column_rows": best[..., 0], "column2_rows": best[..., 1]}
 
 
 def _masses(pictures: Tensor, open_: Tensor, far: Tensor) -> dict[str, Tensor]:
     lines = _lines(pictures, open_)
-    columns = _share(pictures, far)
+    columns = column_means(pictures, far)
     top = columns.topk(5, -1).values
     even = open_ / open_.sum(-1, keepdim=True).clamp(min=1)
     (inside, total), (share, whole) = inside_squares(pictures), inside_squares(even)
@@ -137,43 +132,24 @@ def _masses(pictures: Tensor, open_: Tensor, far: Tensor) -> dict[str, Tensor]:
 
 
 def _bare(pictures: Tensor, open_: Tensor, near: Tensor, far: Tensor) -> dict[str, Tensor]:
-    """The numbers of `shapes` for weights whose strongest columns are dimmed to the next, away from the diagonal."""
-    columns = _share(pictures, far)
+    """The numbers of `light_numbers` for weights whose strongest columns are dimmed to the next, off the diagonal."""
+    columns = column_means(pictures, far)
     limit = columns.topk(STRONGEST + 1, -1).values[..., -1:]  # a limit, not a choice: columns may be equally strong
     kept = (limit / columns.clamp(min=1e-9)).clamp(max=1)[..., None, :]
     bare = pictures * torch.maximum(kept.expand_as(pictures), near.expand_as(pictures))
-    bright = bare.flatten(2).topk(BRIGHT, -1).values[..., -1].clamp(min=1 / SIDE)
-    light = (bare / bright[..., None, None]).clamp(max=1) * open_
-    count = open_.sum((-1, -2))
-    fill = light.sum((-1, -2)) / count
-    spread = (((light - fill[..., None, None]) * open_) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)
-
-    def fit(means: Tensor) -> Tensor:
-        return (((means - fill[..., None, None]) * open_) ** 2).sum((-1, -2)) / spread
-
-    lines = along_diagonals(light, open_)
-    mean = light.sum(-2, keepdim=True) / open_.sum(-2, keepdim=True).clamp(min=1)
-    left = (light - mean) * open_
-    rest = (left - spread_diagonals(along_diagonals(left, open_))) * open_
-    return {
-        "line_bare": near_lines(lines).amax(-1),
-        "near_bare": (light * near).sum((-1, -2)) / light.sum((-1, -2)).clamp(min=1e-6) - near.sum((-1, -2)) / count,
-        "line_fit_bare": fit(spread_diagonals(lines)),
-        "column_fit_bare": fit(mean.expand_as(light)),
-        "fill_bare": fill,
-        "rest_bare": (rest**2).sum((-1, -2)) / spread,
-        "line_rows_bare": _lines(*_stand_out(bare, open_)).amax(-1),
-    }
+    numbers = light_numbers(take_light(bare, open_, least=1 / SIDE), open_, near)
+    line_rows = _lines(*_stand_out(bare, open_)).amax(-1)
+    return {f"{name}_bare": values for name, values in numbers.items()} | {"line_rows_bare": line_rows}
 
 
 def _neighbours(roots: Tensor, open_: Tensor) -> dict[str, Tensor]:
-    def alike(one: Tensor, other: Tensor, cells: Tensor) -> Tensor:
-        one, other = one * cells, other * cells
-        sizes = one.square().sum(-1).sqrt() * other.square().sum(-1).sqrt()
-        return (one * other).sum(-1) / sizes.clamp(min=1e-6)
+    def cosine(first: Tensor, second: Tensor, cells: Tensor) -> Tensor:
+        first, second = first * cells, second * cells
+        sizes = first.square().sum(-1).sqrt() * second.square().sum(-1).sqrt()
+        return (first * second).sum(-1) / sizes.clamp(min=1e-6)
 
-    below = alike(roots[..., :-1, :], roots[..., 1:, :], open_[..., :-1, :] * open_[..., 1:, :])
-    moved = alike(roots[..., :-1, :-1], roots[..., 1:, 1:], open_[..., :-1, :-1] * open_[..., 1:, 1:])
+    below = cosine(roots[..., :-1, :], roots[..., 1:, :], open_[..., :-1, :] * open_[..., 1:, :])
+    moved = cosine(roots[..., :-1, :-1], roots[..., 1:, 1:], open_[..., :-1, :-1] * open_[..., 1:, 1:])
     return {"follow": below.mean(-1), "slide": moved[..., EDGE:].mean(-1)}
 
 
@@ -189,7 +165,7 @@ def _borders(pictures: Tensor, light: Tensor, open_: Tensor, far: Tensor) -> dic
     even = (distance * open_ / open_.sum(-1, keepdim=True).clamp(min=1)).sum((-1, -2))
 
     def reach(values: Tensor) -> Tensor:
-        """Rows that are dark but for rounding count for nothing."""
+        """The mean distance to the diagonal, without rows that are dark but for rounding."""
         return (distance * values / values.sum(-1, keepdim=True).clamp(min=FAINT)).sum((-1, -2)) / even
 
     return {
@@ -208,7 +184,7 @@ def _far_columns(light: Tensor, far: Tensor) -> Tensor:
 
 
 def _edge(light: Tensor, lines: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:
-    """How far the light beside the diagonal that crosses a border falls short of that along it, at the best border.
+    """How much less light than along the rest of the diagonal crosses a border, at the best border.
 
     And the same times how much brighter the brighter of the two squares is than the whole.
     """

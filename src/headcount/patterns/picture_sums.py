@@ -1,4 +1,4 @@
-"""Sums over the cells of a picture: along its diagonals, and within two squares along its diagonal."""
+"""Sums over the cells of a picture: along its diagonals and columns, and within two squares on its diagonal."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import torch
 from torch import Tensor
 
 SIDE = 32
-"""Stretches of a text, and so cells along a side of a picture."""
+"""Into how many stretches a text is divided, which is the number of cells along a side of a picture."""
 EVEN = 0.01
-"""A deviation of the light that is too small to be a shape: nothing explains it."""
+"""A standard deviation of the light that is too small to be a shape."""
 STEPS = range(-4, 5)
-"""Where a line along the diagonal may lie, in cells."""
+"""Offsets, in cells, of the diagonals that count as lines."""
 EDGE = SIDE // 8
-"""Cells that either of two squares has at least."""
+"""The smallest side of the two squares of a block pattern, in cells."""
 
 
 def offsets(device: torch.device) -> Tensor:
-    """[SIDE, SIDE]: how far the key of a cell lies behind its query, in cells."""
+    """[SIDE, SIDE]: the offset of each cell's key from its query, in cells."""
     cell = torch.arange(SIDE, device=device)
     return cell[None, :] - cell[:, None]
 
@@ -30,17 +30,23 @@ def along_diagonals(values: Tensor, open_: Tensor) -> Tensor:
 
 
 def spread_diagonals(means: Tensor) -> Tensor:
-    """Each diagonal's mean [B, H, 2 SIDE - 1] in all its cells [B, H, SIDE, SIDE]."""
+    """The mean of each diagonal [B, H, 2 SIDE - 1], repeated in all its cells [B, H, SIDE, SIDE]."""
     return means[..., offsets(means.device) + SIDE - 1]
 
 
 def near_lines(means: Tensor) -> Tensor:
-    """The means [B, H, step] of the diagonals where a line may lie."""
+    """The means [B, H, step] of the diagonals that count as lines."""
     return means[..., [step + SIDE - 1 for step in STEPS]]
 
 
+def column_means(values: Tensor, cells: Tensor) -> Tensor:
+    """The mean of values over a column's cells, 0 if it has fewer than a quarter of all."""
+    count = cells.sum(-2)
+    return (values * cells).sum(-2) / count.clamp(min=1) * (count >= SIDE / 4)
+
+
 def inside_squares(values: Tensor) -> tuple[Tensor, Tensor]:
-    """For every border, the sum within the two squares along the diagonal that it makes; and the sum of all."""
+    """For every border, the sum within the two squares that it makes on the diagonal; and the sum of all cells."""
     sums = values.cumsum(-1).cumsum(-2)
     border = torch.arange(EDGE - 1, SIDE - EDGE, device=values.device)
     corner = sums[..., border, border]
@@ -49,7 +55,7 @@ def inside_squares(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def best_block(values: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
-    """How much brighter two squares are than the rest, and what this explains, at the border that explains most."""
+    """How much brighter two squares are than the rest, and what share of the variance they explain, at best."""
     inside, total = inside_squares(values * cells)
     count, all_cells = inside_squares(cells)
     outside, other = total - inside, all_cells - count

@@ -1,7 +1,7 @@
-"""The shape of an attention map in numbers, read off a small picture of it: the length of a text does not matter.
+"""The shape of an attention map in numbers, computed from a small picture of it, whatever the length of the text.
 
-A picture is the map between 32 stretches of the text, and its light is what an eye would see: bright where the largest
-weights are. The numbers tell lines along the diagonal, columns, blocks, and how much of the light these explain.
+A picture is the map between 32 stretches of the text; its light is bright where the largest weights are. The numbers
+describe lines along the diagonal, columns and blocks, and how much of the light these explain.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from headcount.patterns.light import light_numbers, take_light
 from headcount.patterns.outlines import OUTLINES, outline_numbers
 from headcount.patterns.picture_sums import (
-    EVEN,
     SIDE,
-    along_diagonals,
     best_block,
-    near_lines,
+    column_means,
     offsets,
-    spread_diagonals,
 )
 from headcount.trace.uniform import uniform_weights
 from headcount.trace.view import AttentionView
@@ -41,8 +39,6 @@ LIGHTS = (
     "peak",
 )
 SHAPES = (*LIGHTS, *OUTLINES)
-BRIGHT = 16
-"""The cells of a picture that are as bright as can be: one in 64."""
 
 
 def stretches(real: Tensor) -> Tensor:
@@ -79,59 +75,33 @@ def see_pictures(view: AttentionView, real: Tensor) -> tuple[Tensor, Tensor, Ten
 def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:
     """[B, H, shape] of pictures [B, H, SIDE, SIDE]; cells that uniform attention [B, 1, ...] leaves dark are closed.
 
-    `line`: the light of the brightest line at most 4 cells beside the diagonal. `near`: the share of the light that
-    lies within two cells or a token and a half of it, above the share of the area. `column`, `columns`: the light of
-    the brightest column, and of the five brightest, away from the diagonal. `block`: how much brighter two squares
-    along the diagonal are than the rest away from it, at the best border. `..._fit`: the share of the light's
-    variance that lines along the diagonal, columns, rows, two blocks explain; `line_rest`: the brightest line in what
-    columns leave; `rest`: the share that neither columns nor lines explain. `fill`, `far_fill`: the mean light, and
-    away from the diagonal. `even`: the entropy of the rows, 1 for uniform attention (0.93 or more where the future is
-    hidden); `alike`: the cosine between a row and the mean row; `peak`: the largest weight of a row. All others are
-    told by `outlines.outline_numbers`.
+    `line`: the light of the brightest line at most 4 cells off the diagonal. `near`: the share of the light within two
+    cells or a token and a half of the diagonal, above the share of the area. `column`, `columns`: the light of the
+    brightest column, and of the five brightest, off the diagonal. `block`: how much brighter two squares on the
+    diagonal are than the rest, off the diagonal, at the best border. `..._fit`: the share of the light's variance that
+    lines along the diagonal, columns, rows, two blocks explain; `line_rest`: the brightest line after the columns
+    are subtracted; `rest`: the share that neither columns nor lines explain. `fill`, `far_fill`: the mean light, in
+    all and off the diagonal. `even`: the entropy of the rows, 1 for uniform attention (0.93 or more if the future is
+    masked); `alike`: the cosine between a row and the mean row; `peak`: the largest weight of a row. For all others
+    see `outlines.outline_numbers`.
     """
     open_ = (uniform > 0).to(pictures.dtype)
-    bright = pictures.flatten(2).topk(BRIGHT, -1).values[..., -1].clamp(min=1.5 / SIDE)
-    light = (pictures / bright[..., None, None]).clamp(max=1) * open_
-    offset = offsets(pictures.device)
+    light = take_light(pictures, open_, least=1.5 / SIDE)
+    distance = offsets(pictures.device).abs()
     width = torch.clamp(1.5 * SIDE / lengths, min=2.0)[:, None, None, None]
-    near = (offset.abs() <= width) * open_
-    far = (offset.abs() > width) * open_
-    count = open_.sum((-1, -2))
-    fill = light.sum((-1, -2)) / count
-    spread = (((light - fill[..., None, None]) * open_) ** 2).sum((-1, -2)).clamp(min=EVEN**2 * SIDE**2)
-
-    def fit(means: Tensor) -> Tensor:
-        """The share of the variance that these means [.., SIDE, SIDE] explain."""
-        return (((means - fill[..., None, None]) * open_) ** 2).sum((-1, -2)) / spread
-
-    columns = light.sum(-2, keepdim=True) / open_.sum(-2, keepdim=True).clamp(min=1)
-    rows = light.sum(-1, keepdim=True) / open_.sum(-1, keepdim=True).clamp(min=1)
-    lines = along_diagonals(light, open_)
-    left = (light - columns) * open_
-    left_lines = along_diagonals(left, open_)
-    far_columns = (light * far).sum(-2) / far.sum(-2).clamp(min=1)
-    far_columns = far_columns * (far.sum(-2) >= SIDE / 4)
-    top = far_columns.topk(5, -1).values
+    near, far = (distance <= width) * open_, (distance > width) * open_
+    top = column_means(light, far).topk(5, -1).values
     block, block_fit = best_block(light, far)
-    mean_row = pictures.mean(-2, keepdim=True)
-    cosine = torch.nn.functional.cosine_similarity(pictures, mean_row, dim=-1)
-    found = {
-        "line": near_lines(lines).amax(-1),
-        "near": (light * near).sum((-1, -2)) / light.sum((-1, -2)).clamp(min=1e-6) - near.sum((-1, -2)) / count,
-        "line_fit": fit(spread_diagonals(lines)),
-        "line_rest": near_lines(left_lines).amax(-1),
+    cosine = torch.nn.functional.cosine_similarity(pictures, pictures.mean(-2, keepdim=True), dim=-1)
+    numbers = light_numbers(light, open_, near) | {
         "column": top[..., 0],
         "columns": top.mean(-1),
-        "column_fit": fit(columns.expand_as(light)),
-        "row_fit": fit(rows.expand_as(light)),
         "block": block,
         "block_fit": block_fit,
-        "fill": fill,
         "far_fill": (light * far).sum((-1, -2)) / far.sum((-1, -2)).clamp(min=1),
-        "rest": (((left - spread_diagonals(left_lines)) * open_) ** 2).sum((-1, -2)) / spread,
         "even": (torch.special.entr(pictures).sum(-1) / open_.sum(-1).clamp(min=2).log()).mean(-1),
         "alike": cosine.mean(-1),
         "peak": pictures.amax(-1).mean(-1),
     }
-    own = torch.stack([found[name] for name in LIGHTS], -1)
-    return torch.cat([own, outline_numbers(pictures, light, open_, near, far)], -1)
+    lights = torch.stack([numbers[name] for name in LIGHTS], -1)
+    return torch.cat([lights, outline_numbers(pictures, light, open_, near, far)], -1)

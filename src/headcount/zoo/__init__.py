@@ -1,1 +1,1 @@
-"""The bundled BERT and texts, made for this project: what a newcomer needs offline."""
+"""The bundled BERT and texts, made for this project, to try Headcount offline."""

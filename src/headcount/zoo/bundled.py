@@ -1,4 +1,4 @@
-"""Where the bundled checkpoints and texts are."""
+"""The bundled checkpoints and texts, and their names."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ PREFIX = "bundled:"
 
 
 def find_model(name: str) -> str:
-    """The folder of a model that is named `bundled:qnli` or `bundled:pretrained`; any other name as it is."""
+    """The folder of a model named `bundled:qnli` or `bundled:pretrained`; any other name as it is."""
     return bundled(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else name
 
 
 def spell_model(path: str) -> str:
-    """A model's folder as a user writes it: `bundled:qnli` for one that comes with the package."""
+    """A model's folder as a user writes it: `bundled:qnli` for a bundled one."""
     folder = Path(path)
     return f"{PREFIX}{folder.name}" if folder.parent == DATA else path
 
 
 def find_data(data: Any) -> Any:
-    """The file of data that are named `bundled:pairs` or `bundled:sentences`; anything else as it is."""
+    """The file of data named `bundled:pairs` or `bundled:sentences`; anything else as it is."""
     if not isinstance(data, str) or not data.startswith(PREFIX):
         return data
-    known = {"pairs": bundled_pairs, "sentences": bundled_sentences}
-    asked = data.removeprefix(PREFIX)
-    if asked not in known:
+    files = {"pairs": bundled_pairs(), "sentences": bundled_sentences()}
+    name = data.removeprefix(PREFIX)
+    if name not in files:
         raise InvalidOption(f"got the data {data!r}; expected bundled:pairs, bundled:sentences or a file")
-    return str(known[asked]())
+    return str(files[name])
 
 
 def bundled(name: str = "qnli") -> str:
