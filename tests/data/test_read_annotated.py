@@ -124,7 +124,7 @@ def test_paths_that_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SNIPPET, encoding="utf-8")
     assert_refused(tmp_path / "a.txt", "a.txt; expected a file that ends in .parquet, .csv, .tsv, .jsonl, .conllu")
     (tmp_path / "latin.conllu").write_bytes("# é".encode("latin-1"))
-    assert_refused(tmp_path / "latin.conllu", "latin.conllu is not UTF-8 at byte 2; expected UTF-8; save it so")
+    assert_refused(tmp_path / "latin.conllu", "latin.conllu is not UTF-8 at byte 2; save it as UTF-8")
     frame(heads=[9, 4, 4, 0, 4]).to_parquet(tmp_path / "bad.parquet")
     assert_refused(tmp_path / "bad.parquet", "bad.parquet, sentence 'one': word 1 ('We') has the head 9;")
     assert_refused(frame().head(0), "the data frame has no rows")

@@ -79,7 +79,9 @@ def is_absent(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and bool(np.isnan(value)))
 
 
-def find_blank(table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, every: bool) -> np.ndarray:
+def find_blank(
+    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, every: bool = False
+) -> np.ndarray:
     """Whether each row is blank; `every`: the tokenizer checks all rows."""
     together = np.any if kind.all_texts_needed else np.all
     cells = [[_as_text(value, kind.words) for value in table[column]] for column in columns]

@@ -36,7 +36,7 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; expected UTF-8; save it as UTF-8") from error
+        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
     if not text.strip():
         raise DataProblem(f"{path} is empty; expected at least one sentence in CoNLL-U; check the file")
     # Not splitlines: it would also split at characters that may stand inside a word, such as U+2028.
