@@ -29,7 +29,8 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 import headcount as hc
-from headcount.ablation.plan import choose_head_sets, plan_sweep, plan_units, widest_group
+from headcount.ablation.choices import choose_head_sets
+from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.runner import Runner, join_batches
 from headcount.data.batches import by_length, collate
 from headcount.data.encode import Encodings

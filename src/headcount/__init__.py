@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
+    from headcount.ablation.choices import Every as Every
+    from headcount.ablation.choices import RandomSets as RandomSets
     from headcount.ablation.means import mean_outputs as mean_outputs
-    from headcount.ablation.plan import RandomSets as RandomSets
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
@@ -56,12 +57,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Choice": "choosing.choose",
     "Compute": "engines.compute",
+    "Every": "ablation.choices",
     "Head": "core.heads",
     "HeadSet": "core.heads",
     "HeadcountError": "errors",
     "Layout": "core.heads",
     "Observation": "trace.observe",
-    "RandomSets": "ablation.plan",
+    "RandomSets": "ablation.choices",
     "ablated": "ablation.ablated",
     "agreement": "core.agreement",
     "bundled": "zoo.bundled",

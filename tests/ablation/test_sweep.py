@@ -105,11 +105,11 @@ def test_batches_padding_and_order_do_not_matter(tokenizer: Any) -> None:
 
 def test_drawn_and_given_sets(tokenizer: Any) -> None:
     model, data = random_model(), TEXTS.head(10)
-    drawn = sweep(model, tokenizer, data, how="zero", seed=1, sets=hc.RandomSets(draws=5, size=3))
+    drawn = sweep(model, tokenizer, data, how="zero", seed=1, by=hc.RandomSets(draws=5, size=3))
     assert drawn["score"].dims == ("set",)
-    again = sweep(model, tokenizer, data, sets=[str(name) for name in drawn["set"].values], how="zero")
+    again = sweep(model, tokenizer, data, by=[str(name) for name in drawn["set"].values], how="zero")
     assert_same(drawn["logits"], again["logits"], ROUNDED)
-    assert list(sweep(model, tokenizer, data, how="zero", seed=2, sets=hc.RandomSets(draws=5, size=3))["set"]) != list(
+    assert list(sweep(model, tokenizer, data, how="zero", seed=2, by=hc.RandomSets(draws=5, size=3))["set"]) != list(
         drawn["set"]
     )
 
@@ -172,7 +172,7 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
     assert float(causal["baseline"]) == pytest.approx(loss / tokens, rel=1e-4)
     pairs = pd.DataFrame({"source": TEXTS["sentence"].head(6), "target": TEXTS["sentence"].tail(6).values})
     model = exact("marian", head="AutoModelForSeq2SeqLM")
-    scored = sweep(model, tokenizer, pairs, "translation", metric="loss", how="zero", stack="cross")
+    scored = sweep(model, tokenizer, pairs, "translation", metric="loss", how="zero", by=hc.Every(stack="cross"))
     assert set(scored["stack"].values) == {"encoder", "decoder", "cross"}
     assert np.isfinite(scored["score"].sel(stack="cross")).all()
     assert np.isnan(scored["score"].sel(stack="encoder")).all()
@@ -183,7 +183,7 @@ def test_language_models_and_translation(tokenizer: Any) -> None:
         "translation",
         metric="chrf",
         how="zero",
-        stack="decoder",
+        by=hc.Every("head", stack="decoder"),
         generate={"max_new_tokens": 6},
     )
     with torch.no_grad(), hc.ablated(model, "decoder.L1H2"):
@@ -222,9 +222,14 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS, {"how": "mean"}, InvalidOption, "needs reference="),
         (TEXTS, {"how": "zero", "reference": TEXTS}, InvalidOption, "reference=, which has no effect"),
         (TEXTS, {"by": "word"}, InvalidOption, "head, layer"),
-        (TEXTS, {"stack": "cross"}, InvalidOption, "has encoder"),
-        (TEXTS, {"sets": hc.RandomSets(3, 99)}, InvalidOption, "size= from 1 to 12"),
-        (TEXTS, {"sets": [""]}, InvalidOption, "empty set"),
+        (TEXTS, {"by": hc.Every("word")}, InvalidOption, "got by='word'; expected one of head, layer"),
+        (TEXTS, {"by": None}, InvalidOption, "got by=None; expected one of head, layer"),
+        (TEXTS, {"by": hc.Every(stack="cross")}, InvalidOption, "has encoder"),
+        (TEXTS, {"by": hc.RandomSets(3, 2, "cross")}, InvalidOption, "has encoder"),
+        (TEXTS, {"by": hc.RandomSets(3, 99)}, InvalidOption, "size= from 1 to 12"),
+        (TEXTS, {"by": []}, InvalidOption, "empty set"),
+        (TEXTS, {"by": [""]}, InvalidOption, "empty set"),
+        (TEXTS, {"by": "L3H7"}, InvalidOption, r"a list of sets of heads such as \['L3H7,L5H1', 'L2'\]"),
         (TEXTS, {"metric": "bleu"}, InvalidOption, "accuracy, f1"),
         (TEXTS, {"limit": 0}, InvalidOption, "at least 1"),
         (TEXTS, {"compute": hc.Compute(shard="5/4"), "out": "unused-study"}, InvalidOption, "i/n"),
@@ -235,13 +240,9 @@ def test_shards_complete_each_other(tokenizer: Any, tmp_path: Path) -> None:
         (TEXTS, {"generate": {"num_beams": 4}}, InvalidOption, "num_beams=, which has no effect here: no texts"),
         (TEXTS, {"generate": {"beams": 4}}, InvalidOption, "got 'beams' in generate="),
         (TEXTS, {"generate": {"do_sample": True}}, InvalidOption, "do_sample"),
-        (TEXTS, {"by": "draws"}, InvalidOption, "by='draws' needs sets="),
-        (
-            TEXTS,
-            {"by": "layer", "sets": hc.RandomSets(3, 2)},
-            InvalidOption,
-            "by=, which has no effect here: draws= says",
-        ),
+        (TEXTS, {"by": "draws"}, InvalidOption, "got by='draws'; expected .*, or RandomSets"),
+        (TEXTS, {"sets": ["L0H1"]}, InvalidOption, "got sets=, which is now by=: a list of sets of heads, or Random"),
+        (TEXTS, {"stack": "cross"}, InvalidOption, "got stack=, which is now in by=Every"),
         (TEXTS, {"task": "regression"}, ModelUnavailable, "needs a model with one"),
         (TEXTS, {"compute": hc.Compute(memory="lots")}, InvalidOption, "4GB"),
         ("no/such/file.csv", {}, DataProblem, "there is no file"),

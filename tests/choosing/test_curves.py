@@ -45,7 +45,7 @@ def test_equal_to_a_sweep_over_the_nested_sets(kind: str, tokenizer: Any) -> Non
     assert found["kept"].values.tolist() == [9, 6, 1]
     for name, order in orders.items():
         for count in (3, 6, 11):
-            swept = hc.sweep(model, tokenizer, data, task=task, sets=[list(order[:count])], how="zero")
+            swept = hc.sweep(model, tokenizer, data, task=task, by=[list(order[:count])], how="zero")
             for key in ("score", "delta", "low", "high", "p"):
                 given = float(found[key].sel(order=name, removed=count))
                 assert given == pytest.approx(float(swept[key].values[0]), abs=1e-6), (name, count, key)
@@ -145,7 +145,7 @@ def test_a_translation(tokenizer: Any) -> None:
         tokenizer,
         data.head(6),
         task=task,
-        sets=[list(orders["two"][:18])],
+        by=[list(orders["two"][:18])],
         how="zero",
         generate={"max_new_tokens": 6},
     )

@@ -114,7 +114,7 @@ def test_a_price_closes_all_but_the_needed_head(tokenizer: Any) -> None:
     assert float(found["loss"][0]) < 0.1
     assert float(found["open"].sel(strength=0.05, stack="encoder")[NEEDED]) > 0.9
     gone = [f"L{layer}H{head}" for layer in range(2) for head in range(4) if (layer, head) != NEEDED]
-    swept = hc.sweep(model, tokenizer, parts.texts(), task="sst2", how="zero", sets=[",".join(gone)])
+    swept = hc.sweep(model, tokenizer, parts.texts(), task="sst2", how="zero", by=[",".join(gone)])
     assert float(swept["score"][0]) == 1
 
 

@@ -195,7 +195,7 @@ def test_two_heads_that_back_each_other_up_mislead(tokenizer: Any) -> None:
     swept = hc.sweep(model, tokenizer, data, task="sst2", how="zero")
     assert float(swept["baseline"]) == 1
     assert float(np.abs(swept["delta"]).max()) == 0
-    both = hc.sweep(model, tokenizer, data, task="sst2", how="zero", sets=["L0H0,L0H1", "L0H0,L0H2", "L0H1,L0H2"])
+    both = hc.sweep(model, tokenizer, data, task="sst2", how="zero", by=["L0H0,L0H1", "L0H0,L0H2", "L0H1,L0H2"])
     np.testing.assert_allclose(both["score"], [0.5, 1, 1])
     gates = torch.ones(2, 4)
     gates[0, 0] = 0

@@ -24,7 +24,8 @@ LOADING = {"model", "tokenizer", "device", "dtype", "trust_remote_code"}
 """The command line names a model and loads it; Python has loaded it."""
 GROUPS: dict[str, dict[str, Any]] = {
     "task": {"task": None, "text": None, "label": None, "labels": None},  # find_task(...)
-    "sets": {"sets": None, "draws": None, "size": None},  # a file, or RandomSets(draws, size)
+    # Every(by, stack), a list of sets (from a file), or RandomSets(draws, size, stack)
+    "by": {"by": "head", "stack": None, "sets": None, "draws": None, "size": None},
     "generate": {"num_beams": None, "max_new_tokens": None},
     "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},

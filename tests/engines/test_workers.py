@@ -303,7 +303,7 @@ def test_a_translation_is_the_same(name: str, tokenizer: Any, cores: Any) -> Non
                 pairs,
                 task="translation",
                 how="zero",
-                stack="cross",
+                by=hc.Every(stack="cross"),
                 compute=hc.Compute(batch_tokens=40),
                 **options,
             )

@@ -196,7 +196,13 @@ def test_translations_that_change() -> None:
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": studies.sentences(5), "target": studies.sentences(5, seed=1)})
     found = hc.sweep(
-        model, tokenizer, data, task="translation", stack="cross", generate={"max_new_tokens": 6}, how="uniform"
+        model,
+        tokenizer,
+        data,
+        task="translation",
+        by=hc.Every(stack="cross"),
+        generate={"max_new_tokens": 6},
+        how="uniform",
     )
     layout = hc.read_anatomy(model).layout
     told = find_flips(view_of(found, layout=layout))[0]

@@ -329,7 +329,9 @@ def test_one_stack_of_several() -> None:
     """A sweep of the cross attention alone: the other stacks have no heads to draw."""
     model, tokenizer = measured.translator()
     data = pd.DataFrame({"source": studies.sentences(6), "target": studies.sentences(6, seed=1)})
-    found = hc.sweep(model, tokenizer, data, task="translation", metric="loss", stack="cross", how="uniform")
+    found = hc.sweep(
+        model, tokenizer, data, task="translation", metric="loss", by=hc.Every(stack="cross"), how="uniform"
+    )
     figure = drawn(view_of({"sweep/head-uniform": found}), "ablation")
     square = next(one for one in squares(figure) if one.size and np.isfinite(one).any())
     np.testing.assert_allclose(square, found["score"].sel(stack="cross").values[:2, :2], rtol=1e-3)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from headcount.ablation.choices import Choices
 from headcount.ablation.job import Job
-from headcount.ablation.plan import Choices
 from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.results import ArrayPlan
 from headcount.data.kinds.outputs import DTYPES

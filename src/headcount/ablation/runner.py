@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
-from headcount.ablation.plan import Choices, SweepPlan
+from headcount.ablation.choices import Choices
+from headcount.ablation.plan import SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings

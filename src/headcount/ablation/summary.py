@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from headcount.ablation.choices import Choices
 from headcount.ablation.evidence import evidence_of, loss_evidence
-from headcount.ablation.plan import Choices
 from headcount.core.statistics import (
     Calls,
     ScoreTable,

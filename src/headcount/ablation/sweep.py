@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
 from headcount.ablation.budget import parse_memory, plan_budget
+from headcount.ablation.choices import By, choose_head_sets
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
-from headcount.ablation.plan import RandomSets, choose_head_sets, plan_sweep, plan_units, widest_group
+from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
 from headcount.ablation.runner import Runner, join_batches
@@ -46,7 +47,9 @@ MOST_TOKENS = 128
 
 @renamed(
     **dict.fromkeys(("batch_tokens", "memory", "compiled", "shard"), "in compute=Compute(...)"),
-    **dict.fromkeys(("draws", "size"), "sets=RandomSets(draws, size)"),
+    sets="by=: a list of sets of heads, or RandomSets(draws, size)",
+    stack="in by=Every(what, stack) or RandomSets(draws, size, stack)",
+    **dict.fromkeys(("draws", "size"), "by=RandomSets(draws, size)"),
     beams='generate={"num_beams": ...}',
     max_new_tokens='generate={"max_new_tokens": ...}',
 )
@@ -58,11 +61,9 @@ def sweep(
     data: Data,
     *,
     task: str | Task | None = None,
-    by: str | None = None,
+    by: By = "head",
     how: str = "zero",
     metric: str | Callable[[Any, Any], float] | None = None,
-    stack: str | None = None,
-    sets: Iterable[Any] | RandomSets | None = None,
     reference: Data | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -78,8 +79,9 @@ def sweep(
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
 
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
-    is. `by`: `head` (the default), `layer`, `all-but-one` (all other heads of the layer gone), or `sets=` of heads, or
-    `sets=RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
+    is. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
+    stack with `Every("head", stack="cross")`; or sets of heads, as a list (`["L3H7, L5", "L2"]`) or
+    `RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
     `reference=`, data like `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder,
     written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was
     never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of transformers'
@@ -99,7 +101,7 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
-    choices = choose_head_sets(job.anatomy.layout, by, stack, sets, seed)
+    choices = choose_head_sets(job.anatomy.layout, by, seed)
     generated = job.generated
     if isinstance(job.metric, Metric):
         job.metric.require()
@@ -130,7 +132,7 @@ def sweep(
         "how": how,
         "task": job.task.name,
         "metric": job.metric_name,
-        "stack": stack or "all",
+        "stack": choices.stack or "all",
         "sets": fingerprint([str(one) for one in choices.sets]),
         "limit": limit,
         "max_length": job.encodings.limit,

@@ -14,6 +14,7 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
+from headcount.ablation.choices import Every
 from headcount.ablation.sweep import sweep
 from headcount.choosing.estimators import NORMED, estimate
 from headcount.choosing.gates import learn_gates
@@ -192,9 +193,8 @@ def _ablation(source: Source) -> np.ndarray:
         source.model,
         source.tokenizer,
         source.table,
-        by="head",
+        by=Every("head", source.stack),
         how="zero",
-        stack=source.stack,
         name=source.name and f"{source.name}-order",
         texts=False,
         progress=in_step(source.progress, "ablation"),

@@ -15,6 +15,8 @@ from headcount.core.options import belongs_to, without_effect
 if TYPE_CHECKING:
     import xarray as xr
 
+    from headcount.ablation.choices import Every, RandomSets
+
 
 def sweep(
     model: str,
@@ -75,6 +77,7 @@ def sweep(
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
+    from headcount.ablation.choices import Every
     from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
@@ -83,20 +86,19 @@ def sweep(
     from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
+    left_out = what_is_left_out(by, stack, sets, draws, size)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     found = find_task(task, text=text, label=label, labels=labels, metric=metric)
     loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)
-    of = f"{read_anatomy(loaded).layout.count} heads on " if by == "head" and sets is None and draws is None else ""
+    of = f"{read_anatomy(loaded).layout.count} heads on " if left_out == Every() else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
             loaded,
             words,
             found.name if data is None else data,
             task=found,
-            by=by,
+            by=left_out,
             how=how,
-            stack=stack,
-            sets=head_sets(sets, draws, size),
             reference=reference,
             limit=limit,
             seed=seed,
@@ -115,15 +117,20 @@ def sweep(
         show(result, out)
 
 
-def head_sets(sets: Path | None, draws: int | None, size: int | None) -> Any:
-    """The sets of heads that a file has, or random ones, where these were asked for."""
-    from headcount.ablation.plan import RandomSets, read_sets
+def what_is_left_out(
+    by: str | None, stack: str | None, sets: Path | None, draws: int | None, size: int | None
+) -> Every | RandomSets | list[str]:
+    """The one value that these options are in Python."""
+    from headcount.ablation.choices import Every, RandomSets, read_sets
 
     belongs_to("size", size, "draws", draws)
-    if sets is None:
-        return None if draws is None else RandomSets(draws, size or 0)
-    without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
-    return read_sets(sets)
+    for option, given in (("sets", sets), ("draws", draws)):
+        without_effect("by", given and by, f"{option}= says what is left out")
+    if sets is not None:
+        without_effect("draws", draws, "sets= says which heads are left out", "give one of the two")
+        without_effect("stack", stack, "the heads of sets= name their stacks")
+        return read_sets(sets)
+    return Every(by or "head", stack) if draws is None else RandomSets(draws, size or 0, stack)
 
 
 def show(result: xr.Dataset, out: Path | None) -> None:

@@ -1,0 +1,147 @@
+"""Which heads a sweep leaves out at a time: each head, each layer, all heads of a layer but one, or any sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headcount.core.heads import Head, HeadSet, Layout
+from headcount.core.results import by_head, by_layer, head_coords
+from headcount.errors import DataProblem, InvalidOption
+
+EVERY = ("head", "layer", "all-but-one")
+
+
+@dataclass(frozen=True)
+class Every:
+    """Each head, each layer, or (`all-but-one`) all heads of a layer but one; of one stack, or of all."""
+
+    what: str = "head"
+    stack: str | None = None
+
+
+@dataclass(frozen=True)
+class RandomSets:
+    """So many random sets, each of `size` heads; of one stack, or of all."""
+
+    draws: int
+    size: int
+    stack: str | None = None
+
+
+By = str | Every | RandomSets | Iterable[Any]
+"""What is left out at a time; a string is short for `Every(string)`, anything else is sets of heads."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The sets of heads that a sweep leaves out, and how they lie along the axes of its result."""
+
+    by: str
+    layout: Layout
+    keys: tuple[Any, ...]
+    """A Head, a (stack, layer) or the number of a set, for each choice."""
+    sets: tuple[HeadSet, ...]
+    stack: str | None = None
+    """The only stack that heads were taken from."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return {"layer": ("stack", "layer")}.get(self.by, ("stack", "layer", "head") if self.heads else ("set",))
+
+    @property
+    def heads(self) -> bool:
+        return self.by in ("head", "all-but-one")
+
+    def coords(self) -> dict[str, Any]:
+        if self.dims == ("set",):
+            return {"set": [str(heads) for heads in self.sets]}
+        return head_coords(self.layout, heads=self.heads)
+
+    def arrange(self, values: Sequence[Any]) -> np.ndarray:
+        """[*dims, ...] from one value for each choice."""
+        pairs = dict(zip(self.keys, values, strict=True))
+        if self.heads:
+            return by_head(pairs, self.layout)
+        return by_layer(pairs, self.layout) if self.by == "layer" else np.stack([np.asarray(one) for one in values])
+
+    def names(self) -> list[str]:
+        """The name of each choice, as a person would call it."""
+        if self.heads:
+            return [self.layout.spell(key) for key in self.keys]
+        if self.by == "layer":
+            return [self.layout.spell_layer(*key) for key in self.keys]
+        return [str(heads) for heads in self.sets]
+
+
+def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
+    """The choices of a sweep; random sets are drawn with the seed.
+
+    >>> choose_head_sets(Layout.even({"encoder": (2, 3)}), ["L0H1, L1", "L1H2"]).names()
+    ['L0H1, L1', 'L1H2']
+    """
+    if isinstance(by, str):
+        by = Every(by)
+    if isinstance(by, RandomSets):
+        return _draw(layout, by, seed)
+    if isinstance(by, Iterable):
+        sets = tuple(HeadSet.of(heads, layout) for heads in by)
+        if not sets or not all(sets):
+            raise InvalidOption("got an empty set of heads; expected at least one head in each set")
+        return Choices("sets", layout, tuple(range(len(sets))), sets)
+    if not isinstance(by, Every) or by.what not in EVERY:
+        raise InvalidOption(
+            f"got by={getattr(by, 'what', by)!r}; expected one of {', '.join(EVERY)}, or Every(one of these, stack), "
+            "a list of sets of heads such as ['L3H7,L5H1', 'L2'], or RandomSets(draws, size)"
+        )
+    heads = _heads(layout, by.stack)
+    keys: tuple[Any, ...] = tuple(heads)
+    if by.what == "head":
+        sets = tuple(HeadSet.of(head, layout) for head in heads)
+    elif by.what == "layer":
+        keys = tuple(dict.fromkeys((head.stack, head.layer) for head in heads))
+        sets = tuple(_whole(layout, *key) for key in keys)
+    else:
+        sets = tuple(_whole(layout, head.stack, head.layer) - HeadSet.of(head, layout) for head in heads)
+    return Choices(by.what, layout, keys, sets, by.stack)
+
+
+def _whole(layout: Layout, stack: str, layer: int) -> HeadSet:
+    return HeadSet.of([Head(stack, layer, number) for number in layout.stacks[stack][layer]], layout)
+
+
+def _heads(layout: Layout, stack: str | None) -> list[Head]:
+    if stack is not None and stack not in layout.stacks:
+        raise InvalidOption(f"got the stack {stack!r}; the model has {', '.join(layout.stacks)}")
+    return [head for head in layout if stack in (None, head.stack)]
+
+
+def _draw(layout: Layout, wanted: RandomSets, seed: int) -> Choices:
+    heads = _heads(layout, wanted.stack)
+    if wanted.draws < 1 or not 1 <= wanted.size <= len(heads):
+        raise InvalidOption(
+            f"drawn sets need draws= (at least 1) and size= from 1 to {len(heads)}; got {wanted.draws} and "
+            f"{wanted.size}"
+        )
+    generator = np.random.default_rng(seed)
+    drawn = [generator.choice(len(heads), wanted.size, replace=False) for _ in range(wanted.draws)]
+    sets = tuple(HeadSet(frozenset(heads[index] for index in numbers), layout) for numbers in drawn)
+    return Choices("draws", layout, tuple(range(wanted.draws)), sets, wanted.stack)
+
+
+def read_sets(path: Path) -> list[str]:
+    """Sets of heads from a file: a JSON list, or one set a line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            return [heads if isinstance(heads, str) else ",".join(heads) for heads in json.loads(text)]
+    except FileNotFoundError:
+        raise DataProblem(f"there is no file {path}; expected one with a set of heads on each line: L0H1, L3") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise DataProblem(f"cannot read sets of heads from {path}: {error}") from error
+    return [line for line in text.splitlines() if line.strip()]
