@@ -16,6 +16,7 @@ import torch
 import transformers as tf
 
 import headcount as hc
+from headcount.choosing.halves import read_halves
 from headcount.cli.main import main
 from tests import planted
 from tests.contracts.zoo import BY_NAME
@@ -172,6 +173,22 @@ def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.Ca
     assert float(said[2]) > 0.9
     whole, small = hc.load(place / "graded")[0], hc.load(tmp_path / "small")[0]
     assert not torch.equal(whole.classifier.weight, small.classifier.weight)
+
+
+def test_the_seed_is_that_of_the_recovery_too(place: Path, tmp_path: Path) -> None:
+    more = ["--drop", "2", "--order", "importance", "--steps", "1", "--recover", "2", "--learning-rate", "0.01"]
+    assert main(words(place, "graded", *more, "--seed", "1", "--out", str(tmp_path / "small"))) == 0
+    pruned = hc.load(tmp_path / "small")[0]
+    trained = []
+    for seed in (1, 0):
+        model, tokenizer = hc.load(place / "graded")
+        selection, _ = read_halves(place / "texts.csv", hc.find_task("sst2"), None, 1, tokenizer)
+        hc.prune(model, gone(tmp_path / "small"))
+        hc.recover(model, tokenizer, selection, task="sst2", max_steps=2, learning_rate=0.01, seed=seed)
+        trained.append(model.state_dict())
+    weights = pruned.state_dict()
+    assert all(torch.equal(weights[key], trained[0][key]) for key in weights)
+    assert any(not torch.equal(weights[key], trained[1][key]) for key in weights)
 
 
 def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 Tolerance = Annotated[
     float | None,
-    Parameter(help="As many heads go as can be shown to cost at most this many points of the score (95 %)."),
+    Parameter(
+        help="As many heads go as can be shown (95 %) to cost at most this many points of the score; a point is 0.01 "
+        "of an accuracy."
+    ),
 ]
 Drop = Annotated[str | None, Parameter(help="So many heads go: 58 or 40%.")]
 Keep = Annotated[str | None, Parameter(help="So many heads stay: 80 or 80%.")]

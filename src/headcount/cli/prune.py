@@ -152,8 +152,8 @@ def recovered(
     from headcount.pruning.recover import recover
     from headcount.training.scores import score_table
 
-    length = examples["max_length"]
-    selection, held_out = read_halves(data, task, examples["limit"], examples["seed"] or 0, tokenizer)
+    length, seed = examples["max_length"], examples["seed"] or 0
+    selection, held_out = read_halves(data, task, examples["limit"], seed, tokenizer)
     before = score_table(model, tokenizer, held_out, task, length)
     try:
         with show_progress("recover", "steps") as progress:
@@ -164,6 +164,7 @@ def recovered(
                 task=task,
                 max_steps=steps,
                 learning_rate=rate,
+                seed=seed,
                 max_length=length,
                 progress=progress,
             )
