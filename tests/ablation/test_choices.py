@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headcount.ablation.choices import Every, RandomSets, choose_head_sets, read_sets
+from headcount.ablation.choices import By, Every, RandomSets, choose_head_sets, read_sets
 from headcount.core.heads import Layout
+from headcount.core.provenance import fingerprint
 from headcount.errors import DataProblem, InvalidOption
 
 BERT = Layout.even({"encoder": (12, 12)})
@@ -39,6 +40,23 @@ def test_random_sets_follow_the_seed_and_keep_to_their_stack() -> None:
     assert {head.stack for heads in crossing.sets for head in heads} == {"cross"}
     with pytest.raises(InvalidOption, match="size= from 1 to 48; got 3 and 49"):
         choose_head_sets(MARIAN, RandomSets(3, 49, "cross"))
+
+
+@pytest.mark.parametrize(
+    ("layout", "by", "known"),
+    [
+        (MARIAN, Every("head", "cross"), ("head", "cross", "313cdc389d9fe280")),
+        (MARIAN, "layer", ("layer", None, "e53f56dae1c5b708")),
+        (MARIAN, Every("all-but-one", "decoder"), ("all-but-one", "decoder", "7737b2db5dfefab2")),
+        (BERT, ["L0H1, L2", "L3H4"], ("sets", None, "0ef7a8dab6222feb")),
+        (MARIAN, RandomSets(3, 5, "cross"), ("draws", "cross", "06321950b3ede288")),
+        (MARIAN, RandomSets(3, 5), ("draws", None, "727c932b57f4681e")),
+    ],
+)
+def test_a_sweep_that_an_earlier_version_began_is_known_again(layout: Layout, by: By, known: tuple[str, ...]) -> None:
+    """What was said as by=, stack=, sets= and draws= before: a study tells sweeps apart by these three."""
+    choices = choose_head_sets(layout, by, seed=1)
+    assert (choices.by, choices.stack, fingerprint([str(heads) for heads in choices.sets])) == known
 
 
 def test_arrays_lie_along_the_axes() -> None:

@@ -95,7 +95,7 @@ def test_all_steps_of_all_orders_run_at_once(tokenizer: Any, monkeypatch: pytest
     calls: list[Any] = []
 
     def counted(*args: Any, **options: Any) -> Any:
-        calls.append(options["sets"])
+        calls.append(options["by"])
         return hc.sweep(*args, **options)
 
     monkeypatch.setattr(module, "sweep", counted)

@@ -82,7 +82,7 @@ def exact() -> xr.Dataset:
 def bundled_sweep(dtype: torch.dtype) -> xr.Dataset:
     """A trained model, all heads; on a CPU fewer pairs and one layer."""
     model, tokenizer = hc.load(hc.bundled("qnli"))
-    less: dict[str, Any] = {} if ON_GPU else {"limit": 24, "sets": [f"L5H{head}" for head in range(12)]}
+    less: dict[str, Any] = {} if ON_GPU else {"limit": 24, "by": [f"L5H{head}" for head in range(12)]}
     return hc.sweep(model.to(DEVICE, dtype), tokenizer, hc.bundled_pairs(), task="qnli", **{"limit": 200, **less})
 
 
