@@ -64,7 +64,10 @@ def test_equal_to_a_loop_in_other_families(name: str, tokenizer: Any) -> None:
 
 @pytest.mark.parametrize("kind", jobs.KINDS)
 def test_batches_and_padding_do_not_matter(kind: str, tokenizer: Any) -> None:
-    assert_same_values(of(kind, tokenizer, batch_tokens=1), of(kind, tokenizer, batch_tokens=10**6))
+    assert_same_values(
+        of(kind, tokenizer, compute=hc.Compute(batch_tokens=1)),
+        of(kind, tokenizer, compute=hc.Compute(batch_tokens=10**6)),
+    )
 
 
 def test_the_order_of_the_examples_does_not_matter(tokenizer: Any) -> None:
@@ -320,7 +323,7 @@ def test_what_is_refused(
 
 
 @pytest.mark.parametrize(
-    "options", [{"limit": 0}, {"limit": -3}, {"seed": -1}, {"batch_tokens": -1}, {"max_length": 2}]
+    "options", [{"limit": 0}, {"limit": -3}, {"seed": -1}, {"compute": hc.Compute(batch_tokens=-1)}, {"max_length": 2}]
 )
 def test_numbers_that_make_no_sense(tokenizer: Any, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="expected"):

@@ -11,6 +11,7 @@ import pytest
 
 import headcount as hc
 from headcount.cli.main import app
+from headcount.engines.compute import SWEPT
 from headcount.training.trainer import Settings
 
 VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
@@ -27,7 +28,7 @@ GROUPS: dict[str, dict[str, Any]] = {
     # Every(by, stack), a list of sets (from a file), or RandomSets(draws, size, stack)
     "by": {"by": "head", "stack": None, "sets": None, "draws": None, "size": None},
     "generate": {"num_beams": None, "max_new_tokens": None},
-    "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},
+    "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},  # but what only sweeps read
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},
 }
 """Options that Python takes as one object; the command line takes their fields."""
@@ -58,7 +59,7 @@ def written(verb: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, parameter in inspect.signature(getattr(hc, verb.replace("-", "_"))).parameters.items():
         found |= GROUPS.get(name, {name: parameter.default})
-    gone = LOADING | PYTHON_ONLY["*"] | PYTHON_ONLY.get(verb, set())
+    gone = LOADING | PYTHON_ONLY["*"] | PYTHON_ONLY.get(verb, set()) | (set() if verb == "sweep" else set(SWEPT))
     return {name: default for name, default in found.items() if name not in gone}
 
 

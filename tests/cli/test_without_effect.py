@@ -69,6 +69,15 @@ ROWS = [
         "the data's labels are the model's classes",
     ),
     (f"{MEASURE} --name x", "--name", "without --out"),
+    *[
+        (f"{command} --shard 1/2", "--shard", "without --out")
+        for command in (
+            MEASURE,
+            "find-patterns model --data texts.csv",
+            "compare model model --data texts.csv",
+            "importance model --task sst2 --data texts.csv",
+        )
+    ],
     (f"{MEASURE} --only entropy --distance-examples 3", "--distance-examples", "distances are not among"),
     (f"{MEASURE} --only entropy --tagger t", "--tagger", "none of entropy reads annotations"),
     (f"{MEASURE} --only entropy,position --spacy en", "--spacy", "none of entropy, position reads annotations"),
@@ -92,6 +101,7 @@ ROWS = [
             "--max-length 9",
             "--distance-examples 3",
             "--batch-tokens 99",
+            "--shard 1/2",
             "--json",
             "--seed 1",
             "--device cpu",

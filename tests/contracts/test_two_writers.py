@@ -21,7 +21,6 @@ from tests.core.test_lock import other_process
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = ["sweep", "measure", "compare", "maps", "importance", "choose", "cost", "patterns", "dynamics"]
-SHARDS = ["first", "second"]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +49,7 @@ def processes(folder: Path) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def test_no_writer_is_left_out(folder: Path) -> None:
-    assert sorted(writers(folder)) == sorted([*NAMES, *SHARDS])
+    assert sorted(writers(folder)) == sorted(NAMES)
 
 
 def read(study: Path) -> dict[str, xr.Dataset]:
@@ -100,8 +99,8 @@ def test_what_is_held_by_another_is_refused(
 
 def test_shards_together(processes: list[Any], folder: Path, tmp_path: Path) -> None:
     """A half each: both go through, and the last one to end finishes the result."""
-    for one, name in zip(processes, SHARDS, strict=True):
-        one.stdin.write(f"{name} {tmp_path / 'study'}\n")
+    for one, shard in zip(processes, ("1/2", "2/2"), strict=True):
+        one.stdin.write(f"sweep:{shard} {tmp_path / 'study'}\n")
         one.stdin.flush()
     assert [one.stdout.readline().strip() for one in processes] == ["done", "done"]
     writers(folder)["sweep"](tmp_path / "alone")

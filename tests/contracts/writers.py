@@ -29,39 +29,44 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-def writers(folder: Path) -> dict[str, Callable[[Path | None], Any]]:
-    """By name, what writes a result into a study, or keeps it in memory; `folder` is where the checkpoints are."""
+SHARDED = ("sweep", "measure", "compare", "patterns", "importance")
+"""Those that several processes can share."""
+
+
+def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path | None], Any]]:
+    """By name, what writes a result into a study, or keeps it in memory; `folder` is where the checkpoints are.
+
+    With a shard: those that can be shared, each a part of the work.
+    """
     model, tokenizer, texts = planted.classifier(), planted.tokenizer(folder / "tokenizer"), planted.texts(40)
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
-    def sweep(out: Path | None, shard: str | None = None) -> Any:
-        return hc.sweep(
+    part: dict[str, Any] = {"compute": None if shard is None else hc.Compute(shard=shard)}
+    plain: dict[str, Any] = {"text": "sentence", **part}
+    run: dict[str, Callable[[Path | None], Any]] = {
+        "sweep": lambda out: hc.sweep(
             model, tokenizer, texts, task="sst2", how="zero", out=out, compute=hc.Compute(batch_tokens=64, shard=shard)
-        )
-
-    return {
-        "sweep": sweep,
-        "first": lambda out: sweep(out, "1/2"),
-        "second": lambda out: sweep(out, "2/2"),
-        "measure": lambda out: hc.measure(
-            model, tokenizer, texts, text="sentence", only=["position", "spread"], out=out
         ),
-        "compare": lambda out: hc.compare(model, other, tokenizer, texts, text="sentence", out=out),
-        "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, text="sentence", out=out),
+        "measure": lambda out: hc.measure(model, tokenizer, texts, only=["position", "spread"], out=out, **plain),
+        "compare": lambda out: hc.compare(model, other, tokenizer, texts, out=out, **plain),
+        "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
-        "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out),
+        "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
         "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),
     }
+    return run if shard is None else {name: run[name] for name in SHARDED}
 
 
 def main() -> None:
-    """Lines of `name study` come in; `done`, `refused: why` or the last line of a traceback go out."""
+    """Lines of `name study` or `name:shard study` come in; `done`, `refused: why` or a traceback in a line go out."""
     known = writers(Path(sys.argv[1]))
+    for shard in ("1/2", "2/2"):
+        known |= {f"{name}:{shard}": write for name, write in writers(Path(sys.argv[1]), shard).items()}
     print("ready", flush=True)
     for line in sys.stdin:
         name, _, study = line.rstrip("\n").partition(" ")

@@ -19,6 +19,7 @@ OLD: list[tuple[Callable[..., Any], str, str]] = [
     (hc.sweep, "draws", "by=RandomSets"),
     (hc.sweep, "sets", "by=: a list"),
     (hc.sweep, "stack", "in by=Every"),
+    *[(verb, "batch_tokens", "compute=Compute") for verb in (hc.measure, hc.compare, hc.find_patterns, hc.importance)],
     (hc.learn_gates, "rate", "learning_rate="),
     (hc.learn_gates, "stacks", "stack="),
     (hc.recover, "steps", "max_steps="),

@@ -323,7 +323,7 @@ def test_a_measurement_is_the_same(kind: str, dtype: torch.dtype, cores: Any) ->
         data, text = pd.DataFrame({"source": SENTENCES[:4], "target": SENTENCES[4:8]}), ("source", "target")
     batch = {"input_ids": torch.tensor([[5, 6, 7]])}
     before = first_output(model, batch)
-    trees = by_count(lambda: hc.measure(model, tokenizer, data, text=text, batch_tokens=40), cores)
+    trees = by_count(lambda: hc.measure(model, tokenizer, data, text=text, compute=hc.Compute(batch_tokens=40)), cores)
     for name in trees[0].children:
         assert_identical(*(tree[name].to_dataset() for tree in trees))
     assert len(trees[0].children) > 4
@@ -335,7 +335,9 @@ def test_a_measurement_is_the_same(kind: str, dtype: torch.dtype, cores: Any) ->
 def test_importance_is_the_same(name: str, dtype: torch.dtype, tokenizer: Any, cores: Any) -> None:
     model = exact(name, BY_NAME[name].kernels[0], "AutoModelForSequenceClassification").to(dtype)
     data = planted.texts(40)
-    found = by_count(lambda: hc.importance(model, tokenizer, data, task="classification", batch_tokens=40), cores)
+    found = by_count(
+        lambda: hc.importance(model, tokenizer, data, task="classification", compute=hc.Compute(batch_tokens=40)), cores
+    )
     assert_identical(*found)
     assert all(parameter.requires_grad and parameter.grad is None for parameter in model.parameters())
 
@@ -345,9 +347,9 @@ def test_a_context_of_the_caller_holds_for_its_workers(cores: Any) -> None:
     data = pd.DataFrame({"text": SENTENCES[:12]})
 
     def run() -> xr.Dataset:
-        found: xr.Dataset = hc.measure(model, tokenizer, data, only="contribution", batch_tokens=40)[
-            "contribution"
-        ].to_dataset()
+        found: xr.Dataset = hc.measure(
+            model, tokenizer, data, only="contribution", compute=hc.Compute(batch_tokens=40)
+        )["contribution"].to_dataset()
         return found
 
     plain = by_count(run, cores)

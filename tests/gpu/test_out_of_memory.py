@@ -106,7 +106,11 @@ def test_less_is_run_at_once(model: Any, tokenizer: Any, count: int, words: int,
     np.testing.assert_array_equal(again, expected)
 
 
-MEASURES: Any = {"only": ["entropy", "contribution", "position", "special"], "text": "sentence", "batch_tokens": 10**7}
+MEASURES: Any = {
+    "only": ["entropy", "contribution", "position", "special"],
+    "text": "sentence",
+    "compute": hc.Compute(batch_tokens=10**7),
+}
 
 
 def measured(model: Any, tokenizer: Any, data: pd.DataFrame) -> dict[str, np.ndarray]:

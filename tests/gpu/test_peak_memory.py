@@ -75,7 +75,9 @@ def test_it_does_not_grow_with_the_number_of_texts(dtype: torch.dtype, record_pr
     for count in (8, 64):
         texts = data.head(count)
         peaks[count] = peak_of(
-            lambda texts=texts: hc.measure(model, tokenizer, texts, batch_tokens=4 * TOKENS, distance_examples=4)
+            lambda texts=texts: hc.measure(
+                model, tokenizer, texts, compute=hc.Compute(batch_tokens=4 * TOKENS), distance_examples=4
+            )
         )
         record_property(f"peak_mb_{count}_texts", peaks[count] / MEGABYTE)
     assert peaks[64] <= 1.02 * peaks[8]
@@ -85,7 +87,7 @@ def test_it_does_not_grow_with_the_number_of_texts(dtype: torch.dtype, record_pr
 def test_it_holds_the_maps_of_one_layer(dtype: torch.dtype, record_property: Record) -> None:
     """That layer's map, its scores in the model's dtype, a copy at most: never the maps of all layers."""
     model, tokenizer, data = make_model(dtype), make_tokenizer(), annotated(BATCH)
-    options: Any = {"batch_tokens": BATCH * TOKENS}
+    options: Any = {"compute": hc.Compute(batch_tokens=BATCH * TOKENS)}
     known = hc.measure(model, tokenizer, data, **options, distance_examples=1).children
     names = [name for name in known if MEASURES[name].kind == "layers"]
     assert len(names) >= 9

@@ -106,7 +106,7 @@ def test_cosines_by_hand(models: Any, found: xr.DataTree) -> None:
 
 @pytest.mark.parametrize("tokens", [1, 60, 100_000])
 def test_batches_and_padding_change_nothing(models: Any, tokens: int) -> None:
-    assert_cosines(compare(*models, COUPLES, batch_tokens=tokens), *models, PAIRS)
+    assert_cosines(compare(*models, COUPLES, compute=hc.Compute(batch_tokens=tokens)), *models, PAIRS)
 
 
 def test_cosines_of_the_bundled_models(bundled: Any, bundled_pairs: Texts) -> None:
@@ -370,7 +370,11 @@ def test_models_of_another_kind_are_refused(models: Any) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"limit": 0}, "limit=0"), ({"batch_tokens": 0}, "batch_tokens=0"), ({"max_length": -1}, "max_length=-1")],
+    [
+        ({"limit": 0}, "limit=0"),
+        ({"compute": hc.Compute(batch_tokens=0)}, "batch_tokens=0"),
+        ({"max_length": -1}, "max_length=-1"),
+    ],
 )
 def test_options_that_cannot_be(models: Any, options: dict[str, int], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):

@@ -13,6 +13,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import headcount as hc
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Question, Seen
 from headcount.measures.measure import measure
@@ -76,10 +77,16 @@ def check(which: str, kind: str, rows: list[Any], order: list[int]) -> None:
     data = table(kind, rows)
     # Which of several weights that are the same is the largest is a matter of rounding.
     without = ("values_largest_at", "values_largest") if which == "planted" else ()
-    alone = measure(model, tokenizer, data, only=NAMES[kind], batch_tokens=1)
-    together = measure(model, tokenizer, data, only=NAMES[kind], batch_tokens=10**6)
+    alone = measure(model, tokenizer, data, only=NAMES[kind], compute=hc.Compute(batch_tokens=1))
+    together = measure(model, tokenizer, data, only=NAMES[kind], compute=hc.Compute(batch_tokens=10**6))
     same(alone, together, without)
-    shuffled = measure(model, tokenizer, data.iloc[order].reset_index(drop=True), only=NAMES[kind], batch_tokens=100)
+    shuffled = measure(
+        model,
+        tokenizer,
+        data.iloc[order].reset_index(drop=True),
+        only=NAMES[kind],
+        compute=hc.Compute(batch_tokens=100),
+    )
     back = np.argsort(order)
     same(
         alone,

@@ -113,7 +113,9 @@ def test_masks_hang_on_seed_and_row_alone(loud_model: Any) -> None:
     results = [measure(*loud_model, data, only="gradients", seed=seed)["gradients"].values_other for seed in (0, 0, 1)]
     np.testing.assert_array_equal(results[0], results[1])
     assert (results[0] != results[2]).any()
-    one_a_batch = measure(*loud_model, data, only="gradients", batch_tokens=1)["gradients"].values_other
+    one_a_batch = measure(*loud_model, data, only="gradients", compute=hc.Compute(batch_tokens=1))[
+        "gradients"
+    ].values_other
     np.testing.assert_allclose(one_a_batch, results[0], rtol=1e-3, atol=1e-8)
 
 

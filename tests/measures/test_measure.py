@@ -158,7 +158,7 @@ def test_a_text_has_the_values_that_it_has_alone(bert: Any, whole: xr.DataTree) 
 
 @pytest.mark.parametrize("tokens", [1, 40, 100_000])
 def test_batches_change_nothing(bert: Any, whole: xr.DataTree, tokens: int) -> None:
-    found = measure(*bert, TEXTS, only=SOME, batch_tokens=tokens)
+    found = measure(*bert, TEXTS, only=SOME, compute=hc.Compute(batch_tokens=tokens))
     for name in SOME.split(","):
         for variable, array in found[name].data_vars.items():
             if str(variable).startswith("values_"):
@@ -187,7 +187,14 @@ def test_the_same_call_again_does_not_run_the_model(counted: Any, tmp_path: Path
             model, tokenizer, TEXTS, only=SOME, out=tmp_path / "study", progress=lambda *at: told.append(at)
         )
         # Some of them alone, in another order, with other batches: the same numbers are asked for.
-        part = measure(model, tokenizer, TEXTS, only=["gradients", "entropy"], out=tmp_path / "study", batch_tokens=7)
+        part = measure(
+            model,
+            tokenizer,
+            TEXTS,
+            only=["gradients", "entropy"],
+            out=tmp_path / "study",
+            compute=hc.Compute(batch_tokens=7),
+        )
         with pytest.raises(AssertionError, match="the model was run"):
             measure(model, tokenizer, TEXTS, only="special", out=tmp_path / "study")
     finally:
@@ -324,7 +331,7 @@ def test_a_folder_that_is_no_study(bert: Any, tmp_path: Path) -> None:
         ({"only": "links"}, "links cannot be measured here: the texts are not annotated"),
         ({"limit": 0}, "limit=0"),
         ({"limit": -1}, "limit=-1"),
-        ({"batch_tokens": 0}, "batch_tokens=0"),
+        ({"compute": hc.Compute(batch_tokens=0)}, "batch_tokens=0"),
         ({"distance_examples": 0}, "distance_examples=0"),
         ({"max_length": 0}, "max_length=0"),
         ({"max_length": -3}, "max_length=-3"),
@@ -493,7 +500,9 @@ def test_one_map_at_a_time(bert: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     monkeypatch.setattr(scores_module, "_scores", watched)
-    measure(*bert, TEXTS, only="position,special,entropy,spread,features,contribution", batch_tokens=50)
+    measure(
+        *bert, TEXTS, only="position,special,entropy,spread,features,contribution", compute=hc.Compute(batch_tokens=50)
+    )
     assert len(kept) >= 4  # two layers, several batches
     assert not any(one() is not None for one in kept)
 

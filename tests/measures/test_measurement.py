@@ -30,16 +30,19 @@ def bert() -> Any:
 @pytest.mark.parametrize("option", ["limit", "batch_tokens", "max_length"])
 @pytest.mark.parametrize("number", [0, -1, -100])
 def test_options_below_1(bert: Any, tmp_path: Path, option: str, number: int) -> None:
+    given: dict[str, Any] = {option: number}
+    if option == "batch_tokens":
+        given = {"compute": hc.Compute(batch_tokens=number)}
     for out in (None, tmp_path / "study"):
         with pytest.raises(InvalidOption) as error:
-            prepare_measurement(*bert, TEXTS, **{option: number}, out=out)
+            prepare_measurement(*bert, TEXTS, **given, out=out)
         least = 8 if option == "max_length" else 1
         assert str(error.value) == f"got {option}={number}; expected at least {least}"
     assert not (tmp_path / "study").exists()
 
 
 def test_options_of_1(bert: Any) -> None:
-    task = prepare_measurement(*bert, TEXTS, limit=1, batch_tokens=1, max_length=8)
+    task = prepare_measurement(*bert, TEXTS, limit=1, compute=hc.Compute(batch_tokens=1), max_length=8)
     assert (len(task.inputs.ids), task.tokens, task.inputs.limit) == (1, 1, 8)
     assert len(prepare_measurement(*bert, TEXTS, limit=1000).inputs.ids) == 10
 
@@ -68,7 +71,7 @@ def test_without_a_mask_token_nothing_can_be_masked() -> None:
 
 def test_tokens_of_a_batch_by_default(bert: Any) -> None:
     assert prepare_measurement(*bert, TEXTS).tokens == CPU_TOKENS
-    assert prepare_measurement(*bert, TEXTS, batch_tokens=77).tokens == 77
+    assert prepare_measurement(*bert, TEXTS, compute=hc.Compute(batch_tokens=77)).tokens == 77
 
 
 @pytest.mark.parametrize("context", ["ablated", "gated"])

@@ -38,7 +38,8 @@ tokenizer.model_max_length = 8192
 generator = np.random.default_rng(0)
 def make(count, length):
     return pd.DataFrame({"text": [" ".join(generator.choice(planted.WORDS[5:], length)) for _ in range(count)]})
-options = {"only": ["entropy", "contribution", "position", "special"], "text": "text", "batch_tokens": 10**6}
+options = {"only": ["entropy", "contribution", "position", "special"], "text": "text"}
+options["compute"] = hc.Compute(batch_tokens=10**6)
 hc.measure(model, tokenizer, make(2, 9), **options)  # whatever is allocated once
 data = make(texts, words)
 if megabytes:

@@ -59,7 +59,7 @@ def test_batches_hold_at_most_the_tokens_asked_for(kind: str, tokens: int) -> No
     model, tokenizer = {"masked": masked, "causal": causal, "translator": translator}[kind]()
     data = BOTH if kind == "translator" else TEXTS
     watched = Batches(model)
-    measure(model, tokenizer, data, only="entropy", batch_tokens=tokens)
+    measure(model, tokenizer, data, only="entropy", compute=hc.Compute(batch_tokens=tokens))
     assert all(rows * width <= tokens or rows == 1 for rows, width in watched.shapes)
     assert sum(rows for rows, _ in watched.shapes) == len(data)
     texts = data["source"] if kind == "translator" else data["text"]
@@ -79,10 +79,10 @@ def test_both_models_and_all_passes_keep_to_it(which: str) -> None:
     other = masked()[0]
     watched = [Batches(model), Batches(other)]
     if which == "measure":
-        measure(model, tokenizer, TEXTS, only="entropy,gradients", batch_tokens=70)
+        measure(model, tokenizer, TEXTS, only="entropy,gradients", compute=hc.Compute(batch_tokens=70))
         watched.pop()
     else:
-        compare(model, other, tokenizer, TEXTS, batch_tokens=70)
+        compare(model, other, tokenizer, TEXTS, compute=hc.Compute(batch_tokens=70))
         assert sorted(watched[0].shapes) == sorted(watched[1].shapes)  # several workers: in any order
     for one in watched:
         assert one.shapes
@@ -93,7 +93,9 @@ def test_both_models_and_all_passes_keep_to_it(which: str) -> None:
 def test_the_result_does_not_depend_on_batches(tokens: int) -> None:
     for model, data in ((causal(), TEXTS), (translator(), BOTH)):
         only = "entropy,spread,special,contribution,gradients"
-        found, expected = (measure(*model, data, only=only, batch_tokens=number) for number in (tokens, 200))
+        found, expected = (
+            measure(*model, data, only=only, compute=hc.Compute(batch_tokens=number)) for number in (tokens, 200)
+        )
         same(found, expected, atol=5e-5)
 
 
@@ -148,7 +150,7 @@ def test_every_value_is_in_its_place(
     """Whatever the order of the texts by length, units and batches; NaN where a stack has no such head."""
     monkeypatch.setattr(passes, "UNIT", 2)
     out = tmp_path / "study" if stored else None
-    task = prepare_measurement(*translator(), BOTH, limit=limit, batch_tokens=30, out=out)
+    task = prepare_measurement(*translator(), BOTH, limit=limit, compute=hc.Compute(batch_tokens=30), out=out)
     rows = np.arange(len(task.inputs.ids))
     found = collect(task, [Numbers()], rows, say_numbers(task))["numbers"]
     assert found["example"].values.tolist() == task.inputs.ids.tolist()

@@ -164,7 +164,7 @@ def test_intervals_of_the_whole_include_the_mistakes_of_the_rule(texts: xr.Datas
 @pytest.mark.parametrize("batch_tokens", [1, 10**6])
 def test_short_texts_have_no_pattern(planted_model: Any, texts: xr.Dataset, batch_tokens: int) -> None:
     """Beside longer ones in the same batch they change nothing, in the shares or elsewhere."""
-    mixed = found_in(planted_model, [*SHORT, *LONG], batch_tokens=batch_tokens)
+    mixed = found_in(planted_model, [*SHORT, *LONG], compute=hc.Compute(batch_tokens=batch_tokens))
     few = len(SHORT)
     for name in VARIABLES:
         assert mixed[f"values_{name}"][:few].isnull().all()
@@ -196,11 +196,14 @@ def test_short_texts_alone(planted_model: Any) -> None:
 def test_batches_and_their_order_do_not_matter() -> None:
     """With a model that looks around, whose maps are not on the border of two names by construction."""
     model = masked()
-    whole = found_in(model, LONG + SHORT, batch_tokens=10**6)
+    whole = found_in(model, LONG + SHORT, compute=hc.Compute(batch_tokens=10**6))
     assert (whole["whole_share"] > 0).sum() > 1
     order = [5, 0, 7, 3, 1, 6, 2, 4]
-    shuffled = found_in(model, [(LONG + SHORT)[row] for row in order], batch_tokens=60)
-    for other in (found_in(model, LONG + SHORT, batch_tokens=1), shuffled.isel(example=np.argsort(order))):
+    shuffled = found_in(model, [(LONG + SHORT)[row] for row in order], compute=hc.Compute(batch_tokens=60))
+    for other in (
+        found_in(model, LONG + SHORT, compute=hc.Compute(batch_tokens=1)),
+        shuffled.isel(example=np.argsort(order)),
+    ):
         for name in VARIABLES:
             np.testing.assert_allclose(other[f"values_{name}"], whole[f"values_{name}"], atol=2e-4, err_msg=name)
 

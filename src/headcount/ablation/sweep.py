@@ -28,8 +28,7 @@ from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
-from headcount.engines.compute import Compute
-from headcount.engines.executors import Shard
+from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
@@ -91,11 +90,9 @@ def sweep(
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
-    compute = compute or Compute()
+    compute, part = check_compute(compute, out, swept=True)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
-    part = None if compute.shard is None else Shard.parse(compute.shard)
-    for option, given in (("shard", compute.shard), ("name", name)):
-        belongs_to(option, given, "out", out)
+    belongs_to("name", name, "out", out)
     if not REPLACEMENTS[check_how(how)].needs_reference:
         without_effect("reference", reference, f"{how} needs no mean outputs, as mean does")
     if out is not None:

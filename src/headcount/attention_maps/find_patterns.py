@@ -10,7 +10,9 @@ from transformers import PreTrainedModel
 
 from headcount.attention_maps.typical import CANDIDATES, take_typical
 from headcount.core.provenance import origin_of
+from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
+from headcount.engines.compute import Compute
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
@@ -22,6 +24,7 @@ from headcount.measures.patterns import SHORTEST
 from headcount.models.compiled import takes_compiled
 
 
+@renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
 @writes_study("out")
 def find_patterns(
@@ -35,7 +38,7 @@ def find_patterns(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).
@@ -45,14 +48,15 @@ def find_patterns(
     that names them. The attributes `rule`, `f1`, `confusion` and `reliability` describe the accuracy of the names.
     `typical`: three small maps for each head, the clearest, a median one, and an exception if there is one
     (`headcount.attention_maps.maps.unpack` turns their bytes into weights). `out`: a study folder; the same call again
-    resumes.
+    resumes. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means and
+    typical maps.
     """
     options: dict[str, Any] = {
         "text": text,
         "limit": limit,
         "seed": seed,
         "max_length": max_length,
-        "batch_tokens": batch_tokens,
+        "compute": compute,
         "out": out,
         "name": name,
         "progress": progress,
@@ -66,7 +70,9 @@ def find_patterns(
         )
     measured = measure(model, tokenizer, data, only="patterns", **options)
     patterns = measured["patterns"].to_dataset()
-    tree = xr.DataTree.from_dict({"patterns": patterns, "typical": _typical(task, patterns)})
+    tree = xr.DataTree.from_dict(
+        {"patterns": patterns} | ({"typical": _typical(task, patterns)} if patterns.attrs["complete"] else {})
+    )
     tree.attrs = measured.attrs
     return tree
 

@@ -22,12 +22,14 @@ from headcount.ablation.job import Data, Job, prepare_job
 from headcount.choosing.estimators import SAID, SCHEMAS, VARIABLES, summarise_importance
 from headcount.core.heads import Head
 from headcount.core.options import belongs_to
+from headcount.core.renamed import renamed
 from headcount.core.results import by_head
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
@@ -48,6 +50,7 @@ UNIT, GPU_UNIT = 64, 1024
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 
 
+@renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
 @writes_study("out")
 def importance(
@@ -61,16 +64,17 @@ def importance(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The importance of every head for a task, as a Dataset with dims (stack, layer, head).
 
     `michel`, `taylor`, `gate`, `norm` and their `..._normed`, with intervals over the examples, and `values_...`, the
     value for each example. `data` and `task` as for `sweep`. `out`: a study folder; the same call goes on where it
-    stopped.
+    stopped. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
     """
-    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
+    compute, part = check_compute(compute, out)
+    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
@@ -99,9 +103,9 @@ def importance(
         coords,
         units,
     )
-    ledger = Ledger([run], out, progress=progress)
+    ledger = Ledger([run], out, part, progress)
     padding = padding_of(tokenizer)
-    tokens = batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
+    tokens = compute.batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
     def split(unit: Unit) -> list[np.ndarray]:
         rows = order[unit.start : unit.stop]

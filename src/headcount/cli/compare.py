@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, load_ready, say_saved
+from headcount.cli.options import load_model_and_tokenizer, load_ready, say_part, say_saved
 
 
 def compare(
@@ -24,6 +24,7 @@ def compare(
     max_length: options.MaxLength = None,
     tagger: options.Tagger = None,
     batch_tokens: options.BatchTokens = None,
+    shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -43,7 +44,9 @@ def compare(
     from rich.console import Console
     from rich.table import Table
 
+    from headcount.cli.measure import is_complete
     from headcount.cli.progress import show_progress
+    from headcount.engines.compute import Compute
     from headcount.measures.compare import compare as run
     from headcount.story.changes import change_sentences, changed_rows
 
@@ -62,10 +65,13 @@ def compare(
             max_length=max_length,
             out=out,
             name=name,
-            batch_tokens=batch_tokens,
+            compute=Compute(batch_tokens, shard=shard),
             tagger=tagger,
             progress=progress,
         )
+    if not is_complete(found):
+        say_part(console)
+        return
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")
     results = {key: node.to_dataset() for key, node in found.children.items()}
     for row in changed_rows(results):

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_saved
+from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,6 +27,7 @@ def find_patterns(
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     batch_tokens: options.BatchTokens = None,
+    shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -48,8 +49,9 @@ def find_patterns(
     from rich.console import Console
 
     from headcount.attention_maps.find_patterns import find_patterns as run
-    from headcount.cli.measure import as_json
+    from headcount.cli.measure import as_json, is_complete
     from headcount.cli.progress import show_progress
+    from headcount.engines.compute import Compute
 
     console = Console(highlight=False)
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
@@ -64,11 +66,14 @@ def find_patterns(
             max_length=max_length,
             out=out,
             name=name,
-            batch_tokens=batch_tokens,
+            compute=Compute(batch_tokens, shard=shard),
             progress=progress,
         )
     if json_:
         print(json.dumps(as_json(found.filter(lambda node: node.name != "typical"))))
+        return
+    if not is_complete(found):
+        say_part(console)
         return
     for line in lines_of(found):
         console.print(line)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import load_for_task, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,6 +28,7 @@ def importance(
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     batch_tokens: options.BatchTokens = None,
+    shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -50,8 +52,9 @@ def importance(
 
     from headcount.choosing.importance import importance as run
     from headcount.cli.progress import show_progress
-    from headcount.core.results import as_table
+    from headcount.cli.table import json_rows
     from headcount.data.tasks import find_task
+    from headcount.engines.compute import Compute
 
     known = find_task(task, text=text, label=label, labels=labels)
     loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
@@ -66,15 +69,18 @@ def importance(
             max_length=max_length,
             out=out,
             name=name,
-            batch_tokens=batch_tokens,
+            compute=Compute(batch_tokens, shard=shard),
             progress=progress,
         )
     if json_:
-        print(as_table(found).to_json(orient="records"))
+        print(json.dumps(json_rows(found)))
         return
     console = Console(highlight=False)
     for note in found.attrs.get("notes", []):
         console.print(f"Note: {note}.")
+    if not found.attrs["complete"]:
+        say_part(console)
+        return
     for line in lines_of(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
         console.print(line)
     if out is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_saved
+from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 
@@ -42,6 +42,7 @@ def measure(
         int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
     ] = None,
     batch_tokens: options.BatchTokens = None,
+    shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -77,6 +78,7 @@ def measure(
             "max_length": max_length,
             "distance_examples": distance_examples,
             "batch_tokens": batch_tokens,
+            "shard": shard,
             "json": json_,
             "trust_remote_code": trust_remote_code,
             "seed": seed or None,
@@ -93,6 +95,7 @@ def measure(
         missing = "a model" if model is None else "--data"
         raise InvalidOption(f"{missing} is missing; expected headcount measure MODEL --data FILE --out STUDY")
     from headcount.cli.progress import show_progress
+    from headcount.engines.compute import Compute
     from headcount.measures.measure import measure as run
 
     loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
@@ -108,7 +111,7 @@ def measure(
             max_length=max_length,
             out=out,
             name=name,
-            batch_tokens=batch_tokens,
+            compute=Compute(batch_tokens, shard=shard),
             distance_examples=distance_examples,
             spacy=spacy,
             tagger=tagger,
@@ -116,6 +119,9 @@ def measure(
         )
     if json_:
         print(json.dumps(as_json(found)))
+        return
+    if not is_complete(found):
+        say_part(console)
         return
     for line in lines_of(found):
         console.print(line)
@@ -135,13 +141,16 @@ def explain() -> Any:
     return table
 
 
+def is_complete(found: xr.DataTree) -> bool:
+    """Whether all measures are done, those that other shards have to do included."""
+    return all(node.attrs["complete"] for node in found.children.values())
+
+
 def as_json(found: xr.DataTree) -> dict[str, Any]:
     """The numbers of each head by measure, for scripts."""
-    from headcount.core.results import as_table
+    from headcount.cli.table import json_rows
 
-    rows = {
-        name: json.loads(as_table(node.to_dataset()).to_json(orient="records")) for name, node in found.children.items()
-    }
+    rows = {name: json_rows(node.to_dataset()) for name, node in found.children.items()}
     return {"attributes": found.attrs, "measures": rows}
 
 

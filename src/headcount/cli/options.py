@@ -95,6 +95,7 @@ Dtype = Annotated[
     Parameter(help="dtype of the model; auto: the checkpoint's own, float32 on a CPU."),
 ]
 BatchTokens = Annotated[int | None, Parameter(help="Tokens of a batch.")]
+Shard = Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4, into the same study.")]
 
 
 def load_for_task(
@@ -160,6 +161,11 @@ def as_stored(model: PreTrainedModel) -> PreTrainedModel:
 
     stored = getattr(model, "headcount_stored", None)
     return model.to(stored) if isinstance(stored, torch.dtype) else model
+
+
+def say_part(console: Console) -> None:
+    """What to expect of a shard whose other parts are not done yet."""
+    console.print("This part is done; the part that finishes last completes the result.")
 
 
 def say_saved(console: Console, out: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import load_for_task, say_part, say_saved
 from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def sweep(
     ] = False,
     num_beams: options.NumBeams = None,
     max_new_tokens: options.MaxNewTokens = None,
-    shard: Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4.")] = None,
+    shard: options.Shard = None,
     texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
     untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
     json_: options.Json = False,
@@ -147,7 +147,7 @@ def show(result: xr.Dataset, out: Path | None) -> None:
     for note in result.attrs["notes"]:
         console.print(f"Note: {note}.")
     if "score" not in result:
-        console.print("This part is done; the part that finishes last completes the result.")
+        say_part(console)
         return
     if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
@@ -160,11 +160,10 @@ def show(result: xr.Dataset, out: Path | None) -> None:
 
 def as_json(result: xr.Dataset) -> dict[str, Any]:
     """The numbers of each choice and of the whole, for scripts."""
-    from headcount.core.results import as_table
+    from headcount.cli.table import json_rows
 
     whole = {name: _plain(result[name]) for name in result.data_vars if result[name].ndim == 0}
-    rows = [] if "score" not in result else json.loads(as_table(result).to_json(orient="records"))
-    return {"attributes": result.attrs, "whole": whole, "choices": rows}
+    return {"attributes": result.attrs, "whole": whole, "choices": json_rows(result)}
 
 
 def _plain(value: xr.DataArray) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -43,6 +44,13 @@ def table(
     rows = run(study, to=to, group=group, output=output)
     if output is None:
         sys.stdout.write(as_text(rows, form))
+
+
+def json_rows(result: xr.Dataset) -> list[dict[str, Any]]:
+    """The numbers of each head, layer or set, for scripts; none where other parts of the work are not done yet."""
+    from headcount.core.results import as_table
+
+    return json.loads(as_table(result).to_json(orient="records")) if result.attrs["complete"] else []
 
 
 def strongest(result: xr.Dataset, most: int = 10) -> Table:

@@ -13,10 +13,12 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.renamed import renamed
 from headcount.core.schema import Schema
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
+from headcount.engines.compute import Compute
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.measures.catalogue import MEASURES
@@ -107,6 +109,7 @@ class Change(Comparison):
         return {name: after[name] - seen.before[name] for name in after}
 
 
+@renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
 @writes_study("out")
 def compare(
@@ -121,7 +124,7 @@ def compare(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     tagger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
@@ -130,6 +133,7 @@ def compare(
     `cosine` holds the similarity of maps and outputs (Kovaleva's Figure 5); every other Dataset the change of a
     measure, `other` minus `model`, with a paired interval. The models must have the same heads and read the same
     tokens. At most 1000 texts by default. `tagger`: a token classifier that tells nouns, subjects and so on.
+    `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
     """
     check_numbers(max_length=max_length)
     check_tokenizer(tokenizer)
@@ -145,7 +149,7 @@ def compare(
         limit=limit,
         seed=seed,
         max_length=longest,
-        batch_tokens=batch_tokens,
+        compute=compute,
         out=out,
         name=name,
         progress=progress,

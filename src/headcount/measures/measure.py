@@ -12,9 +12,11 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.core.options import without_effect
+from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
+from headcount.engines.compute import Compute
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
@@ -27,6 +29,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.trace.modes import evaluating
 
 
+@renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
 @writes_study("out")
 def measure(
@@ -41,7 +44,7 @@ def measure(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     distance_examples: int | None = None,
     spacy: str | None = None,
     tagger: str | Path | None = None,
@@ -56,7 +59,7 @@ def measure(
     left out and named in the attribute `left_out`. `out`: a study folder, written as it runs; the same call goes on
     where it stopped. `distance_examples`: texts for the distances between heads, 50 by default. Every variable comes
     with `..._low` and `..._high`, a 95 % bootstrap interval over the texts, and with `values_...`, its value for each
-    text.
+    text. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
     """
     check_numbers(distance_examples=distance_examples)
     chosen = choose_measures([only] if isinstance(only, str) else only)
@@ -74,7 +77,7 @@ def measure(
         limit=limit,
         seed=seed,
         max_length=max_length,
-        batch_tokens=batch_tokens,
+        compute=compute,
         out=out,
         name=name,
         progress=progress,

@@ -16,6 +16,8 @@ from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import Marks, mark
 from headcount.data.number_options import check_numbers
 from headcount.data.parse import parse_texts
+from headcount.engines.compute import Compute, check_compute
+from headcount.engines.executors import Shard
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting
@@ -45,6 +47,7 @@ class Measurement:
     seed: int
     out: str | Path | None
     name: str | None
+    part: Shard | None
     progress: Progress | None
 
     def batch(
@@ -73,7 +76,7 @@ def prepare_measurement(
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
@@ -81,7 +84,8 @@ def prepare_measurement(
     tagger: str | Path | None = None,
 ) -> Measurement:
     """The texts as the model takes them, and what can be asked of them."""
-    check_numbers(seed=seed, limit=limit, batch_tokens=batch_tokens, max_length=max_length)
+    compute, part = check_compute(compute, out)
+    check_numbers(seed=seed, limit=limit, batch_tokens=compute.batch_tokens, max_length=max_length)
     belongs_to("name", name, "out", out)
     if out is not None:
         check_untouched(model)
@@ -112,8 +116,8 @@ def prepare_measurement(
         max(layout.width(stack) for stack in layout.stacks),
         inputs.linked,
     )
-    tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
-    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
+    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
 
 
 def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Annotate | None:

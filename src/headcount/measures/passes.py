@@ -100,7 +100,7 @@ def collect(
         join,
         batches_at_once(measurement.model, _bytes_of_batch(measurement, measures, other is not None)),
     )
-    found = Ledger(runs, measurement.out, progress=measurement.progress).perform(work)
+    found = Ledger(runs, measurement.out, measurement.part, measurement.progress).perform(work)
     return {one.name: result for one, result in zip(measures, found, strict=True)}
 
 
