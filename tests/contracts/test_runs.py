@@ -37,8 +37,8 @@ WRITERS = {
     "costs/cost.py",
 }
 """What asks the ledger for a result; all of it is run by the verbs above."""
-BESIDE = {"models/fingerprint.py", "training/run.py"}
-"""Where origins are found; and fine-tuning, which keeps no study and says its versions in a file of its own."""
+ORIGINS = {"models/fingerprint.py"}
+"""Where origins are found."""
 
 
 class Killed(BaseException):
@@ -192,7 +192,7 @@ def test_the_ledger_alone_writes_studies_and_provenance() -> None:
         for path in SOURCE.rglob("*.py")
         if writes.search(path.read_text(encoding="utf-8"))
     }
-    assert {name for name in writing_files if name.split("/")[0] not in ("core", "engines")} == BESIDE
+    assert {name for name in writing_files if name.split("/")[0] not in ("core", "engines")} == ORIGINS
 
 
 def test_rows_keep_their_numbers_in_the_data(verbs: Verbs) -> None:

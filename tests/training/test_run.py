@@ -19,6 +19,7 @@ import torch
 import transformers as tf
 
 import headcount as hc
+from headcount.core.provenance import missing
 from headcount.data.encode import Encodings
 from headcount.data.tasks import find_task
 from headcount.errors import StudyProblem, TrainingDiverged
@@ -68,6 +69,7 @@ def test_a_tiny_model_learns_the_pairs(learnt: tuple[Path, dict[str, Any]]) -> N
     assert result["steps"] == 80
     assert result["failed"] is False
     assert result == json.loads((folder / "result.json").read_text())
+    assert not missing(result), "a training says where its scores come from, as every result does"
     assert not (folder / "state").exists()
 
 

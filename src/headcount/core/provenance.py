@@ -30,6 +30,11 @@ class Origin:
     identity: Mapping[str, Any]
     attributes: Mapping[str, Any]
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The attributes with the versions: what a result of this origin says beside its identity."""
+        return {"versions": versions(), **self.attributes}
+
 
 def origin_of(attributes: Mapping[str, Any]) -> Origin:
     """The origin of a result, from its attributes: also that of what is computed from this result alone."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headcount.core.provenance import Origin, versions
+from headcount.core.provenance import Origin
 from headcount.core.results import ArrayPlan, Labelled
 
 Arrays = dict[str, np.ndarray]
@@ -53,7 +53,7 @@ class Run:
     @property
     def provenance(self) -> dict[str, Any]:
         """The attributes of the result, with where its numbers come from."""
-        return {**self.attributes, "versions": versions(), **self.origin.attributes}
+        return {**self.attributes, **self.origin.provenance}
 
 
 def group_name(group: str, name: str | None) -> str:

@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headcount.core.provenance import differences, versions
+from headcount.core.provenance import differences
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.engines.progress import Progress
 from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
+from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
@@ -100,8 +101,7 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
         "training_scores": scores[1],
         "cut": train[1].cut + validation[1].cut,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
-        "versions": versions(),
-        "device": run.device,
+        **find_origin(model, run.splits.fingerprint, run.seed).provenance,
     }
     found["failed"] = run.init != "none" and kind.has_failed(scores[1], part[0].labels)
     if run.init != "none":
