@@ -200,6 +200,20 @@ def test_the_order_of_learned_gates(tokenizer: Any) -> None:
     assert float(found.step(found.held_out)["score"]) == 1
 
 
+def test_learned_gates_are_read_where_the_study_has_them(tokenizer: Any, tmp_path: Path) -> None:
+    """They are those of the half that selects: gates learned from all examples would have seen the held-out ones."""
+    model, data, told = parts.classifier(parts.NEEDED, parts.STEEP, loud=3), parts.texts(40), []
+    options: dict[str, Any] = {"order": ("gates",), "keep": 1, "steps": 2, "study": tmp_path / "study"}
+    first = find(model, tokenizer, data, **options, progress=lambda *steps: told.append(steps[2]))
+    assert "gates" in told
+    stored = hc.open_study(tmp_path / "study")["pruning/gates@prune"].to_dataset()
+    alone = hc.learn_gates(model, tokenizer, halves(data, None, 0)[0], task="sst2")
+    np.testing.assert_array_equal(stored["openness"], alone["openness"])
+    told.clear()
+    assert find(model, tokenizer, data, **options, progress=lambda *steps: told.append(steps[2])).heads == first.heads
+    assert "gates" not in told
+
+
 def test_computed_anew_it_finds_heads_that_back_each_other_up(tokenizer: Any) -> None:
     model = parts.classifier(parts.BACKED, parts.STEEP)
     options: dict[str, Any] = {"keep": 1, "normed": False, "randoms": 0}

@@ -1,8 +1,8 @@
-"""Do learned gates follow the hard concrete distribution, and do they keep the heads that are needed?"""
+"""Do learned gates keep the heads that are needed, and does a study keep the gates?"""
 
 from __future__ import annotations
 
-import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,97 +11,22 @@ import torch
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing.gates import BETA, HIGH, LOW, START, learn_gates, open_probability, sample_gate, steady_gate
+from headcount.choosing.gate_path import START
+from headcount.choosing.gates import SCHEMAS
+from headcount.choosing.hard_concrete import open_probability, steady_gate
+from headcount.core.schema import read_schema
 from headcount.data.tasks import find_task
-from headcount.errors import InvalidOption, ModelUnavailable, TrainingDiverged
+from headcount.errors import InvalidOption, ModelUnavailable, StudyProblem
 from tests import planted
+from tests.choosing.gates import NEEDED, learn, needy
 from tests.measures.tiny import assert_untouched, first_output
 from tests.pruning import jobs
 from tests.pruning import planted as parts
-
-LOG_A = torch.linspace(-6, 6, 25, dtype=torch.float64)
-NEEDED = (0, 1)
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return planted.tokenizer(tmp_path_factory.mktemp("tokenizer"))
-
-
-def needy() -> Any:
-    """A model that needs L0H1 and nothing else."""
-    return parts.classifier(parts.NEEDED, parts.STEEP, loud=3)
-
-
-def learn(model: Any, tokenizer: Any, data: Any = None, **options: Any) -> xr.Dataset:
-    given: dict[str, Any] = {
-        "task": "sst2",
-        "strengths": (0.05,),
-        "max_steps": 3,
-        "per_device_train_batch_size": 8,
-    } | options
-    return learn_gates(model, tokenizer, parts.texts() if data is None else data, **given)
-
-
-def test_the_numbers_of_the_paper() -> None:
-    assert (BETA, LOW, HIGH) == (0.33, -0.1, 1.1)
-
-
-def test_a_sample_is_the_formula() -> None:
-    noise = torch.rand(LOG_A.shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
-    expected = []
-    for u, log_a in zip(noise.tolist(), LOG_A.tolist(), strict=True):
-        soft = 1 / (1 + math.exp(-(math.log(u) - math.log(1 - u) + log_a) / 0.33))
-        expected.append(min(1.0, max(0.0, soft * 1.2 - 0.1)))
-    found = sample_gate(LOG_A, torch.Generator().manual_seed(4))
-    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
-
-
-def test_without_noise() -> None:
-    expected = (1 / (1 + np.exp(-LOG_A.numpy())) * 1.2 - 0.1).clip(0, 1)
-    np.testing.assert_allclose(steady_gate(LOG_A), expected)
-    assert float(steady_gate(torch.tensor(-2.5))) == 0
-    assert float(steady_gate(torch.tensor(2.5))) == 1
-    assert float(steady_gate(torch.tensor(0.0))) == pytest.approx(0.5)
-
-
-def test_how_likely_a_gate_is_open() -> None:
-    """Against the formula, and against many samples."""
-    expected = 1 / (1 + np.exp(-(LOG_A.numpy() - 0.33 * np.log(0.1 / 1.1))))
-    np.testing.assert_allclose(open_probability(LOG_A), expected)
-    generator = torch.Generator().manual_seed(0)
-    samples = torch.stack([sample_gate(LOG_A, generator) for _ in range(20_000)])
-    np.testing.assert_allclose((samples > 0).double().mean(0), expected, atol=0.015)
-    assert float(samples.min()) == 0
-    assert float(samples.max()) == 1
-    middle = samples[:, 12]
-    assert 0.25 < float((middle == 0).double().mean()) < 0.37
-    assert 0.25 < float((middle == 1).double().mean()) < 0.37
-
-
-def test_gradients_flow_where_the_gate_is_neither_open_nor_shut() -> None:
-    points = torch.linspace(-1, 1, 200, dtype=torch.float64)
-    log_a = points.clone().requires_grad_()
-    gates = sample_gate(log_a, torch.Generator().manual_seed(4))
-    gates.sum().backward()
-    assert log_a.grad is not None
-    between = (gates > 0) & (gates < 1)
-    assert 30 < int(between.sum()) < 170
-    assert bool((log_a.grad[between] > 0).all())
-    assert bool((log_a.grad[~between] == 0).all())
-    moved = [sample_gate(points + step, torch.Generator().manual_seed(4)) for step in (1e-6, -1e-6)]
-    torch.testing.assert_close(log_a.grad, (moved[0] - moved[1]) / 2e-6, rtol=1e-3, atol=1e-5)
-    for function in (steady_gate, open_probability):
-        point = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
-        assert torch.autograd.gradcheck(function, (point,))
-
-
-def test_noise_at_its_ends_gives_numbers() -> None:
-    for value in (0.0, 1.0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(torch, "rand", lambda shape, value=value, **_: torch.full(shape, value))
-            found = sample_gate(torch.zeros(3))
-        assert torch.isfinite(found).all()
 
 
 def test_a_price_closes_all_but_the_needed_head(tokenizer: Any) -> None:
@@ -143,12 +68,6 @@ def test_the_parts_of_the_result_belong_together(tokenizer: Any) -> None:
     np.testing.assert_allclose(found["open"], open_probability(log_a), atol=1e-6)
     assert found["kept"].values.tolist() == (found["gate"] > 0).sum(("stack", "layer", "head")).values.tolist()
     assert found.attrs["task"] == "sst2"
-
-
-def test_each_price_begins_where_the_one_before_ended(tokenizer: Any) -> None:
-    whole = learn(needy(), tokenizer, strengths=(0.05,), max_steps=8)
-    parted = learn(needy(), tokenizer, strengths=(0.05, 0.05), max_steps=4)
-    np.testing.assert_array_equal(parted["log_a"].values[1], whole["log_a"].values[0])
 
 
 def test_the_same_seed_gives_the_same(tokenizer: Any) -> None:
@@ -219,12 +138,6 @@ def test_a_pruned_model(tokenizer: Any) -> None:
     assert np.isnan(learn(empty, tokenizer, max_steps=2)["gate"].sel(layer=1)).all()
 
 
-def test_progress_is_told(tokenizer: Any) -> None:
-    told: list[Any] = []
-    learn(needy(), tokenizer, strengths=(0.0, 0.1), max_steps=2, progress=lambda *both: told.append(both))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "expected"),
     [
@@ -235,6 +148,8 @@ def test_progress_is_told(tokenizer: Any) -> None:
         ({"task": "masked-lm"}, ModelUnavailable, "cannot do masked-lm"),
         pytest.param({"per_device_train_batch_size": 0}, InvalidOption, "per_device_train_batch_size"),
         pytest.param({"strengths": (float("nan"),)}, InvalidOption, "price"),
+        ({"name": "again"}, InvalidOption, "without out="),
+        ({"out": "study", "weight_learning_rate": 0.1}, InvalidOption, "got weight_learning_rate= and out="),
     ],
 )
 def test_what_is_refused(tokenizer: Any, options: dict[str, Any], kind: type[Exception], expected: str) -> None:
@@ -248,13 +163,27 @@ def test_a_task_in_other_words(tokenizer: Any) -> None:
     assert found.attrs["task"] == "classification"
 
 
-def test_gates_that_diverge_are_an_error(tokenizer: Any) -> None:
-    model = planted.too_large_for_float16(planted.classifier(3))
-    assert np.isfinite(learn(model, tokenizer, planted.texts(40))["loss"]).all()
-    with pytest.raises(TrainingDiverged, match=r"the loss is not finite at step \d of learning gates, first for row"):
-        learn(model.half(), tokenizer, planted.texts(40))
-    steep = planted.classifier()
-    with torch.no_grad():
-        steep.classifier.weight.mul_(60_000)  # the loss is finite, what flows back is beyond float16
-    with pytest.raises(TrainingDiverged, match="the gates are not finite after the price"):
-        learn(steep.half(), tokenizer, planted.texts(3), max_steps=1, per_device_train_batch_size=1, seed=3)
+def test_a_study_keeps_them(tokenizer: Any, tmp_path: Path) -> None:
+    """With what each number means; the same call reads them, another one is refused."""
+    model, steps = needy(), []
+    found = learn(model, tokenizer, strengths=(0.0, 0.05), out=tmp_path / "study")
+    again = learn(
+        model, tokenizer, strengths=(0.0, 0.05), out=tmp_path / "study", progress=lambda *told: steps.append(told)
+    )
+    assert not steps, "nothing was trained"
+    xr.testing.assert_equal(again, found)
+    stored = hc.open_study(tmp_path / "study")["pruning/gates"]
+    for name, schema in SCHEMAS.items():
+        assert read_schema(stored[name]) == schema
+        assert read_schema(found[name]) == schema
+    with pytest.raises(StudyProblem, match="max_steps: 3 -> 4"):
+        learn(model, tokenizer, strengths=(0.0, 0.05), max_steps=4, out=tmp_path / "study")
+
+
+def test_heads_are_told_apart_at_the_price_that_leaves_half(tokenizer: Any) -> None:
+    found = learn(needy(), tokenizer, strengths=(0.0, 0.05, 20.0), max_steps=60)
+    assert found["kept"].values[0] == 8
+    assert found["kept"].values[-1] == 0
+    middle = int(np.abs(found["kept"].values - 4).argmin())
+    np.testing.assert_array_equal(found["openness"], found["log_a"][middle])
+    assert found["openness"].argmax(...)["head"] == NEEDED[1]

@@ -21,7 +21,7 @@ STORY = {
     "compare": "study",
     "find-patterns": "study",
     "importance": "study",
-    "learn-gates": None,
+    "learn-gates": "study",
     "curve": "study",
     "choose": "study",
     "agreement": None,

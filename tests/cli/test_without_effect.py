@@ -160,6 +160,7 @@ ROWS = [
     (f"{CURVE} --order importance --randoms 2", "--randoms", "random is not among the orders"),
     (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{CURVE} --name x", "--name", "without --out"),
+    ("learn-gates model --task sst2 --data texts.csv --name x", "--name", "without --out"),
     *[
         (f"{command} {option} 2", option, "no texts are generated for accuracy")
         for command in (CURVE, "dynamics runs --task sst2 --data texts.csv")

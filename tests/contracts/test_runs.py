@@ -22,7 +22,7 @@ from tests import planted
 from tests.contracts.writers import SHARDED, make_checkpoints, writers
 from tests.engines.runs import missing
 
-NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "choose", "cost", "dynamics"]
+NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "gates", "choose", "cost", "dynamics"]
 TIMED = "cost"
 """Its numbers are times: they are never the same."""
 SOURCE = Path(hc.__file__).parent
@@ -32,6 +32,7 @@ WRITERS = {
     "attention_maps/maps.py",
     "attention_maps/find_patterns.py",
     "choosing/importance.py",
+    "choosing/gates.py",
     "choosing/curves.py",
     "choosing/dynamics.py",
     "costs/cost.py",

@@ -55,6 +55,9 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
+        "gates": lambda out: hc.learn_gates(
+            model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out
+        ),
         "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),

@@ -15,6 +15,7 @@ from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import check_how
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.kinds.metrics import Metric
@@ -64,6 +65,17 @@ class Job:
     def fingerprint(self) -> str:
         """Of the texts as the tokenizer encodes them, and of the labels."""
         return fingerprint([self.examples.ids, self.encodings.rows, self.examples.labels])
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What a result says of the task and of how its examples were read."""
+        return {
+            "task": self.task.name,
+            "kind": self.task.kind.name,
+            "cut": self.encodings.cut,
+            ATTRIBUTE: dict(self.examples.blank),
+            "notes": list(self.examples.notes),
+        }
 
 
 def prepare_job(

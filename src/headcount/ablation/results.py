@@ -9,7 +9,7 @@ import numpy as np
 from headcount.ablation.choices import Choices
 from headcount.ablation.job import Job
 from headcount.ablation.summary import Summary, summarise_sweep
-from headcount.core.results import ArrayPlan
+from headcount.core.results import ArrayPlan, label_axes
 from headcount.data.kinds.outputs import DTYPES
 from headcount.engines.run import Arrays
 
@@ -44,12 +44,9 @@ def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
     return {"texts": ()} if job.generated else job.task.kind.output_shapes(job.model, job.encodings.rows)
 
 
-def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[tuple[str, ...], Any]]:
+def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[Any, ...]]:
     """What is known before any pass: coordinates, labels and texts of the examples, in the order of `rows`."""
-    fixed: dict[str, tuple[tuple[str, ...], Any]] = {
-        dim: ((dim,), np.asarray(values, dtype=object if isinstance(values[0], str) else None))
-        for dim, values in choices.coords().items()
-    }
+    fixed = label_axes(choices.coords())
     fixed["example"] = (("example",), job.examples.ids[rows])
     labels = job.examples.labels
     if isinstance(labels, np.ndarray):

@@ -7,11 +7,11 @@ import xarray as xr
 
 from headcount.core.agreement import effects
 from headcount.core.results import HEAD_DIMS, Labelled
-from headcount.core.schema import Schema
+from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import rank_correlation
 from headcount.core.sweep_schemas import ABLATED
 from headcount.engines.run import Arrays
-from headcount.measures.results import mean_values, with_schemas
+from headcount.measures.results import mean_values
 
 ESTIMATORS = ("michel", "gate", "taylor", "norm")
 NORMED = ("michel", "gate", "norm")

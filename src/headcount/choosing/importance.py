@@ -26,7 +26,6 @@ from headcount.core.renamed import renamed
 from headcount.core.results import by_head
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
-from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
@@ -90,14 +89,7 @@ def importance(
         group_name("pruning/importance", name),
         find_origin(model, job.fingerprint, seed),
         {"task": job.task.name, "limit": limit, "max_length": job.encodings.limit},
-        {
-            **SAID,
-            "task": job.task.name,
-            "kind": job.task.kind.name,
-            "cut": job.encodings.cut,
-            ATTRIBUTE: dict(job.examples.blank),
-            "notes": list(job.examples.notes),
-        },
+        SAID | job.attributes,
         partial(summarise_importance, seed),
         plan_values(VARIABLES, coords, SCHEMAS),
         coords,

@@ -205,17 +205,17 @@ def _ablation(source: Source) -> np.ndarray:
 
 
 def _gates(source: Source) -> np.ndarray:
-    """log a of every head's learned gate, at the price that leaves about half open: it tells the heads apart best."""
+    """How firmly the learned gate of each head stays open."""
     learned = learn_gates(
         source.model,
         source.tokenizer,
         source.table,
         stack=source.stack,
+        name=source.name,
         progress=in_step(source.progress, "gates"),
-        **_without_study(source),
+        **source.shared,
     )
-    middle = int(np.abs(learned["kept"].values - source.layout.count / 2).argmin())
-    values: np.ndarray = learned["log_a"].values[middle]
+    values: np.ndarray = learned["openness"].values
     return values
 
 
@@ -239,10 +239,6 @@ def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) ->
                     source.tokenizer,
                     source.table,
                     progress=in_step(source.progress, f"importance, step {step + 2} of {steps}"),
-                    **_without_study(source),
+                    **source.shared | {"out": None},
                 )
     return tuple(order)
-
-
-def _without_study(source: Source) -> dict[str, Any]:
-    return {key: value for key, value in source.shared.items() if key != "out"}

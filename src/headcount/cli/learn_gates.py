@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task
+from headcount.cli.options import load_for_task, say_saved
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def learn_gates(
     learning_rate: Annotated[float, Parameter(help="Learning rate of the gates.")] = 0.1,
     per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
     stack: options.Stack = None,
+    out: options.Out = None,
+    name: options.Name = None,
     text: options.Text = None,
     label: options.Label = None,
     labels: options.Labels = None,
@@ -39,9 +41,10 @@ def learn_gates(
 ) -> None:
     """Learn a gate for every head, at rising prices of an open one, and show which heads stay open (Voita et al. 2019).
 
-    Example: headcount learn-gates bundled:qnli --task qnli --data bundled:pairs --limit 64 --max-steps 20
+    Example: headcount learn-gates bundled:qnli --task qnli --data bundled:pairs --limit 64 --max-steps 20 --out study
 
-    The model itself is not changed. headcount prune --order gates cuts out the heads whose gates close first.
+    The model itself is not changed. With --out the gates are kept in a study, and the same command shows them again.
+    headcount prune --order gates cuts out the heads whose gates close first.
 
     Parameters
     ----------
@@ -74,13 +77,20 @@ def learn_gates(
             limit=limit,
             seed=seed,
             max_length=max_length,
+            out=out,
+            name=name,
             progress=progress,
         )
     if json_:
         rows = gates.to_dataframe().dropna(subset="gate").reset_index()
         print(rows.to_json(orient="records"))
         return
-    Console(highlight=False).print(gates_table(gates))
+    console = Console(highlight=False)
+    for note in gates.attrs["notes"]:
+        console.print(f"Note: {note}.")
+    console.print(gates_table(gates))
+    if out is not None:
+        say_saved(console, out)
 
 
 def gates_table(gates: xr.Dataset, most: int = 8) -> Any:
@@ -90,7 +100,8 @@ def gates_table(gates: xr.Dataset, most: int = 8) -> Any:
     from headcount.core.heads import Head
 
     several = gates.sizes["stack"] > 1
-    table = Table("price of a head", "open", "loss", "most surely open")
+    titles = [gates[name].attrs["long_name"] for name in ("strength", "kept", "loss")]
+    table = Table(*titles, "Most surely open")
     for column in table.columns[:3]:
         column.justify = "right"
     for number, price in enumerate(gates["strength"].values):

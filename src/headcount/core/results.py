@@ -40,6 +40,14 @@ def head_coords(layout: Layout, heads: bool = True) -> dict[str, Any]:
     return coords
 
 
+def label_axes(axes: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Coordinates as labelled arrays, each along its own dimension."""
+    return {
+        name: ((name,), np.asarray(values, dtype=object if isinstance(values[0], str) else None))
+        for name, values in axes.items()
+    }
+
+
 def by_head(values: Mapping[Any, Any], layout: Layout) -> np.ndarray:
     """[stack, layer, head, ...] from a value (a number or an array) for each Head."""
     return _fill({(head.stack, head.layer, head.head): value for head, value in values.items()}, head_coords(layout))

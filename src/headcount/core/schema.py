@@ -8,6 +8,8 @@ from typing import Any
 
 import xarray as xr
 
+from headcount.core.results import Labelled
+
 STORED = {"title": "long_name", "unit": "units"}
 """The names that xarray's own plots look for; all other fields are stored under their own names."""
 
@@ -81,3 +83,8 @@ def read_schema(array: xr.DataArray | Mapping[str, Any]) -> Schema | None:
         value = attributes.get(STORED.get(field.name, field.name), field.default)
         values[field.name] = tuple(value) if isinstance(value, list) else value
     return Schema(**values)
+
+
+def with_schemas(arrays: Labelled, schemas: Mapping[str, Schema]) -> Labelled:
+    """The same arrays, each with what its variable means, where that is known."""
+    return {name: (*array, schemas[name].attributes() if name in schemas else {}) for name, array in arrays.items()}

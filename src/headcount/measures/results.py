@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Layout
-from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords
+from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords, label_axes
+from headcount.core.schema import with_schemas
 from headcount.core.statistics import mean_interval
 from headcount.engines.run import Arrays
 from headcount.measures.contract import Question, Schemas, Setting
@@ -19,11 +20,7 @@ Variables = Mapping[str, tuple[str, ...]]
 
 def coordinates(layout: Layout, ids: np.ndarray, coords: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     """The coordinates of values: those of texts and heads, and of the dimensions after the head."""
-    axes = {"example": ids} | head_coords(layout) | dict(coords)
-    return {
-        name: ((name,), np.asarray(values, dtype=object if isinstance(values[0], str) else None))
-        for name, values in axes.items()
-    }
+    return label_axes({"example": ids} | head_coords(layout) | dict(coords))
 
 
 def plan_values(variables: Variables, coords: Labelled, schemas: Schemas) -> dict[str, ArrayPlan]:
@@ -44,11 +41,6 @@ def mean_values(variables: Variables, values: Arrays, seed: int) -> dict[str, tu
         mean, low, high = mean_interval(values[f"values_{name}"], seed=seed)
         found |= {name: (dims, mean), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
     return found
-
-
-def with_schemas(found: Labelled, schemas: Schemas) -> Labelled:
-    """The same arrays, each with what its variable means, where that is known."""
-    return {name: (*array, schemas[name].attributes() if name in schemas else {}) for name, array in found.items()}
 
 
 def summarise_measure(measure: Question, setting: Setting, seed: int, values: Arrays) -> Labelled:

@@ -71,7 +71,7 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
     patterns = read_patterns(view)
     if patterns is not None and patterns["stacks"]:
         known["patterns"] = partial(draw_patterns, told=patterns)
-    importance = next((one for one in metrics if one["id"].startswith("pruning/")), None)
+    importance = next((one for one in metrics if one["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, metric=importance)
     for metric in metrics:
