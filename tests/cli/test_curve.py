@@ -30,7 +30,7 @@ def words(folder: Path, *more: str) -> list[str]:
 def test_a_table_and_a_study(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(folder, "--out", str(tmp_path / "study"))) == 0
     shown = capsys.readouterr().out
-    assert "heads left" in shown
+    assert "Heads left" in shown
     assert "importance" in shown
     assert {"curve", "importance"} <= set(hc.open_study(tmp_path / "study")["pruning"].children)
 

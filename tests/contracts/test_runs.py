@@ -16,6 +16,8 @@ import xarray as xr
 import headcount as hc
 from headcount.choosing import importance
 from headcount.core.provenance import PACKAGES
+from headcount.core.results import HEAD_DIMS
+from headcount.core.schema import read_schema
 from headcount.engines.sinks import FolderSink
 from headcount.measures import passes
 from tests import planted
@@ -170,6 +172,16 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert not missing(one.attrs), f"{key} does not say its {', '.join(missing(one.attrs))}"
         assert set(PACKAGES) <= set(one.attrs["versions"]), key
         assert one.attrs["command"].startswith("headcount."), key
+
+
+@pytest.mark.parametrize("name", ["importance", "gates", "choose", "cost", "dynamics"])
+def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
+    """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
+    verbs.uninterrupted(name)
+    plain = {*HEAD_DIMS, "example", "done", "low", "high"}
+    for path, result in stored(verbs.folder / name).items():
+        for key, array in result.variables.items() if path.startswith(("/pruning/", "/cost/")) else ():
+            assert key in plain or str(key).endswith(("_low", "_high")) or read_schema(array.attrs), f"{path}: {key}"
 
 
 def test_what_is_missing_is_named() -> None:

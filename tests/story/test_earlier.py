@@ -10,14 +10,16 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from headcount.choosing import curves, dynamics
 from headcount.choosing.estimators import CHOICES as ESTIMATORS
 from headcount.choosing.estimators import SCHEMAS
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema, read_schema
+from headcount.costs import cost
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.compare import Cosine
 from headcount.measures.measure import measure
-from headcount.story.earlier import schemas_of
+from headcount.story.earlier import schemas_of, series_schemas
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 
@@ -102,10 +104,9 @@ def test_titles_differ(results: dict[str, xr.Dataset]) -> None:
 def test_what_is_known_of_earlier_studies_is_what_is_said_now() -> None:
     known = json.loads((files("headcount.story") / "earlier.json").read_text(encoding="utf-8"))
     said = {**MEASURES, "cosine": Cosine()}
-    for name in set(known) - {"importance"}:
-        stored = said[name].stored_schemas()
+    beside = {"importance": SCHEMAS, "curve": curves.SCHEMAS, "dynamics": dynamics.SCHEMAS, "cost": cost.SCHEMAS}
+    for name, stored in {**{name: said[name].stored_schemas() for name in set(known) - set(beside)}, **beside}.items():
         assert known[name] == {variable: schema.attributes() for variable, schema in stored.items()}, name
-    assert known["importance"] == {variable: schema.attributes() for variable, schema in SCHEMAS.items()}
 
 
 def test_every_estimator_says_what_it_is() -> None:
@@ -118,6 +119,15 @@ def test_every_estimator_says_what_it_is() -> None:
 def _three_numbers(*names: str) -> xr.Dataset:
     coords = {"stack": ["encoder"], "layer": [0], "head": [0, 1, 2]}
     return xr.Dataset({name: (HEAD_DIMS, [[[0.1, 0.2, 0.3]]]) for name in names}, coords=coords)
+
+
+def test_a_curve_that_says_nothing_is_shown_as_one_that_does() -> None:
+    steps = {"removed": ("removed", [1, 2], curves.SCHEMAS["removed"].attributes())}
+    said = xr.Dataset({"score": ("removed", [0.5, 0.4])}, coords=steps)
+    assert series_schemas(said) == series_schemas(said.assign_coords(removed=[1, 2]))
+    assert series_schemas(said) == {"removed": curves.SCHEMAS["removed"]}, "nobody knows what the score is"
+    own = said.assign_coords(removed=("removed", [1, 2], Schema("Mine").attributes()))
+    assert series_schemas(own) == {"removed": Schema("Mine")}
 
 
 def test_an_unknown_number_is_called_by_its_names() -> None:

@@ -19,7 +19,6 @@ import torch
 import transformers as tf
 
 import headcount as hc
-from headcount.core.provenance import missing
 from headcount.data.encode import Encodings
 from headcount.data.tasks import find_task
 from headcount.errors import StudyProblem, TrainingDiverged
@@ -28,6 +27,7 @@ from headcount.training.run import TrainingRun, known_rows, perform_run
 from headcount.training.splits import read_splits
 from headcount.training.trainer import RunTrainer, Settings
 from tests.closeness import ROUNDED, assert_same
+from tests.engines.runs import missing
 from tests.training import toy
 
 

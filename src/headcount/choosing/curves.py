@@ -18,6 +18,8 @@ from headcount.core.heads import Head
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint, origin_of
 from headcount.core.renamed import renamed
+from headcount.core.results import label_axes
+from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.tasks import Task
@@ -30,6 +32,14 @@ from headcount.trace.anatomy import read_anatomy
 
 SAID = ("task", "metric", "higher_is_better", "test", "data", ATTRIBUTE)
 PER_STEP = ("score", "delta", "low", "high", "bound_low", "bound_high", "p")
+SINGLE = ("baseline", "baseline_low", "baseline_high")
+SCHEMAS = {
+    "order": Schema("Order of the heads"),
+    "removed": Schema("Heads gone", range=(1, None), paper="Michel 2019, Figure 3"),
+    "kept": Schema("Heads left", range=(0, None)),
+    "sequence": Schema("Heads in the order in which they go"),
+}
+"""The scores and their changes mean what the sweep over the sets of heads says of them."""
 
 
 @renamed(orders="order=", max_new_tokens='generate={"max_new_tokens": ...}')
@@ -111,21 +121,21 @@ def curve(
     def at(order: Sequence[Head], count: int, values: np.ndarray) -> float:
         return float(values[places[frozenset(order[:count])]]) if count <= len(order) else float("nan")
 
-    arrays: dict[str, tuple[tuple[str, ...], Any]] = {
+    arrays: dict[str, tuple[Any, ...]] = {
         key: (
             ("order", "removed"),
             np.array([[at(order, count, found[key].values) for count in counts] for order in orders.values()]),
+            found[key].attrs,
         )
         for key in PER_STEP
     }
     width = max(map(len, orders.values()))
     spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
-    single = {key: ((), float(found[key])) for key in ("baseline", "baseline_low", "baseline_high")}
-    arrays |= single | {
+    arrays |= {key: ((), float(found[key]), found[key].attrs) for key in SINGLE}
+    steps_of = {
         "sequence": (("order", "rank"), np.array(spelled, dtype=object)),
-        "order": (("order",), np.array(list(orders), dtype=object)),
-        "removed": (("removed",), np.array(counts)),
         "kept": (("removed",), layout.count - np.array(counts)),
+        **label_axes({"order": list(orders), "removed": counts}),
     }
     run = Run(
         group_name("pruning/curve", name),
@@ -133,6 +143,6 @@ def curve(
         {"orders": fingerprint([list(orders), spelled]), "steps": counts},
         {key: found.attrs[key] for key in SAID if key in found.attrs}
         | {"examples": found.sizes["example"], "heads": layout.count},
-        lambda _: arrays,
+        lambda _: {**arrays, **with_schemas(steps_of, SCHEMAS)},
     )
     return perform(run, out).set_coords("kept")

@@ -20,6 +20,7 @@ from headcount.choosing.orders import by_values, removals
 from headcount.core.provenance import Origin, fingerprint, origin_of
 from headcount.core.renamed import renamed
 from headcount.core.results import HEAD_DIMS, Labelled
+from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
@@ -33,6 +34,18 @@ from headcount.models.load import load_model, load_tokenizer
 from headcount.trace.anatomy import read_anatomy
 
 GROUP = "pruning/dynamics"
+SCHEMAS = {
+    "checkpoint": Schema("Training step", range=(0, None)),
+    "agreement": Schema(
+        "Agreement with the last order",
+        "rank correlation",
+        "1: the heads are ordered as at the end",
+        (-1, 1),
+        signed=True,
+        paper="Michel 2019, Figure 5",
+    ),
+}
+"""Scores mean what each checkpoint's curve says of them, importance what its estimator does."""
 
 
 def find_checkpoints(folder: str | Path) -> list[Path]:
@@ -131,20 +144,20 @@ def _arrays(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataAr
     last = values[-1].values.ravel()
     agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
     by_step = {
-        key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]))
+        key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]), curves[0][key].attrs)
         for key in ("score", "delta", "low", "high")
     }
     by_checkpoint = {
         "checkpoint": np.array([int(place.name.removeprefix("step-")) for place in places]),
-        "baseline": np.array([float(one["baseline"]) for one in curves]),
         "agreement": agreement[:, 0],
         "agreement_low": agreement[:, 1],
         "agreement_high": agreement[:, 2],
     }
-    axes = {"removed": curves[0]["removed"], **{dim: values[0][dim] for dim in HEAD_DIMS}}
+    baseline, axes = [one["baseline"] for one in curves], (curves[0]["removed"], *(values[0][dim] for dim in HEAD_DIMS))
     return {
         **by_step,
-        **{name: (("checkpoint",), array) for name, array in by_checkpoint.items()},
-        "importance": (("checkpoint", *HEAD_DIMS), np.stack([one.values for one in values])),
-        **{dim: ((dim,), axis.values) for dim, axis in axes.items()},
+        **with_schemas({name: (("checkpoint",), array) for name, array in by_checkpoint.items()}, SCHEMAS),
+        "baseline": (("checkpoint",), np.array([float(one) for one in baseline]), baseline[0].attrs),
+        "importance": (("checkpoint", *HEAD_DIMS), np.stack([one.values for one in values]), values[0].attrs),
+        **{str(axis.name): (axis.dims, axis.values, axis.attrs) for axis in axes},
     }

@@ -166,11 +166,13 @@ def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> 
     """Curves: a row for each step, a column for each order, random ones as one; a star at the chosen step."""
     from rich.table import Table
 
+    from headcount.story.earlier import series_schemas
+
     names = [str(name) for name in curves["order"].values]
     randoms = [name for name in names if name.startswith("random ")]
     shown = [name for name in names if name not in randoms] + (["random"] if randoms else [])
     whole_change = [name for name in shown if name == decides or (len(shown) < 3 and name != "random")]
-    table = Table("heads left", *shown)
+    table = Table(series_schemas(curves)["kept"].title, *shown)
     for column in table.columns:
         column.justify = "right"
     whole = f"{float(curves['baseline']):.3f}"

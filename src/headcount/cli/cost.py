@@ -77,26 +77,26 @@ def cost(
         console.print(line)
 
 
-SIZES = {
-    "parameters (million)": "parameters",
-    "of them in the attention": "attention_parameters",
-    "weights (MB)": "bytes",
-}
+SIZES = {"parameters": "million", "attention_parameters": "million", "bytes": "MB"}
+"""What a model has as a whole, and the unit in which it is shown."""
 
 
 def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
     """The size of each model, its time (half the distance of the quartiles behind the median) and its work."""
     from rich.table import Table
 
+    from headcount.costs.cost import SCHEMAS
+
     size = Table("", *names)
     sides = ["before", "after"] if len(names) > 1 else ["model"]
-    run = Table("batch x length", *[f"{side} (ms)" for side in sides], *["faster"][: len(names) - 1], "texts a second")
-    work = Table("batch x length", "GFLOP", "peak memory (MB)")
+    times = [f"{side} ({SCHEMAS['ms'].unit})" for side in sides]
+    run = Table("batch x length", *times, *["faster"][: len(names) - 1], SCHEMAS["per_second"].unit)
+    work = Table("batch x length", f"G{SCHEMAS['flops'].unit}", f"{SCHEMAS['peak_bytes'].title} (MB)")
     for column in (*size.columns[1:], *run.columns[1:], *work.columns[1:]):
         column.justify = "right"
     parts = [part for _, part in found.groupby("model", sort=False)]
-    for label, name in SIZES.items():
-        size.add_row(label, *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
+    for name, unit in SIZES.items():
+        size.add_row(f"{SCHEMAS[name].title} ({unit})", *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
     for _, row in found.groupby(["batch", "length"], sort=False):
         times = [
             f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in row[["ms_low", "ms", "ms_high"]].to_numpy()

@@ -86,11 +86,14 @@ def as_rows(found: Dataset) -> Table:
     """A row for each checkpoint."""
     from rich.table import Table
 
+    from headcount.story.earlier import series_schemas
+
     picked = [
         int(place) for place in (len(found["removed"]) * 0.2, len(found["removed"]) * 0.5, len(found["removed"]) * 0.8)
     ]
     shares = [f"{int(found['removed'][place]) / found.attrs['heads']:.0%} gone" for place in picked]
-    table = Table("step", found.attrs["metric"], *shares, "agrees with the last order")
+    titles = {name: schema.title for name, schema in series_schemas(found).items()}
+    table = Table(titles["checkpoint"], found.attrs["metric"], *shares, titles["agreement"])
     for column in table.columns:
         column.justify = "right"
     for number in range(found.sizes["checkpoint"]):

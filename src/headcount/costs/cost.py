@@ -22,6 +22,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.options import belongs_to, no_repeats, without_effect
 from headcount.core.results import Labelled
+from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.costs.memory import peak_bytes
 from headcount.data.number_options import check_numbers
@@ -39,10 +40,20 @@ from headcount.trace.modes import evaluating
 from headcount.trace.timing import timed_calls
 
 BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
-COLUMNS = (
-    *("model", "batch", "length", "ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes"),
-    *("parameters", "attention_parameters", "bytes"),
-)
+SCHEMAS = {
+    "model": Schema("Model"),
+    "batch": Schema("Batch size", "texts", range=(1, None)),
+    "length": Schema("Length", "tokens", "0: images", (0, None)),
+    "ms": Schema("Median time of a pass", "ms", range=(0, None)),
+    "ms_low": Schema("Time of a pass, lower quartile", "ms", range=(0, None)),
+    "ms_high": Schema("Time of a pass, upper quartile", "ms", range=(0, None)),
+    "per_second": Schema("Throughput", "texts a second", range=(0, None)),
+    "flops": Schema("Operations of a pass", "FLOP", range=(0, None)),
+    "peak_bytes": Schema("Peak memory", "bytes", range=(0, None)),
+    "parameters": Schema("Parameters", range=(0, None)),
+    "attention_parameters": Schema("Attention parameters", range=(0, None)),
+    "bytes": Schema("Size of the weights", "bytes", range=(0, None)),
+}
 
 
 @writes_study("study")
@@ -91,7 +102,7 @@ def cost(
         lambda _: _measure(models, shapes, repeats, progress),
     )
     result = perform(run, study)
-    found = pd.DataFrame({key: result[key].values for key in COLUMNS})
+    found = pd.DataFrame({key: result[key].values for key in SCHEMAS})
     found.attrs = result.attrs
     return found
 
@@ -122,7 +133,7 @@ def _measure(
         if progress is not None:
             progress(number + 1, len(shapes))
     table = pd.DataFrame(rows)
-    return {key: (("row",), table[key].to_numpy()) for key in COLUMNS}
+    return with_schemas({key: (("row",), table[key].to_numpy()) for key in SCHEMAS}, SCHEMAS)
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:

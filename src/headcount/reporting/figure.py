@@ -192,7 +192,7 @@ def draw_curve(figure: Figure, one: dict[str, Any]) -> Figure:
         ax.fill_between(gone, low, high, color=colour, alpha=0.15, linewidth=0)
         ax.plot(gone, score, "o-", color=colour, markersize=3, label=line["order"])
     ax.axhline(one["baseline"], color="black", linewidth=0.6, linestyle="--")
-    ax.set_xlabel("share of the heads gone")
+    ax.set_xlabel(f"{one['said']['removed']['title']} (share)")
     ax.set_ylabel(one["metric"])
     ax.legend(fontsize=7, frameon=False)
     return figure

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headcount.core.claims import SETTLED
 from headcount.core.results import HEAD_DIMS
 from headcount.reporting.published import find_published
 from headcount.reporting.view import View, number
+from headcount.story.earlier import series_schemas
 
 COSTS = ("ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes", "parameters", "attention_parameters", "bytes")
+
+
+def _said(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
+    """What the variables of a result are called, and in which unit they are."""
+    return {name: {"title": schema.title, "unit": schema.unit} for name, schema in series_schemas(dataset).items()}
 
 
 def _list(values: Any) -> list[float | None]:
@@ -78,6 +85,7 @@ def find_curves(view: View) -> list[dict[str, Any]]:
                 "examples": int(attributes["examples"]),
                 "removed": [int(one) for one in dataset["removed"].values],
                 "lines": lines,
+                "said": _said(dataset),
                 "published": find_published(str(attributes["task"]), str(attributes["metric"])),
             }
         )
@@ -90,6 +98,7 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
     if dataset is None:
         return None
     return {
+        "said": _said(dataset),
         "checkpoints": [int(one) for one in dataset["checkpoint"].values],
         "removed": [int(one) for one in dataset["removed"].values],
         "heads": int(dataset.attrs["heads"]),
@@ -97,6 +106,7 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
         "baseline": _list(dataset["baseline"]),
         "score": [_list(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
         "agreement": _list(dataset["agreement"]),
+        "settled": SETTLED,
         "low": _list(dataset["agreement_low"]),
         "high": _list(dataset["agreement_high"]),
     }
@@ -128,7 +138,7 @@ def find_costs(view: View) -> list[dict[str, Any]]:
             }
             for row in range(dataset.sizes["row"])
         ]
-        found.append({"name": name, "rows": rows, "device": dataset.attrs.get("device", "")})
+        found.append({"name": name, "said": _said(dataset), "rows": rows, "device": dataset.attrs.get("device", "")})
     return found
 
 

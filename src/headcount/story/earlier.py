@@ -25,6 +25,16 @@ def schemas_of(name: str, dataset: xr.Dataset) -> dict[str, Schema]:
     return dict(sorted(schemas.items(), key=lambda item: (item[1].rank, item[0])))
 
 
+def series_schemas(dataset: xr.Dataset) -> dict[str, Schema]:
+    """By variable and coordinate, for a curve, the dynamics of a training, or costs."""
+    known = {key: said for kind in ("curve", "dynamics", "cost") for key, said in _known()[kind].items()}
+    schemas = {
+        str(key): read_schema(array.attrs) or read_schema(known.get(str(key), {}))
+        for key, array in dataset.variables.items()
+    }
+    return {key: schema for key, schema in schemas.items() if schema is not None}
+
+
 def _earlier(name: str, dataset: xr.Dataset, variables: list[str]) -> dict[str, Schema]:
     kind, _, rest = name.partition("/")
     if kind == "sweep":

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   big,
+  label,
   LEVEL,
   plain,
   rank,
@@ -11,6 +12,11 @@ import {
   signed,
   sure,
 } from "../../../src/headcount/reporting/page/format.js";
+
+test("a variable is called by its title, with its unit where it has one", () => {
+  assert.equal(label({ title: "Size of the weights", unit: "bytes" }), "Size of the weights (bytes)");
+  assert.equal(label({ title: "Parameters", unit: "" }), "Parameters");
+});
 
 test("numbers have three digits, few where they are large, and a true minus", () => {
   assert.deepEqual(

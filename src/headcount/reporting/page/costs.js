@@ -1,7 +1,7 @@
 // Size and time of models, in a table.
 import { h } from "./dom.js";
 import { figure } from "./download.js";
-import { big, plain } from "./format.js";
+import { big, label, plain } from "./format.js";
 
 export function costs(one) {
   const models = [...new Set(one.rows.map((row) => row.model))];
@@ -23,15 +23,11 @@ export function costs(one) {
     h(
       "tbody",
       {},
-      [
-        ["parameters", "parameters"],
-        ["of them in the attention", "attention_parameters"],
-        ["bytes of the weights", "bytes"],
-      ].map(([title, name]) =>
+      ["parameters", "attention_parameters", "bytes"].map((name) =>
         h(
           "tr",
           {},
-          h("th", {}, title),
+          h("th", {}, label(one.said[name])),
           models.map((model) => h("td", { class: "right" }, big(one.rows.find((row) => row.model === model)[name]))),
         ),
       ),
@@ -39,7 +35,7 @@ export function costs(one) {
         h(
           "tr",
           {},
-          h("th", {}, `ms for ${shape} tokens`),
+          h("th", {}, `${label(one.said.ms)}, ${shape} tokens`),
           models.map((model) => {
             const row = one.rows.find((each) => each.model === model && `${each.batch} × ${each.length}` === shape);
             return h(

@@ -23,8 +23,8 @@ export function curves(one) {
     ...(one.published?.score ?? []),
   ];
   const y = linear(wide(extent(every.filter((value) => value !== null)))).nice();
-  const { node, inside } = plot(540, 330, `${one.metric} against heads gone`, x, y, [
-    `heads gone (of ${one.heads})`,
+  const { node, inside } = plot(540, 330, `${one.metric} against ${one.said.removed.title.toLowerCase()}`, x, y, [
+    `${one.said.removed.title} (of ${one.heads})`,
     one.metric,
   ]);
   const known = (points) => points.filter((point) => point[1] !== null && point[1] !== undefined);

@@ -12,10 +12,8 @@ import { linear } from "./scales.js";
 export function dynamics(one) {
   const x = linear(extent(one.checkpoints));
   const y = linear([Math.min(0, min([...one.agreement, ...one.low].filter((value) => value !== null))), 1]);
-  const { node, inside } = plot(480, 260, "Agreement of the order of heads with the last", x, y, [
-    "training step",
-    "rank correlation",
-  ]);
+  const { agreement, checkpoint, removed } = one.said;
+  const { node, inside } = plot(480, 260, agreement.title, x, y, [checkpoint.title, agreement.unit]);
   const band = one.checkpoints.map((step, at) => [
     step,
     one.low[at] ?? one.agreement[at],
@@ -39,7 +37,7 @@ export function dynamics(one) {
       stroke: OF_ORDER[0],
       class: "curve",
     }),
-    s("line", { x1: EDGE.left, x2: 480 - EDGE.right, y1: y(0.9), y2: y(0.9), class: "baseline thin" }),
+    s("line", { x1: EDGE.left, x2: 480 - EDGE.right, y1: y(one.settled), y2: y(one.settled), class: "baseline thin" }),
   );
   const size = 26,
     left = 70,
@@ -50,7 +48,7 @@ export function dynamics(one) {
     Math.max(left + 160, left + (one.removed.length + 1) * size + 24),
     top + one.checkpoints.length * size + 6,
     `${one.metric} by step and heads gone`,
-    s("text", { x: left, y: 12, class: "name" }, "share of the heads gone"),
+    s("text", { x: left, y: 12, class: "name" }, `${removed.title} (share)`),
     [0, ...one.removed].map((count, at) =>
       at % 2
         ? null
@@ -86,7 +84,7 @@ export function dynamics(one) {
     { class: "pair" },
     figure(
       "When the order of heads settles",
-      "Rank correlation of each checkpoint's importance with the last one's; the line is 0.9 " +
+      `Rank correlation of each checkpoint's importance with the last one's; the line is ${one.settled} ` +
         "(Michel et al. 2019, Figure 5).",
       node,
       { rows, level: "h3" },

@@ -8,6 +8,9 @@ export function plain(value, digits = 3) {
 
 export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + plain(value, digits);
 
+// What a variable is called, with its unit where it has one.
+export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
+
 export function shown(metric, index) {
   const value = metric.values[index];
   if (value === null || value === undefined) return "no value";
