@@ -41,6 +41,17 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {"gate", "open", "log_a"} <= set(rows[0])
 
 
+def test_a_study_keeps_them(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = words(folder, "--strengths", "0.1", "--max-steps", "2", "--out", str(tmp_path / "study"))
+    assert main(command) == 0
+    first = capsys.readouterr().out
+    assert f"Saved in {tmp_path / 'study'}" in first
+    assert main(command) == 0
+    assert capsys.readouterr().out == first
+    assert main(["table", str(tmp_path / "study"), "--group", "pruning/gates"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "result,stack,layer,head,openness"
+
+
 def test_prices_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(folder, "--strengths", "cheap")) == 2
     assert "got --strengths cheap; expected numbers" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
+from headcount.choosing.gates import SCHEMAS
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.patterns.naming import PATTERNS
@@ -173,6 +174,16 @@ def test_importance() -> None:
     for key, name in (("values", "michel"), ("low", "michel_low"), ("high", "michel_high")):
         assert found["pruning/importance:michel"][key] == expected(view.layout, data[name])
     assert "low" not in found["pruning/importance:gate"]
+
+
+def test_learned_gates_come_after_importance() -> None:
+    gates = measured(UNEVEN, openness="")
+    gates["openness"].attrs = SCHEMAS["openness"].attributes()
+    gates = gates.assign(gate=gates["openness"].expand_dims(strength=[0.1, 0.2]))
+    importance = measured(UNEVEN, michel="").assign_attrs(measure="importance")
+    found = find_metrics(view_of({"pruning/gates": gates, "pruning/importance": importance}))
+    assert [metric["id"] for metric in found] == ["pruning/importance:michel", "pruning/gates:openness"]
+    assert (found[1]["title"], found[1]["kind"]) == (SCHEMAS["openness"].title, "diverging")
 
 
 def test_further_dimensions_are_metrics_of_their_own() -> None:

@@ -73,12 +73,14 @@ def _sweeps(view: View) -> list[Metric]:
 
 
 def _importance(view: View) -> list[Metric]:
-    """Importance, then learned gates; curves have no number for single heads."""
-    found = []
-    for name, dataset in sorted(view.of("pruning").items(), key=lambda item: item[1].attrs.get("measure", "other")):
-        if not view.along(name):
-            found += _variables(view, f"pruning/{name}", dataset)
-    return found
+    """Importance, then learned gates."""
+    return [
+        metric
+        for kind in ("importance", "gates")
+        for name, dataset in view.of("pruning").items()
+        if name.split("@")[0] == kind and not view.along(name)
+        for metric in _variables(view, f"pruning/{name}", dataset)
+    ]
 
 
 def _patterns(view: View) -> list[Metric]:
