@@ -189,6 +189,7 @@ def curve(*orders: str, published: bool = False, **more: Any) -> dict[str, Any]:
         "heads": 8,
         "examples": 9,
         "removed": [2, 6],
+        "said": {"removed": {"title": "Heads gone", "unit": ""}},
         "lines": lines,
         "published": printed if published else None,
     } | more
@@ -198,6 +199,7 @@ def test_a_curve_begins_with_the_whole_model() -> None:
     ax = draw_curve(Figure(), curve("importance", "random 1", "random 2", published=True)).axes[0]
     lines = {line.get_label(): line for line in ax.lines}
     assert {"importance", "random", "a paper"} <= set(lines)
+    assert ax.get_xlabel() == "Heads gone (share)"
     np.testing.assert_allclose(lines["importance"].get_xdata(), [0, 0.25, 0.75])
     np.testing.assert_allclose(lines["importance"].get_ydata(), [0.9, 0.8, 0.5])
     np.testing.assert_allclose(lines["random"].get_ydata(), [0.9, 0.8, 0.65])
