@@ -35,7 +35,7 @@ from headcount.trace.anatomy import read_anatomy
 
 GROUP = "pruning/dynamics"
 SCHEMAS = {
-    "checkpoint": Schema("Training step", range=(0, None)),
+    "checkpoint": Schema("Step", "of the training", range=(0, None)),
     "agreement": Schema(
         "Agreement with the last order",
         "rank correlation",

@@ -6,14 +6,14 @@ import { EDGE, plot } from "./axes.js";
 import { colours, OF_ORDER } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
-import { plain } from "./format.js";
+import { label, plain } from "./format.js";
 import { linear } from "./scales.js";
 
 export function dynamics(one) {
   const x = linear(extent(one.checkpoints));
   const y = linear([Math.min(0, min([...one.agreement, ...one.low].filter((value) => value !== null))), 1]);
   const { agreement, checkpoint, removed } = one.said;
-  const { node, inside } = plot(480, 260, agreement.title, x, y, [checkpoint.title, agreement.unit]);
+  const { node, inside } = plot(480, 260, agreement.title, x, y, [label(checkpoint), agreement.unit]);
   const band = one.checkpoints.map((step, at) => [
     step,
     one.low[at] ?? one.agreement[at],
