@@ -96,7 +96,7 @@ class Negated(Replacement):
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         outputs = outputs.clone()
-        outputs[:, :, self.places] *= -1
+        outputs[:, :, self.columns] *= -1
         return outputs
 
 

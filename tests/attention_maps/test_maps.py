@@ -359,7 +359,7 @@ def test_attention_that_is_not_a_number() -> None:
 
 def test_a_layer_that_is_not_heard_is_an_error() -> None:
     """Zeros that nobody computed would look like absent heads."""
-    with mock.patch.object(Wiring, "_keep_heard"), pytest.raises(NotReached, match="L0, L1, L2"):
+    with mock.patch.object(Wiring, "keep_call"), pytest.raises(NotReached, match="L0, L1, L2"):
         hc.maps(tiny("bert"), words_tokenizer(), TEXT)
 
 

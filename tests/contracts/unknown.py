@@ -6,68 +6,39 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 import transformers as tf
 import transformers.models.gpt_bigcode.modeling_gpt_bigcode  # it compiles softmax while it is imported
 
-LAYERS, HEADS, VOCABULARY = 2, 4, 60
-_SMALL = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "intermediate_size": 40,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-}
-_GROUPED = _SMALL | {"num_key_value_heads": 2}
-_SIDES = {
-    "vocab_size": VOCABULARY,
-    "d_model": 32,
-    "encoder_layers": LAYERS,
-    "decoder_layers": LAYERS,
-    "encoder_attention_heads": HEADS,
-    "decoder_attention_heads": HEADS,
-    "encoder_ffn_dim": 40,
-    "decoder_ffn_dim": 40,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 1,
-}
-_IMAGES = {
-    "hidden_size": 32,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "intermediate_size": 40,
-    "image_size": 12,
-    "patch_size": 4,
-}
-_SOUNDS = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "intermediate_size": 40,
-    "conv_dim": [8, 8],
-    "conv_kernel": [10, 8],
-    "conv_stride": [20, 16],
-    "num_feat_extract_layers": 2,
-    "num_conv_pos_embeddings": 4,
-    "num_conv_pos_embedding_groups": 2,
-}
-_OLD = {"vocab_size": VOCABULARY, "n_embd": 32, "n_layer": LAYERS, "n_head": HEADS, "n_positions": 64}
-_XLM = {"vocab_size": VOCABULARY, "emb_dim": 32, "n_layers": LAYERS, "n_heads": HEADS, "max_position_embeddings": 64}
+from tests.contracts import configs
+from tests.contracts.configs import HEADS, VOCABULARY
+from tests.contracts.zoo import build
+
+LAYERS = 2
+_TEXT = configs.text(LAYERS)
+_GROUPED = _TEXT | {"num_key_value_heads": 2}
+_SIDES = configs.encoder_decoder(LAYERS)
+_IMAGES = configs.images(LAYERS)
+_SOUNDS = (
+    configs.WORDS
+    | configs.blocks(LAYERS)
+    | {
+        "conv_dim": [8, 8],
+        "conv_kernel": [10, 8],
+        "conv_stride": [20, 16],
+        "num_feat_extract_layers": 2,
+        "num_conv_pos_embeddings": 4,
+        "num_conv_pos_embedding_groups": 2,
+    }
+)
+_GPT = configs.gpt(LAYERS)
+_XLM = configs.WORDS | {"emb_dim": 32, "n_layers": LAYERS, "n_heads": HEADS, "max_position_embeddings": 64}
 
 
 @dataclass(frozen=True)
 class Unknown:
     name: str
     config: str
-    options: dict[str, Any] = field(default_factory=lambda: dict(_SMALL))
+    options: dict[str, Any] = field(default_factory=lambda: dict(_TEXT))
     model: str = "AutoModel"
     experts: bool = False  # their products have no float64
 
@@ -102,12 +73,12 @@ CASES = (
         "qwen3_moe", "Qwen3MoeConfig", True, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, head_dim=8
     ),
     _decoder("gpt_oss", "GptOssConfig", True, num_local_experts=4, num_experts_per_tok=2, head_dim=8, sliding_window=4),
-    Unknown("gpt_bigcode", "GPTBigCodeConfig", _OLD),
+    Unknown("gpt_bigcode", "GPTBigCodeConfig", _GPT),
     Unknown("biogpt", "BioGptConfig"),
     Unknown("falcon", "FalconConfig"),
-    Unknown("gptj", "GPTJConfig", _OLD | {"rotary_dim": 4}),
+    Unknown("gptj", "GPTJConfig", _GPT | {"rotary_dim": 4}),
     Unknown("bloom", "BloomConfig", {"vocab_size": VOCABULARY, "hidden_size": 32, "n_layer": LAYERS, "n_head": HEADS}),
-    Unknown("codegen", "CodeGenConfig", _OLD | {"rotary_dim": 4}),
+    Unknown("codegen", "CodeGenConfig", _GPT | {"rotary_dim": 4}),
     Unknown(
         "gpt_neo",
         "GPTNeoConfig",
@@ -121,13 +92,13 @@ CASES = (
     ),
     Unknown("xlm", "XLMConfig", _XLM),
     Unknown("flaubert", "FlaubertConfig", _XLM),
-    Unknown("rembert", "RemBertConfig", _SMALL | {"input_embedding_size": 16}),
+    Unknown("rembert", "RemBertConfig", _TEXT | {"input_embedding_size": 16}),
     Unknown("ernie", "ErnieConfig"),
     Unknown("roformer", "RoFormerConfig"),
-    Unknown("nystromformer", "NystromformerConfig", _SMALL | {"num_landmarks": 12, "segment_means_seq_len": 12}),
-    Unknown("longformer", "LongformerConfig", _SMALL | {"attention_window": 4}),
-    Unknown("big_bird", "BigBirdConfig", _SMALL | {"attention_type": "original_full"}),
-    Unknown("esm", "EsmConfig", _SMALL | {"position_embedding_type": "rotary", "mask_token_id": 3}),
+    Unknown("nystromformer", "NystromformerConfig", _TEXT | {"num_landmarks": 12, "segment_means_seq_len": 12}),
+    Unknown("longformer", "LongformerConfig", _TEXT | {"attention_window": 4}),
+    Unknown("big_bird", "BigBirdConfig", _TEXT | {"attention_type": "original_full"}),
+    Unknown("esm", "EsmConfig", _TEXT | {"position_embedding_type": "rotary", "mask_token_id": 3}),
     Unknown("data2vec-text", "Data2VecTextConfig"),
     Unknown("layoutlm", "LayoutLMConfig"),
     Unknown("nomic_bert", "NomicBertConfig"),
@@ -137,13 +108,9 @@ CASES = (
     Unknown("plbart", "PLBartConfig", _SIDES),
     Unknown("blenderbot", "BlenderbotConfig", _SIDES),
     Unknown("bigbird_pegasus", "BigBirdPegasusConfig", _SIDES),
-    Unknown(
-        "mt5",
-        "MT5Config",
-        {"vocab_size": VOCABULARY, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": LAYERS, "num_heads": HEADS},
-    ),
+    Unknown("mt5", "MT5Config", configs.t5(LAYERS)),
     Unknown("whisper", "WhisperConfig", _SIDES | {"max_source_positions": 12, "num_mel_bins": 8}),
-    Unknown("clip", "CLIPConfig", {"text_config": _SMALL, "vision_config": _IMAGES}),
+    Unknown("clip", "CLIPConfig", {"text_config": _TEXT, "vision_config": _IMAGES}),
     Unknown("clip_text_model", "CLIPTextConfig"),
     Unknown("clip_vision_model", "CLIPVisionConfig", _IMAGES),
     Unknown("siglip_text_model", "SiglipTextConfig", model="SiglipTextModel"),
@@ -197,14 +164,6 @@ def make(name: str, kernel: str | None = None, head: str | None = None, **option
     config = case.make_config()
     for key, value in options.items():
         setattr(config, key, value)
-    kind = getattr(tf, head or case.model)
-    torch.manual_seed(7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        build = kind.from_config if kind.__name__.startswith("Auto") else kind._from_config
-        model = build(config, attn_implementation=kernel).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim > 1:
-                parameter.normal_(0, 0.2)
-    return model
+        return build(getattr(tf, head or case.model), config, kernel, spread=0.2)

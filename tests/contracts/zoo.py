@@ -11,35 +11,12 @@ import torch
 import transformers as tf
 
 from tests.closeness import EXACT, ROUNDED
+from tests.contracts import configs
+from tests.contracts.configs import HEADS, VOCABULARY
 
-LAYERS, HEADS, VOCABULARY, LENGTH = 3, 4, 60, 9
-_SMALL = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "intermediate_size": 40,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-}
-_SIDES = {
-    "vocab_size": VOCABULARY,
-    "d_model": 32,
-    "encoder_layers": LAYERS,
-    "decoder_layers": LAYERS,
-    "encoder_attention_heads": HEADS,
-    "decoder_attention_heads": HEADS,
-    "encoder_ffn_dim": 40,
-    "decoder_ffn_dim": 40,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 1,
-    "forced_eos_token_id": None,
-}
+LAYERS, LENGTH = 3, 9
+_TEXT = configs.text(LAYERS)
+_SIDES = configs.encoder_decoder(LAYERS) | {"forced_eos_token_id": None}
 
 
 @dataclass(frozen=True)
@@ -70,11 +47,11 @@ class Case:
 
 
 def _words(name: str, config: str, float32_inside: bool = False, **options: Any) -> Case:
-    return Case(name, config, _SMALL | options, float32_inside=float32_inside)
+    return Case(name, config, _TEXT | options, float32_inside=float32_inside)
 
 
 def _decoder(name: str, config: str, float32_inside: bool = True, **options: Any) -> Case:
-    return Case(name, config, _SMALL | options, kind="decoder", float32_inside=float32_inside)
+    return Case(name, config, _TEXT | options, kind="decoder", float32_inside=float32_inside)
 
 
 CASES = (
@@ -98,11 +75,11 @@ CASES = (
         cls_token_id=1,
         sep_token_id=2,
     ),
-    Case("mpnet", "MPNetConfig", _SMALL | {"pad_token_id": 1, "bos_token_id": 0}, kernels=("eager",)),
+    Case("mpnet", "MPNetConfig", _TEXT | {"pad_token_id": 1, "bos_token_id": 0}, kernels=("eager",)),
     Case(
         "deberta-v2",
         "DebertaV2Config",
-        _SMALL
+        _TEXT
         | {
             "relative_attention": True,
             "position_buckets": 8,
@@ -116,21 +93,13 @@ CASES = (
     Case(
         "gpt2",
         "GPT2Config",
-        {
-            "vocab_size": VOCABULARY,
-            "n_embd": 32,
-            "n_layer": LAYERS,
-            "n_head": HEADS,
-            "n_positions": 64,
-            "bos_token_id": 1,
-            "eos_token_id": 2,
-        },
+        configs.gpt(LAYERS) | {"bos_token_id": 1, "eos_token_id": 2},
         kind="decoder",
     ),
     Case(
         "opt",
         "OPTConfig",
-        {key: value for key, value in _SMALL.items() if key != "intermediate_size"}
+        {key: value for key, value in _TEXT.items() if key != "intermediate_size"}
         | {"ffn_dim": 40, "word_embed_proj_dim": 32, "activation_function": "gelu"},
         kind="decoder",
     ),
@@ -142,18 +111,8 @@ CASES = (
     Case(
         "t5",
         "T5Config",
-        {
-            "vocab_size": VOCABULARY,
-            "d_model": 32,
-            "d_kv": 8,
-            "d_ff": 40,
-            "num_layers": LAYERS,
-            "num_heads": HEADS,
-            "pad_token_id": 0,
-            "eos_token_id": 2,
-            "decoder_start_token_id": 1,
-            "feed_forward_proj": "gated-gelu",
-        },
+        configs.t5(LAYERS)
+        | {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1, "feed_forward_proj": "gated-gelu"},
         kind="pair",
         spread=0.2,
         float32_inside=True,
@@ -161,40 +120,34 @@ CASES = (
     Case("bart", "BartConfig", _SIDES, kind="pair"),
     Case("mbart", "MBartConfig", _SIDES, kind="pair"),
     Case("marian", "MarianConfig", _SIDES, kind="pair"),
-    Case(
-        "vit",
-        "ViTConfig",
-        {
-            "hidden_size": 32,
-            "num_hidden_layers": LAYERS,
-            "num_attention_heads": HEADS,
-            "intermediate_size": 40,
-            "image_size": 12,
-            "patch_size": 4,
-        },
-        kind="vision",
-    ),
+    Case("vit", "ViTConfig", configs.images(LAYERS), kind="vision"),
 )
 BY_NAME = {case.name: case for case in CASES}
 
 
-@functools.cache
-def _state(name: str, kernel: str, head: str) -> Any:
-    case = BY_NAME[name]
-    config = case.make_config()
-    config.num_labels = 3
+def build(model_class: Any, config: Any, kernel: str | None, spread: float) -> Any:
+    """A fresh model with the same weights every time; `kernel` None: the family's own default."""
     torch.manual_seed(7)
-    model = getattr(tf, head).from_config(config, attn_implementation=kernel).eval()
+    from_config = model_class.from_config if model_class.__name__.startswith("Auto") else model_class._from_config
+    model = from_config(config, attn_implementation=kernel).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
-                parameter.normal_(0, case.spread)
+                parameter.normal_(0, spread)
     return model
+
+
+@functools.cache
+def _model(name: str, kernel: str, head: str) -> Any:
+    case = BY_NAME[name]
+    config = case.make_config()
+    config.num_labels = 3
+    return build(getattr(tf, head), config, kernel, case.spread)
 
 
 def tiny(name: str, kernel: str = "sdpa", head: str = "AutoModel") -> Any:
     """A fresh tiny model of the family, the same weights every time."""
-    return copy.deepcopy(_state(name, kernel, head))
+    return copy.deepcopy(_model(name, kernel, head))
 
 
 def exact(name: str, kernel: str = "sdpa", head: str = "AutoModel") -> Any:

@@ -1,11 +1,15 @@
-"""A hook's copies do nothing."""
+"""A hook's copies do nothing; hooks of a context are gone after it."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 
-from headcount.trace.hooks import Hook
+import pytest
+import torch
+from torch import nn
+
+from headcount.trace.hooks import Hook, hooked
 
 
 def test_copies_are_inert() -> None:
@@ -13,3 +17,17 @@ def test_copies_are_inert() -> None:
     assert hook() == 3
     for other in (copy.copy(hook), copy.deepcopy(hook), pickle.loads(pickle.dumps(hook))):
         assert other() is None
+
+
+def test_hooks_of_a_context() -> None:
+    layer, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    events: list[str] = []
+    with hooked([layer], lambda *_: events.append("before"), lambda *_: events.append("after")):
+        layer(torch.ones(2))
+        other(torch.ones(2))
+    layer(torch.ones(2))
+    assert events == ["before", "after"]
+    with pytest.raises(RuntimeError), hooked([layer, other], after=lambda *_: events.append("never")):
+        layer(torch.ones(3))
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in (layer, other))
+    assert len(events) == 2

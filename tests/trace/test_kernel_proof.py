@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from headcount.errors import UnknownFamily
-from headcount.models.anatomy import Attention, read_anatomy
+from headcount.models.anatomy import read_anatomy
+from headcount.models.attention import Attention
 from headcount.trace.interception import InterfaceCall, intercepted
 from headcount.trace.kernel_proof import apart, prove_kernel
 from tests.contracts.zoo import BY_NAME, inputs, tiny

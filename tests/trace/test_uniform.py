@@ -1,4 +1,4 @@
-"""Uniform attention under the masks of flash and flex kernels, which CI cannot run."""
+"""Uniform attention under the masks of flash and flex kernels, which CI cannot run, and beside attention sinks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import headcount as hc
 from headcount.ablation.replacements import Uniform
 from headcount.trace.masks import allowed_counts
 from headcount.trace.uniform import uniform_outputs, uniform_weights
-from tests.closeness import assert_same
-from tests.contracts import naive
+from tests.closeness import FLOAT32, assert_same
+from tests.contracts import naive, unknown
 from tests.contracts.zoo import Case, inputs, run
 from tests.gpu.device import DTYPE, TOLERANCE, largest_share
 from tests.gpu.test_flex import CASES, build
 from tests.trace.test_masks import PADDING, call
+from tests.trace.test_scores import HEADS, KEYS, with_sinks
 
 
 def test_flash_encoder_means_over_padding() -> None:
@@ -100,3 +101,34 @@ def test_uniform_under_flex_attention(case: Case, dtype: torch.dtype, heads: lis
 def test_a_static_cache_stops_at_the_queries() -> None:
     one = call("mistral", "sdpa", None, queries=3)
     assert_same(uniform_outputs(one, [0])[0, 2, 0], one.value[0, 0, :3].mean(0))
+
+
+@pytest.mark.parametrize("size", [-30.0, 0.0, 30.0])
+def test_a_sink_gets_nothing(size: float) -> None:
+    """Whatever a head gives to its sink, uniform attention is a mean over the keys that the mask allows."""
+    allowed = torch.ones(KEYS, KEYS, dtype=torch.bool).tril()
+    mask = torch.zeros(2, 1, KEYS, KEYS, dtype=torch.float64).masked_fill_(~allowed, torch.finfo(torch.float64).min)
+    attention, weights = with_sinks(torch.full((HEADS,), size, dtype=torch.float64), mask)
+    assert (weights.sum(-1).mean() > 0.9) == (size < 0), "the sinks take hardly anything, some, or nearly all"
+    expected = allowed.double() / allowed.sum(-1, keepdim=True)
+    assert_same(uniform_weights(attention)[1, 0], expected)
+    assert_same(uniform_outputs(attention)[1, :, 3], expected @ attention.value[1, 1])
+
+
+def test_uniform_ablation_of_a_model_with_sinks() -> None:
+    """GPT-OSS: the maps of ablated heads are uniform over the past of a window, with rows that sum to 1."""
+    model = unknown.make("gpt_oss")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("sinks"):
+                parameter.fill_(2.0)
+    batch = {"input_ids": torch.tensor([[3, 4, 5, 6, 7, 8]])}
+    plain = hc.observe(model, batch).maps["decoder"]
+    with hc.ablated(model, ["L0H1"], how="uniform"):
+        seen = hc.observe(model, batch)
+    assert plain[0, 1].sum(-1).max() < 0.99, "the sinks take their share"
+    query, key = torch.arange(6)[:, None], torch.arange(6)
+    window = model.config.sliding_window if model.config.layer_types[0] == "sliding_attention" else 6
+    allowed = (key <= query) & (query - key < window)
+    assert_same(seen.maps["decoder"][0, 1, 0], allowed.float() / allowed.sum(-1, keepdim=True), FLOAT32)
+    assert_same(seen.maps["decoder"][0, [0, 2, 3]], plain[0, [0, 2, 3]], FLOAT32)

@@ -1,4 +1,4 @@
-"""A model without some of its heads, for as long as a context lasts."""
+"""Ablate heads of a model for as long as a context lasts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def ablated(
     `heads`: names (`"L3H7, L5"`, `["L3H7", "L5"]`), or layers and their heads (`{3: [7], 5: [0, 1]}`). The context
     belongs to the thread or task that opened it: passes that others run at the same time are untouched.
 
-    `how`: `zero` (nothing in their place), `uniform` (attention spread equally over all that the head may
-    attend to, values kept) or `mean` (the head's mean output over the real tokens of `reference`: a batch
-    of inputs, a list of them, or what `mean_outputs` gave for them).
+    `how`: `zero`, `uniform` (attention spread equally over all positions that the mask allows, values kept) or `mean`
+    (the head's mean output over the real tokens of `reference`: a batch of inputs, a list of them, or their
+    `mean_outputs`).
 
     >>> import torch
     >>> from transformers import BertConfig, BertModel
@@ -39,22 +39,19 @@ def ablated(
     >>> with ablated(model, ["L0H1", "L1"], how="uniform"):
     ...     without = model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state
     """
-    referring = REPLACEMENTS[check_how(how)].needs_reference
-    given, model = model, plain_model(model)
+    needs_reference = REPLACEMENTS[check_how(how)].needs_reference
     anatomy = read_anatomy(model)
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:
         raise UnknownHead("got no heads to ablate; expected at least one, such as 'L3H7'")
     means = None
-    if referring and reference is not None:
+    if needs_reference and reference is not None:
         means = reference if _is_means(reference, anatomy.stacks) else mean_outputs(model, reference)
     elif reference is not None:
         raise InvalidOption(f"how={how!r} takes no reference=; how='mean' does")
-    edits = {
-        place: make_edit(how, anatomy.attention(*place), numbers, means) for place, numbers in chosen.by_layer().items()
-    }
-    with session(model, edits, purpose=f"ablating {chosen}"):
-        yield given
+    edits = {key: make_edit(how, anatomy.attention(*key), numbers, means) for key, numbers in chosen.by_layer().items()}
+    with session(plain_model(model), edits, purpose=f"ablating {chosen}"):
+        yield model
 
 
 def _is_means(reference: Any, stacks: Iterable[str]) -> bool:

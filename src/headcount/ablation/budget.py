@@ -1,4 +1,4 @@
-"""How much is run at once: as many tokens as are quick, never more than the memory allows."""
+"""How much of a sweep runs at once: as many tokens as are fast, and no more than fit into memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from headcount.models.anatomy import Anatomy
 from headcount.trace.at_once import CPU_MEMORY, batches_at_once, bytes_per_token
 
 CPU_TOKENS, GPU_TOKENS = 192, 16384
-"""Tokens of a batch before it is repeated for the variants; on a CPU small batches stay in its caches."""
+"""Tokens of a batch before it is repeated for the variants; small batches stay in the caches of a CPU."""
 USUAL_WIDTH = 12
-"""The variants of a batch for which those numbers were measured; with fewer, a batch holds more texts."""
+"""The number of variants that these were measured for; with fewer, a batch holds more texts."""
 GPU_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Padded tokens of one batch, how many variants of it are run together, and how many batches at the same time."""
+    """Padded tokens of a batch, variants of it that run together, and batches that run at the same time."""
 
     tokens: int
     width: int
@@ -47,7 +47,7 @@ def plan_budget(
 ) -> Budget:
     """A budget for a sweep whose largest group has `widest` variants and whose longest text has `longest` tokens.
 
-    `vocabulary`: whether scores over the whole vocabulary are computed, which then weigh most.
+    `vocabulary`: whether logits over the whole vocabulary are computed, which then need most memory.
     """
     device = model.device.type
     if memory is None:
@@ -56,8 +56,7 @@ def plan_budget(
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
     width = max(1, min(widest, memory // max(1, longest * (each + kept))))
     usual = GPU_TOKENS if device == "cuda" else CPU_TOKENS
-    wanted = tokens or max(usual, usual * USUAL_WIDTH // width)
-    allowed = memory // (width * each + kept)
-    planned = max(1, min(wanted, allowed))
-    # The memory limits the batches that run together, not their size: a result does not depend on the number of cores.
+    fast = tokens or max(usual, usual * USUAL_WIDTH // width)
+    planned = max(1, min(fast, memory // (width * each + kept)))
+    # Memory limits how many batches run together, not their size: results must not depend on the number of cores.
     return Budget(planned, int(width), batches_at_once(model, max(planned, longest) * (width * each + kept), memory))

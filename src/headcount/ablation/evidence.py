@@ -1,4 +1,4 @@
-"""How sure a change in score is: the test and the interval that hold for its kind of metric.
+"""The test and the confidence interval of a change in score, by the kind of its metric.
 
 | metric | test | null hypothesis | interval |
 |---|---|---|---|
@@ -32,7 +32,7 @@ class Evidence:
 
 
 def which_test(metric: Metric | Callable[[Any, Any], float]) -> str:
-    """Which test a sweep of this metric gets."""
+    """The name of the test for the changes of a metric."""
     if not isinstance(metric, Metric):
         return "permutation"
     if metric.correct is not None:
@@ -50,13 +50,17 @@ def evidence_of(
     exchanged: np.ndarray,
     seed: int,
 ) -> Evidence:
-    """From the bootstrap `resampled` [draw, 1 + choice] and the permutations `tested`, `exchanged` [draw, choice]."""
+    """The evidence for the change of each choice.
+
+    From the bootstrap `resampled` [draw, 1 + choice], and from the permutation test its p-values `tested` [choice] and
+    changes `exchanged` [draw, choice].
+    """
     changes = resampled[:, 1:] - resampled[:, :1]
     low, high = interval(changes)
     bound_low, bound_high = interval(changes, 0.90)
     means = _permuted_mean(changes, exchanged, table)
     if isinstance(metric, Metric) and metric.correct is not None:
-        right = np.stack([metric.correct(one, labels) for one in outputs])
+        right = np.stack([metric.correct(output, labels) for output in outputs])
         lost, won = count_changes(right[0], right[1:])
         low, high = tango_interval(lost, won, table.examples, 0.95)
         bound_low, bound_high = tango_interval(lost, won, table.examples, 0.90)
@@ -64,7 +68,7 @@ def evidence_of(
     if isinstance(metric, Metric) and metric.mean and isinstance(table, Sums):
         return _mean_evidence(table, metric, seed)
     if "logits" in outputs[0] and outputs[0]["logits"].shape[-1] > 1:
-        # A resample of predictions that did not change says nothing of those that might: no bound is tighter than
+        # Resampling predictions that did not change says nothing about those that might: no bound may be tighter than
         # that of an accuracy without a change.
         least = float(norm.ppf(0.95)) ** 2
         least /= table.examples + least
@@ -75,44 +79,45 @@ def evidence_of(
 def loss_evidence(
     outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind, seed: int
 ) -> dict[str, np.ndarray]:
-    """The effect on a classifier's loss, which shows changes that turn no prediction; nothing for other models.
+    """The effect on a classifier's loss, which also shows changes that flip no prediction; empty for other models.
 
-    `loss_delta` with interval, `loss_p` and `loss_q` (bootstrap-t: the mean), `loss_rank_p` and `loss_rank_q`
-    (Wilcoxon's signed ranks: many small changes in one direction).
+    `loss_delta` with its interval, `loss_p` and `loss_q` (bootstrap-t of the mean), `loss_rank_p` and `loss_rank_q`
+    (Wilcoxon's signed-rank test, sensitive to many small changes in one direction).
     """
-    loss = next((one for one in kind.metrics if one.name == "loss"), None)
+    loss = next((known for known in kind.metrics if known.name == "loss"), None)
     if loss is None or "logits" not in outputs[0] or not isinstance(metric, Metric) or metric.mean:
         return {}
-    losses = np.stack([loss.features(one, labels)[:, 0] for one in outputs])
+    losses = np.stack([loss.features(output, labels)[:, 0] for output in outputs])
     changes = losses[1:] - losses[0]
-    found, ranked = mean_changes(changes, np.ones(changes.shape[1]), seed), signed_rank(changes)
+    mean, rank_p = mean_changes(changes, np.ones(changes.shape[1]), seed), signed_rank(changes)
     return {
-        "loss_delta": found.delta,
-        "loss_low": found.low,
-        "loss_high": found.high,
-        "loss_p": found.p,
-        "loss_q": false_discovery(found.p),
-        "loss_rank_p": ranked,
-        "loss_rank_q": false_discovery(ranked),
+        "loss_delta": mean.delta,
+        "loss_low": mean.low,
+        "loss_high": mean.high,
+        "loss_p": mean.p,
+        "loss_q": false_discovery(mean.p),
+        "loss_rank_p": rank_p,
+        "loss_rank_q": false_discovery(rank_p),
     }
 
 
 def _mean_evidence(table: Sums, metric: Metric, seed: int) -> Evidence:
+    """The evidence for a metric that is a mean over examples, or a perplexity."""
     sums, weights = table.features[..., 0], table.features[0, :, 1]
     changes = sums[1:] - sums[0]
     # The last row is the mean over the choices: the effect of a random one.
-    found = mean_changes(np.concatenate([changes, changes.mean(0, keepdims=True)]), weights, seed)
-    ends = {name: getattr(found, name) for name in ("low", "high", "bound_low", "bound_high")}
+    tested = mean_changes(np.concatenate([changes, changes.mean(0, keepdims=True)]), weights, seed)
+    ends = {name: getattr(tested, name) for name in ("low", "high", "bound_low", "bound_high")}
     if metric.name == "perplexity":
-        # Its change follows from that of the loss, at the baseline that was measured.
+        # Its change follows from that of the loss, at the measured baseline.
         base = float(np.exp(sums[0].sum() / weights.sum()))
         ends = {name: base * np.expm1(values) for name, values in ends.items()}
-    mean = {"mean_delta_low": ends["low"][-1], "mean_delta_high": ends["high"][-1], "mean_delta_p": found.p[-1]}
-    return Evidence({"p": found.p[:-1], **{name: values[:-1] for name, values in ends.items()}}, mean)
+    mean = {"mean_delta_low": ends["low"][-1], "mean_delta_high": ends["high"][-1], "mean_delta_p": tested.p[-1]}
+    return Evidence({"p": tested.p[:-1], **{name: values[:-1] for name, values in ends.items()}}, mean)
 
 
 def _permuted_mean(changes: np.ndarray, exchanged: np.ndarray, table: ScoreTable) -> dict[str, float]:
-    """The mean over the choices, by the paired bootstrap and the permutation test."""
+    """The evidence for the mean over the choices, by the paired bootstrap and the permutation test."""
     low, high = interval(changes.mean(1))
     observed = abs(float(table.exchanged(np.zeros((1, table.examples)))[0].mean()))
     p = (1 + (np.abs(exchanged.mean(1)) >= observed - 1e-12).sum()) / (1 + len(exchanged))

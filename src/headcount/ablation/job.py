@@ -1,4 +1,4 @@
-"""What a sweep is about: a task, its examples as the model takes them, a metric, and whether the model can do it."""
+"""The job of a sweep: a task, its encoded examples and a metric, checked against the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Data = str | Path | pd.DataFrame
 
 @dataclass
 class Job:
-    """What is swept: the task, its examples as the model takes them, the metric."""
+    """What is swept: the task, its encoded examples, the metric."""
 
     model: PreTrainedModel
     anatomy: Anatomy
@@ -90,35 +90,36 @@ def prepare_job(
     max_length: int | None,
     untrained: bool | None = None,
 ) -> Job:
+    """Read and encode the examples, and check that the model has a trained head for the task."""
     check_how(how)
     anatomy = read_anatomy(model)
     check_weights(model)
     task = find_known_task(data, task)
     check_classifier(model, task, untrained)
     table = read_data(data, task)
-    named = getattr(model.config, "id2label", None)
-    examples = read_examples(table, task, named, limit, seed, tokenizer)
+    class_names = getattr(model.config, "id2label", None)
+    examples = read_examples(table, task, class_names, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
     examples = replace(examples, labels=task.kind.scored_labels(examples.labels, encodings.rows))
     return Job(model, anatomy, task, examples, encodings, task_metric(task, metric))
 
 
 def task_metric(task: Task, metric: Any) -> Metric | Callable[[Any, Any], float]:
-    """The metric that was given, by name or as a function, or the task's own."""
+    """A metric by its name, a function, or the task's own metric."""
     return metric if callable(metric) else task.kind.find_metric(metric or task.metric)
 
 
 def find_known_task(data: Data, task: str | Task | None) -> Task:
-    """The task that was named, or the GLUE task that the data is."""
+    """The named task, or the GLUE task of the data."""
     if isinstance(task, Task):
         return task
     glue = find_glue(data)
     if task is None and glue is not None:
         return glue
     if task is None:
-        what = data if isinstance(data, str) else "the data"
+        subject = data if isinstance(data, str) else "the data"
         raise InvalidOption(
-            f"say what {what} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
+            f"say what {subject} is with task=: one of {', '.join(GLUE)}, or a kind such as classification"
         )
     return find_task(task)
 
@@ -134,7 +135,7 @@ def read_data(data: Data, task: Task) -> pd.DataFrame:
         if glue is None:
             path, _, config = data.removeprefix("hub:").partition(":")
             return read_hub(path, config or None, "validation")
-        assert glue.hub is not None  # every GLUE task has its place on the hub
+        assert glue.hub is not None  # every GLUE task is on the hub
         return read_hub(*glue.hub)
     return read_table(data)
 
@@ -142,15 +143,15 @@ def read_data(data: Data, task: Task) -> pd.DataFrame:
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:
     """The model must have the head that the task needs, and that head must have been trained.
 
-    `untrained`: a new head will do; False where that could be asked for, None where only a trained one makes sense.
+    `untrained`: accept a new head; None where the caller has no such option.
     """
-    whose = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
-    remedy = f"make one: headcount finetune {whose} --tasks {task.name} --data FOLDER --out runs"
+    name_or_path = spell_model(getattr(model.config, "_name_or_path", "")) or "MODEL"
+    remedy = f"make one: headcount finetune {name_or_path} --tasks {task.name} --data FOLDER --out runs"
     remedy += "" if untrained is not False else ", or allow a random one with untrained=True"
     if not has_head(model, task.kind.auto_class):
-        name, wanted = type(model).__name__, " or ".join(class_endings(task.kind.auto_class))
+        name, expected = type(model).__name__, " or ".join(class_endings(task.kind.auto_class))
         raise ModelUnavailable(
-            f"{name} cannot do {task.kind.name}: it has no such head (expected ...{wanted}); {remedy}"
+            f"{name} cannot do {task.kind.name}: it has no such head (expected ...{expected}); {remedy}"
         )
     task.kind.check_model(model, read_anatomy(model).stacks)
     if not untrained:
@@ -159,8 +160,8 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
 
 def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:
     """The mean head outputs over the reference, which is read like the sweep's own data."""
-    named = getattr(job.model.config, "id2label", None)
-    examples = read_examples(read_data(reference, job.task), job.task, named, tokenizer=tokenizer)
+    class_names = getattr(job.model.config, "id2label", None)
+    examples = read_examples(read_data(reference, job.task), job.task, class_names, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, job.encodings.limit, seed)
     order = by_length(encodings.lengths)
     padding = tokenizer.pad_token_id or 0

@@ -1,4 +1,4 @@
-"""The mean output of every head over the real tokens of a reference: what `how="mean"` puts in its place."""
+"""The mean output of every head over the real tokens of a reference: the replacement of `how="mean"`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Batch = Mapping[str, Any]
 def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> dict[str, Tensor]:
     """By stack, the mean output [layer, head, size] of every head over the real tokens of the batches.
 
-    Real tokens are those of `attention_mask`; in a decoder beside an encoder those of
-    `decoder_attention_mask`, else of the labels that are not -100; without any of them, all.
+    Real tokens are those of `attention_mask`; in the decoder of an encoder-decoder those of `decoder_attention_mask`,
+    or else those whose labels are not -100; without any of these, all tokens.
     """
     anatomy = read_anatomy(model)
     batches = [batches] if isinstance(batches, Mapping) else list(batches)
@@ -45,7 +45,7 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
             sums[key] = sums.get(key, 0) + chosen.sum(0)
             counts[key] += len(chosen)
 
-        observers = {(block.stack, block.layer): add for block in anatomy}
+        observers = {block.layer_key: add for block in anatomy}
         summing = session(model, observers=observers, purpose="the mean over the reference", outputs_only=True)
         with evaluating(model), torch.no_grad(), summing:
             model(**batch)

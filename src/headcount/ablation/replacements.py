@@ -1,8 +1,8 @@
-"""Replacements for a head's output: nothing (zero), uniform attention, or its mean output.
+"""Replacements for a head's output: zeros, the output of uniform attention, or its mean output.
 
-Each replacement is an edit of one layer. To add one, write a class like these (`everywhere` is what all heads
-of the layer would give) and enter it in REPLACEMENTS, which is the dispatch: `ablated`, `sweep` and the command line
-take it by that name, and the contract tests hold it to the same promises.
+Each replacement is an edit of one layer. To add one, write a class like these (`everywhere` is the replacement for all
+heads of the layer) and enter it in REPLACEMENTS, which is the dispatch: `ablated`, `sweep` and the command line take it
+by that name, and the contract tests hold it to the same promises.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit
 from headcount.trace.uniform import uniform_outputs, uniform_weights
@@ -18,19 +18,19 @@ from headcount.trace.variants import Replacement
 
 
 class Zero(Replacement):
-    """The heads give nothing (Michel et al. 2019): the same as zero columns in the output projection."""
+    """Zeros (Michel et al. 2019): the same as zero columns in the output projection."""
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         return outputs.new_zeros(())
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         outputs = outputs.clone()
-        outputs[:, :, self.places] = 0
+        outputs[:, :, self.columns] = 0
         return outputs
 
 
 class Uniform(Replacement):
-    """The heads attend equally to all that they may attend to, values kept (Kovaleva et al. 2019)."""
+    """Uniform attention over all keys that the mask allows, values kept (Kovaleva et al. 2019); sinks get nothing."""
 
     needs_call = True
 
@@ -41,35 +41,35 @@ class Uniform(Replacement):
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         assert call is not None
         outputs = outputs.clone()
-        outputs[:, :, self.places] = uniform_outputs(call, self.places)
+        outputs[:, :, self.columns] = uniform_outputs(call, self.columns)
         return outputs
 
     def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
         weights = weights.clone()
-        weights[:, self.places] = uniform_weights(call, self.places).to(weights.dtype)
+        weights[:, self.columns] = uniform_weights(call, self.columns).to(weights.dtype)
         return weights
 
 
 class Mean(Replacement):
-    """The heads give one vector each, their mean output over a reference: vectors [heads of the layer, size]."""
+    """One vector for each head, its mean output over a reference: vectors [heads of the layer, size]."""
 
     needs_reference = True
 
-    def __init__(self, places: list[int], vectors: Tensor) -> None:
-        super().__init__(places)
+    def __init__(self, columns: list[int], vectors: Tensor) -> None:
+        super().__init__(columns)
         self.vectors = vectors
 
     @classmethod
-    def make(cls, places: list[int], vectors: Tensor | None) -> Mean:
-        assert vectors is not None  # make_edit has seen to it
-        return cls(places, vectors)
+    def make(cls, columns: list[int], vectors: Tensor | None) -> Mean:
+        assert vectors is not None  # make_edit passes them
+        return cls(columns, vectors)
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         return self.vectors.to(outputs)
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         outputs = outputs.clone()
-        outputs[:, :, self.places] = self.vectors[self.places].to(outputs)
+        outputs[:, :, self.columns] = self.vectors[self.columns].to(outputs)
         return outputs
 
 
@@ -84,10 +84,10 @@ def check_how(how: str) -> str:
 
 def make_edit(how: str, block: Attention, heads: tuple[int, ...], means: dict[str, Tensor] | None) -> Edit:
     """The edit that replaces these heads of a layer; `means` [layer, head, size] by stack, where it needs them."""
-    kind = REPLACEMENTS[check_how(how)]
-    places = [block.place(head) for head in heads]
-    if not kind.needs_reference:
-        return kind.make(places, None)
+    replacement = REPLACEMENTS[check_how(how)]
+    columns = [block.column(head) for head in heads]
+    if not replacement.needs_reference:
+        return replacement.make(columns, None)
     if means is None:
         raise InvalidOption(f"how={how!r} needs reference=: one or several batches of inputs, or their mean outputs")
-    return kind.make(places, means[block.stack][block.layer][list(block.heads)])
+    return replacement.make(columns, means[block.stack][block.layer][list(block.heads)])

@@ -1,4 +1,4 @@
-"""The arrays of a sweep's result: outputs of every variant for every example, what is known of the examples, scores."""
+"""The arrays of a sweep's result: the outputs of every variant for every example, the examples, the scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headcount.engines.run import Arrays
 
 
 def plan_arrays(choices: Choices, job: Job) -> dict[str, ArrayPlan]:
-    """The outputs that are kept for each example, of the baseline and of each choice."""
+    """The arrays of the outputs for each example, of the baseline and of each choice."""
     examples, coords = len(job.examples.ids), choices.coords()
     lead = tuple(len(coords[dim]) for dim in choices.dims)
     arrays = {}
@@ -32,7 +32,7 @@ def arrange_outputs(choices: Choices, baseline: Arrays, variants: Arrays) -> Arr
 
 
 def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> Summary:
-    """The statistics, over the examples in their own order, so that they do not depend on that of the passes."""
+    """The statistics over the examples in their own order, so that they do not depend on the order of the passes."""
     keys = output_shapes(job)
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
     variants = {key: _flat(choices, arrays[key]) for key in keys}
@@ -40,7 +40,7 @@ def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> S
 
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
-    """The arrays that are kept for each example, with their shapes."""
+    """The outputs that are kept for each example, with their shapes."""
     return {"texts": ()} if job.generated else job.task.kind.output_shapes(job.model, job.encodings.rows)
 
 
@@ -79,8 +79,8 @@ def _arranged(choices: Choices, values: np.ndarray) -> np.ndarray:
     shape = tuple(len(coords[dim]) for dim in choices.dims)
     filler: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else -1
     full = np.full((*shape, *values.shape[1:]), filler, dtype=values.dtype)
-    for place, value in zip(_places(choices), values, strict=True):
-        full[place] = value
+    for index, value in zip(_indices(choices), values, strict=True):
+        full[index] = value
     return full
 
 
@@ -88,10 +88,11 @@ def _flat(choices: Choices, values: np.ndarray) -> np.ndarray:
     """[choice, example, ...] from [*dims, example, ...]."""
     if choices.dims == ("set",):
         return values
-    return np.stack([values[place] for place in _places(choices)])
+    return np.stack([values[index] for index in _indices(choices)])
 
 
-def _places(choices: Choices) -> list[tuple[int, ...]]:
+def _indices(choices: Choices) -> list[tuple[int, ...]]:
+    """The index of each choice along `choices.dims`."""
     stacks = {stack: number for number, stack in enumerate(choices.layout.stacks)}
     if choices.heads:
         return [(stacks[head.stack], head.layer, head.head) for head in choices.keys]

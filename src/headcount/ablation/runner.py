@@ -1,4 +1,4 @@
-"""The forward passes of a sweep: for each batch the plain pass once, then all variants from their layer on."""
+"""The forward passes of a sweep: for each batch the plain pass once, then all variants from their first layer on."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ def _quick_kernels(device: torch.device) -> AbstractContextManager[None]:
     """On a GPU without cuDNN's attention, which plans anew for every shape of a batch and is slower on short texts."""
     if device.type != "cuda":
         return nullcontext()
-    kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-    return sdpa_kernel(kernels)
+    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
 
 
 class _Finite(LogitsProcessor):  # type: ignore[misc]
-    """Stops a generation whose scores are not numbers: the text would look like any other."""
+    """Stops generation where a logit is NaN or infinite: the text would look like any other."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        bad = (scores.isnan() | (scores == float("inf"))).any(-1)  # minus infinity: a token that may not come
+        bad = (scores.isnan() | (scores == float("inf"))).any(-1)  # minus infinity: a token that is ruled out
         if bool(bad.any()):
             raise NotFiniteRow(self.model, int(bad.nonzero()[0]), "the scores of the next token are")
         return scores
@@ -70,14 +69,14 @@ class Runner:
     compiled: bool = False
     generate: dict[str, Any] | None = None
     ids: np.ndarray | None = None
-    """The names of the examples, by their rows: what an error calls them."""
+    """The names of the examples by their rows, for errors."""
     tick: Callable[[float], None] = lambda share: None
 
     def __post_init__(self) -> None:
         self.variants: list[Variant] = [
             {
-                place: make_edit(self.how, self.anatomy.attention(*place), numbers, self.means)
-                for place, numbers in heads.by_layer().items()
+                key: make_edit(self.how, self.anatomy.attention(*key), numbers, self.means)
+                for key, numbers in heads.by_layer().items()
             }
             for heads in self.choices.sets
         ]
@@ -89,7 +88,7 @@ class Runner:
 
     @property
     def replay(self) -> Replay:
-        """This thread's: a replay remembers a batch."""
+        """This thread's own: a replay records a batch."""
         if not hasattr(self.own, "replay"):
             self.own.replay = Replay(self.model, self.anatomy, compiled=self.compiled)
         replay: Replay = self.own.replay
@@ -108,9 +107,9 @@ class Runner:
     def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
         """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
         run = self._generate if self.generate is not None else self._replay
-        found = try_in_memory(lambda: run(rows, width))
-        if found is not None:
-            return found
+        outputs = try_in_memory(lambda: run(rows, width))
+        if outputs is not None:
+            return outputs
         if len(rows) > 1:
             middle = len(rows) // 2
             return join_batches([self._batch(rows[:middle], width), self._batch(rows[middle:], width)])
@@ -121,6 +120,7 @@ class Runner:
         return self._batch(rows, smaller)
 
     def _passes(self, width: int | None) -> list[tuple[int, ...]]:
+        """The numbers of the variants of each pass, at most `width` of them."""
         if width is None:
             return [numbers for _, numbers in self.plan.passes]
         return [numbers[at : at + width] for _, numbers in self.plan.passes for at in range(0, len(numbers), width)]
@@ -129,28 +129,28 @@ class Runner:
         batch = self._rows(rows)
         inputs, labels = self.kind.inputs(self.model, batch), batch["labels"]
         baseline = self.kind.reduce(self.replay.record(inputs), labels, self.shapes)
-        found: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
+        outputs: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
         passes = self._passes(width)
         for numbers in passes:
             result = self.replay.run([self.variants[number] for number in numbers])
             reduced = self.kind.reduce(result, tile(labels, len(rows), len(numbers)), self.shapes)
             for key, tensor in reduced.items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
-                    found[key][number] = share
+                    outputs[key][number] = share
             in_caller(self.tick, len(rows) / len(passes))
         whole = {key: value.cpu().numpy() for key, value in baseline.items()}
-        parts = {key: torch.stack(value).cpu().numpy() for key, value in found.items()}
-        self._check(rows, whole, parts)
-        return whole, parts
+        variants = {key: torch.stack(values).cpu().numpy() for key, values in outputs.items()}
+        self._check(rows, whole, variants)
+        return whole, variants
 
     def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
-        """An error where an output is not finite: a score may look good all the same."""
-        alone = locate_not_finite(baseline)
-        if alone is not None:
-            raise self._not_finite(rows[alone[0]], None)
-        without = locate_not_finite(variants, axes=2)
-        if without is not None:
-            raise self._not_finite(rows[without[1]], without[0])
+        """An error where an output is not finite: the score may look good all the same."""
+        example = locate_not_finite(baseline)
+        if example is not None:
+            raise self._not_finite(rows[example[0]], None)
+        entry = locate_not_finite(variants, axes=2)
+        if entry is not None:
+            raise self._not_finite(rows[entry[1]], entry[0])
 
     def _not_finite(self, row: int, variant: int | None) -> NotFinite:
         """The error for the outputs of one example, of the whole model or of a variant."""
@@ -164,16 +164,16 @@ class Runner:
         return collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
 
     def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
-        """Texts of all variants, generated side by side: each variant's rows go without its heads."""
+        """The texts of all variants, generated side by side in one batch."""
         inputs = self.kind.prompt(self.model, self._rows(rows))
         baseline = self._texts(inputs, rows, [])[0]
-        found = [baseline] * len(self.variants)
+        generated = [baseline] * len(self.variants)
         passes = self._passes(width)
         for numbers in passes:
             for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
-                found[number] = texts
+                generated[number] = texts
             in_caller(self.tick, len(rows) / len(passes))
-        return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(found, dtype=object)}
+        return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(generated, dtype=object)}
 
     def _texts(self, inputs: dict[str, Tensor], rows: list[int], numbers: Sequence[int]) -> list[list[str]]:
         """The texts of the variants with these numbers, or of the whole model."""
@@ -182,11 +182,11 @@ class Runner:
         options = {**(self.generate or {}), "logits_processor": LogitsProcessorList([_Finite(self.model)])}
         try:
             with session(self.model, merge(variants), purpose="the sweep"):
-                made = self.model.generate(**tile(inputs, size, times), **options)
+                tokens = self.model.generate(**tile(inputs, size, times), **options)
         except NotFiniteRow as error:
-            place, row = divmod(error.row // options["num_beams"], size)
-            raise self._not_finite(rows[row], numbers[place] if numbers else None) from error
-        texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
+            variant, row = divmod(error.row // options["num_beams"], size)
+            raise self._not_finite(rows[row], numbers[variant] if numbers else None) from error
+        texts = self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
         return [texts[number * size : (number + 1) * size] for number in range(times)]
 
 

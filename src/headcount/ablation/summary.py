@@ -1,4 +1,4 @@
-"""What a sweep found: scores, differences, intervals, tests, and what can honestly be said of the best head."""
+"""The statistics of a sweep: scores, changes, intervals, tests, and what the best choice gains on held-out examples."""
 
 from __future__ import annotations
 
@@ -41,14 +41,12 @@ def summarise_sweep(
     `score`, `delta` (against `baseline`) with its 95 % interval `low` to `high` and its one-sided 95 % bounds
     `bound_low` and `bound_high`, `p` by the test that `ablation/evidence.py` names, `q` (Benjamini and Hochberg).
     Classifiers also get the effect on the loss, `loss_delta` and so on. `mean_delta`: the effect of a random choice.
-    `above`: how many choices score better than the baseline, `above_chance` how many would if leaving heads out
-    changed nothing. `naive_gain`: of the best choice on the examples that selected it; `honest_gain`: on examples that
-    did not, `low` to `high` being 95 % of the splits.
+    `above`: the number of choices that score better than the baseline; `above_chance`: the number expected if ablation
+    changed nothing. `naive_gain`: of the best choice on the examples that selected it; `honest_gain`: on held-out
+    examples, with the range of 95 % of the splits.
     """
-    outputs = [
-        kind.outputs(baseline),
-        *[kind.outputs({k: v[n] for k, v in variants.items()}) for n in range(len(choices.sets))],
-    ]
+    by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
+    outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
     table = _table(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
@@ -57,9 +55,9 @@ def summarise_sweep(
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
-    found = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed)
-    predicted = [kind.predictions(one) for one in outputs]
-    same = np.array([_same(predicted[0], one) for one in predicted[1:]])
+    evidence = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed)
+    whole, *without = [kind.predictions(output) for output in outputs]
+    same = np.array([_same(whole, predictions) for predictions in without])
     gain = honest_gain(table, higher, seed=seed)
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
@@ -67,8 +65,8 @@ def summarise_sweep(
     per_choice = {
         "score": scores[1:],
         "delta": delta,
-        **found.per_choice,
-        "q": false_discovery(found.per_choice["p"]),
+        **evidence.per_choice,
+        "q": false_discovery(evidence.per_choice["p"]),
         "unchanged": same.astype(float),
         **loss_evidence(outputs, labels, metric, kind, seed),
     }
@@ -77,7 +75,7 @@ def summarise_sweep(
         "baseline_low": base_low,
         "baseline_high": base_high,
         "mean_delta": float(delta.mean()),
-        **found.mean,
+        **evidence.mean,
         "above": float((sign * delta > 1e-12).sum()),
         "above_chance": chance.mean(),
         "above_chance_low": chance_low,
@@ -101,7 +99,7 @@ def metric_name(metric: Metric | Callable[[Any, Any], float]) -> str:
 
 
 def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callable[[Any, Any], float]) -> None:
-    """An error where finite outputs make no finite score: a metric of somebody's own, or a perplexity beyond all."""
+    """An error where a score is not finite, though the outputs are: a custom metric, a perplexity that overflows."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         which = "the whole model" if bad[0] == 0 else f"the model without {choices.names()[bad[0] - 1]}"
@@ -115,10 +113,10 @@ def _table(
     outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind
 ) -> ScoreTable:
     if isinstance(metric, Metric):
-        # Resampling a corpus score takes sacrebleu's own formula for each sample: fewer of them.
+        # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
-        return Sums(np.stack([metric.features(one, labels) for one in outputs]), metric.combine, draws)
-    return Calls([kind.predictions(one) for one in outputs], labels, metric)
+        return Sums(np.stack([metric.features(output, labels) for output in outputs]), metric.combine, draws)
+    return Calls([kind.predictions(output) for output in outputs], labels, metric)
 
 
 def _same(first: Any, second: Any) -> float:

@@ -11,7 +11,8 @@ from headcount.cli.options import Trust, load_ready
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from headcount.models.anatomy import Anatomy, Attention
+    from headcount.models.anatomy import Anatomy
+    from headcount.models.attention import Attention
 
 
 def heads(

@@ -30,7 +30,7 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.models.example_inputs import random_images
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions

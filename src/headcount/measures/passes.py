@@ -123,9 +123,9 @@ def _not_finite(measurement: Measurement, error: NotFiniteRow, number: int) -> N
     """What a pass says of a row of its batch, with the row's name in the data and the layer where it began."""
     batch, _, _ = measurement.batch(np.array([number]), links=False)
     inputs = {key: tensor.to(error.model.device) for key, tensor in batch.items()}
-    whose = "" if error.model is measurement.model else f"in {model_name(error.model)} "
-    what = f"{whose}{error.what}"
-    return not_finite(error.model, read_anatomy(error.model), inputs, measurement.inputs.ids[number], what)
+    model = "" if error.model is measurement.model else f"in {model_name(error.model)} "
+    subject = f"{model}{error.subject}"
+    return not_finite(error.model, read_anatomy(error.model), inputs, measurement.inputs.ids[number], subject)
 
 
 def run_in_memory(

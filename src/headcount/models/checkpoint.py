@@ -1,4 +1,4 @@
-"""Pruned models to disk and back: a folder that is absent or whole, and that also loads where Headcount is not."""
+"""Save pruned models and read their records: a folder that also loads where Headcount is not installed."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     """Write the model, pruned or whole, and its tokenizer (or None) to a folder; `headcount.load` gives them back.
 
     A pruned model's folder also holds one small file of code, so that it loads where Headcount is not installed:
-    `AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)`. The folder is written beside
-    its place and moved there at the end: killed at any moment, it is absent or whole. One that is there and not empty
-    is refused without `overwrite`, and with it where Headcount did not write it; files of others in it stay. Weights
-    that are NaN or infinite are not saved.
+    `AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)`. The folder is written under
+    another name and moved at the end: killed at any moment, it is absent or complete. A folder that is not empty is
+    refused without `overwrite`, and with it unless Headcount wrote it; files that it did not write are kept. Weights
+    that are NaN or infinite are an error.
     """
     check_weights(model)
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-    place = check_output_folder(folder, overwrite)
-    with whole_folder(place, overwrite) as new:
-        if shutil.disk_usage(place.parent).free < size:
+    path = check_output_folder(folder, overwrite)
+    with whole_folder(path, overwrite) as new:
+        if shutil.disk_usage(path.parent).free < size:
             raise OSError(errno.ENOSPC, f"the model needs {size / 1e6:.0f} MB")
         try:
             _write(model, tokenizer, new)
         except SafetensorError as error:
             raise OSError(str(error)) from error
-    return place
+    return path
 
 
 def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
@@ -78,38 +78,43 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
         return
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
-    kinds = auto_classes(type(model), model.config)
+    classes = auto_classes(type(model), model.config)
     if plain is not None:
-        # The size of a head is the same number, said or not.
+        # The size of a head stays, whether the config names it or not.
         whole = {name: getattr(model.config, name, None) for name in plain}
         config["headcount"]["plain"] = whole | {"head_dim": plain["head_dim"]}
         config |= plain
     else:
-        config["auto_map"] = {name: f"{Path(MODELLING).stem}.{kind.__name__}" for name, kind in kinds.items()}
-        (folder / MODELLING).write_text(_modelling_file(set(kinds.values())), encoding="utf-8")
+        config["auto_map"] = {name: f"{Path(MODELLING).stem}.{cls.__name__}" for name, cls in classes.items()}
+        (folder / MODELLING).write_text(_modelling_file(set(classes.values())), encoding="utf-8")
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(_card(model, record, next(iter(kinds), "AutoModel"), plain), encoding="utf-8")
+    (folder / CARD).write_text(_card(model, record, next(iter(classes), "AutoModel"), plain), encoding="utf-8")
 
 
-def auto_classes(kind: type, config: Any) -> dict[str, type]:
+def auto_classes(model_class: type, config: Any) -> dict[str, type]:
     """By the name of each Auto class, the model class that it gives for this config; the saved model's own first."""
-    found: dict[str, type] = {}
+    classes: dict[str, type] = {}
     for name in AUTO_CLASSES:
-        mapping = getattr(transformers, name)._model_mapping
-        if type(config) in mapping:
-            choice = mapping[type(config)]
-            found[name] = choice[0] if isinstance(choice, tuple) else choice
-    if kind not in found.values():
-        found["AutoModel"] = kind
-    return dict(sorted(found.items(), key=lambda item: item[1] is not kind))
+        auto_class = getattr(transformers, name)
+        if type(config) in auto_class._model_mapping:
+            classes[name] = concrete_class(auto_class, config)
+    if model_class not in classes.values():
+        classes["AutoModel"] = model_class
+    return dict(sorted(classes.items(), key=lambda item: item[1] is not model_class))
 
 
-def _modelling_file(kinds: set[type]) -> str:
-    """What shrinks a model before its weights are loaded, and a class for each kind of model of the family."""
+def concrete_class(auto_class: Any, config: Any) -> Any:
+    """The model class that an Auto class gives for a config."""
+    choice = auto_class._model_mapping[type(config)]
+    return choice[0] if isinstance(choice, tuple) else choice
+
+
+def _modelling_file(classes: set[type]) -> str:
+    """The code that shrinks a model before its weights are loaded, and each of the classes with it."""
     lines = [inspect.getsource(shrink).rstrip(), "", "", "import transformers  # noqa: E402", "", ""]
-    for name in sorted(kind.__name__ for kind in kinds):
-        # The name stays, and the class says that it is transformers' own: by both transformers looks up how the names
-        # of weights are to be changed.
+    for name in sorted(cls.__name__ for cls in classes):
+        # The name stays, and the class says that it is transformers' own: by both, transformers looks up how weights
+        # are to be renamed.
         lines += [
             f"class {name}(transformers.{name}):",
             "    @classmethod",
@@ -126,10 +131,10 @@ def _modelling_file(kinds: set[type]) -> str:
 
 
 def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
-    """What the config says where every layer keeps as many heads, and the family's config can say how many.
+    """Entries of a plain config that express the cut; None where layers keep different numbers, or no config can.
 
-    Llama and its like and ViT can: they name the size of a head beside the number of heads. BERT and most others
-    cannot: there the size of a head is the width divided by the number of heads.
+    The configs of Llama and its like and of ViT can: they have the size of a head beside the number of heads. Those of
+    BERT and most others cannot: the size of a head is the width divided by the number of heads.
     """
     family = recorded_family(config)
     if not family.head_counts or len(record["stacks"]) != 1:
@@ -151,13 +156,13 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
 
 def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:
     layout = read_anatomy(model).layout
-    gone = [
+    removed = [
         layout.spell(Head(stack, layer, head))
         for stack, layers in removed_heads(record).items()
         for layer, heads in layers.items()
         for head in heads
     ]
-    total = layout.count + len(gone)
+    total = layout.count + len(removed)
     how = (
         f"`transformers.{auto}.from_pretrained(folder)` loads it: all layers keep as many heads, the config says so."
         if plain is not None
@@ -167,12 +172,12 @@ def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, in
     return (
         f"# {type(model).__name__} with {layout.count} of {total} attention heads\n\n"
         f"{how}\n\n`headcount.load(folder)` loads it, and knows the heads by their original numbers.\n\n"
-        f"Removed (layers and heads counted from 0): {', '.join(gone)}\n"
+        f"Removed (layers and heads counted from 0): {', '.join(removed)}\n"
     )
 
 
 def record_of(config: Any, model_class: Any) -> Record | None:
-    """What the config says of removed heads: Headcount's record, or one made from that of transformers 4."""
+    """The config's record of removed heads: Headcount's own, or one made from that of transformers 4."""
     record: Record | None = getattr(config, "headcount", None)
     if record is not None:
         if not _is_record(record):
@@ -181,7 +186,7 @@ def record_of(config: Any, model_class: Any) -> Record | None:
                 "it was written by a newer version, or is damaged"
             )
         for name, number in record.pop("plain", {}).items():
-            setattr(config, name, number)  # of the whole model, which is built first
+            setattr(config, name, number)  # those of the original model, which is built first
         return record
     pruned = getattr(config, "pruned_heads", None)
     if not pruned:
@@ -195,23 +200,23 @@ def record_of(config: Any, model_class: Any) -> Record | None:
 
 def _is_record(record: Any) -> bool:
     """Whether the record has the form that `make_record` gives it."""
-    names = {"stack", "heads", "kept", *(one.name for one in fields(StackPlan))}
+    names = {"stack", "heads", "kept", *(field.name for field in fields(StackPlan))}
     if not isinstance(record, dict) or record.get("format") != FORMAT or not isinstance(record.get("stacks"), list):
         return False
     return all(
-        isinstance(one, dict)
-        and names <= set(one)
-        and isinstance(one["kept"], list)
+        isinstance(stack, dict)
+        and names <= set(stack)
+        and isinstance(stack["kept"], list)
         and all(
-            isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < one["heads"] for head in heads)
-            for heads in one["kept"]
+            isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < stack["heads"] for head in heads)
+            for heads in stack["kept"]
         )
-        for one in record["stacks"]
+        for stack in record["stacks"]
     )
 
 
 def shrunk_class(model_class: type, record: Record) -> type:
-    """The class, whose models are shrunk as soon as they are built: the weights that are then loaded fit."""
+    """A subclass whose models are shrunk as soon as they are built, so that the weights of the pruned model fit."""
 
     def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
         model_class.__init__(self, config, *args, **kwargs)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The model inside what `torch.compile` gives: functions of a model take that too."""
+"""Functions of a model also take what `torch.compile(model)` returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def plain_model(model: Any) -> Any:
-    """The model itself, where `torch.compile(model)` was given; anything else as it is.
+    """The model inside a compiled one; anything else unchanged.
 
     >>> import torch
     >>> linear = nn.Linear(2, 3)
@@ -26,12 +26,12 @@ def plain_model(model: Any) -> Any:
 
 
 def takes_compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function of one or more models be called with what `torch.compile` gives; it gets the models themselves."""
+    """Unwrap every compiled model among a function's arguments."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        plain: Any = [plain_model(one) for one in args]
-        named: Any = {name: plain_model(one) for name, one in kwargs.items()}
-        return function(*plain, **named)
+        positional: Any = map(plain_model, args)
+        named: Any = {name: plain_model(argument) for name, argument in kwargs.items()}
+        return function(*positional, **named)
 
     return call

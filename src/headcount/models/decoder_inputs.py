@@ -1,4 +1,4 @@
-"""What the decoder of an encoder-decoder reads when it is to say a text."""
+"""What the decoder of an encoder-decoder reads for a target text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headcount.models.families.registry import recorded_family
 
 
 def decoder_inputs(model: PreTrainedModel, target: list[int]) -> list[int]:
-    """The target moved on by the start token, as the model itself moves its labels."""
+    """The target shifted right behind the start token, as the model itself shifts its labels."""
     if recorded_family(model.config).starts_with_last:
         length = sum(token != model.config.pad_token_id for token in target)
         return [target[length - 1], *target[:-1]]
@@ -18,6 +18,6 @@ def decoder_inputs(model: PreTrainedModel, target: list[int]) -> list[int]:
     if start is None:
         raise ModelUnavailable(f"the config of {type(model).__name__} has no decoder_start_token_id; set it")
     if hasattr(model, "prepare_decoder_input_ids_from_labels"):
-        moved: list[int] = model.prepare_decoder_input_ids_from_labels(labels=torch.tensor([target]))[0].tolist()
-        return moved
+        shifted: list[int] = model.prepare_decoder_input_ids_from_labels(labels=torch.tensor([target]))[0].tolist()
+        return shifted
     return [start, *target[:-1]]

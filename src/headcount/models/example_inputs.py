@@ -16,7 +16,10 @@ LENGTH, ROWS, SAMPLES = 12, 2, 4000
 
 
 def example_inputs(model: PreTrainedModel, seed: int = 0, padded: int | None = None) -> dict[str, Tensor]:
-    """Random tokens, half of the second row (or `padded` of it) padded, images or sounds, on the model's device."""
+    """Random tokens, images or sounds on the model's device.
+
+    Of a text's tokens the last half, or the last `padded`, are padding in all rows but the first.
+    """
     generator = torch.Generator().manual_seed(seed)
     config = model.config
     if model.main_input_name == "pixel_values":
@@ -49,7 +52,7 @@ def _tokens(model: PreTrainedModel, rows: int, length: int, generator: torch.Gen
 
 
 def _sounds(model: PreTrainedModel, generator: torch.Generator) -> dict[str, Tensor]:
-    """Waves, or as many frames of a spectrogram as the encoder has positions for."""
+    """Waveforms, or spectrograms with as many frames as the encoder has positions for."""
     config: Any = model.config
     if model.main_input_name == "input_values":
         sounds = torch.randn(ROWS, SAMPLES, generator=generator)

@@ -1,4 +1,4 @@
-"""Which folder a model's name means, and whether that folder can hold a model; asked before anything is loaded."""
+"""Which folder a model's name refers to, and whether it can hold a model: checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin")
 
 
 def find_folder(name: str, weights: bool = True) -> str:
-    """The folder, or the name on the hub: `bundled:qnli` and a run of `finetune` are resolved.
+    """The folder or hub name of a model; `bundled:qnli` and the folder of a `finetune` run are resolved.
 
-    A folder must have a config.json, and weights unless they are not asked for; what is not a folder must look like
-    the name of a model on the hub.
+    A folder must have a config.json and, with `weights`, weights; anything else must look like a hub name.
     """
     path = find_model(name)
     folder = Path(path)
@@ -40,18 +39,18 @@ def find_folder(name: str, weights: bool = True) -> str:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether the folder is that of a run of `headcount finetune`: its model lies in `model`."""
+    """Whether the folder is that of a `finetune` run, whose model is in its subfolder `model`."""
     return not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file()
 
 
 def folder_notes(name: str) -> list[str]:
-    """What to tell somebody whose name was understood as another folder."""
+    """A note where a name was resolved to another folder."""
     folder = Path(name)
     return [f"{name} is the folder of a run; its model is {folder / 'model'}"] if is_run(folder) else []
 
 
 def _check_numbers(path: Path, config: Any) -> None:
-    """A model has at least one head: with less, transformers fails in words that nobody understands, or not at all."""
+    """An error where a number of heads is below 1: transformers would fail with an obscure message, or not at all."""
     for key, value in config.items() if isinstance(config, dict) else ():
         if key.endswith(("heads", "_head")) and isinstance(value, int) and not isinstance(value, bool) and value < 1:
             raise ModelUnavailable(f"{path} says {key}: {value}; expected at least 1, as when the model was saved")

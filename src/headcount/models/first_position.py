@@ -1,4 +1,4 @@
-"""Which models read the first position alone, so that their last layer is needed there alone."""
+"""Models that read the first position alone: their last layer is needed only there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headcount.models.task_heads import is_classifier, is_multiple_choice
 
 
 def first_position_forward(model: PreTrainedModel, anatomy: Anatomy) -> Callable[..., Tensor] | None:
-    """A stand-in for the last layer's `forward` that gives [B, 1, width], or None where it would not be the same."""
+    """A replacement for the last layer's `forward` that returns [B, 1, width]; None where the result would differ."""
     forward = anatomy.family.first_position
     kernel = model.config._attn_implementation
     if forward is None or not (is_classifier(model) or is_multiple_choice(model)) or kernel not in ("sdpa", "eager"):

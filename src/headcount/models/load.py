@@ -1,4 +1,4 @@
-"""A model and its tokenizer from a folder or the hub, as plain transformers objects, or one clear line why not."""
+"""Load a model and its tokenizer from a folder or the hub, as plain transformers objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, Pr
 
 from headcount.data.kinds.catalogue import find_kind
 from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
-from headcount.models.checkpoint import record_of, shrunk_class
+from headcount.models.checkpoint import concrete_class, record_of, shrunk_class
 from headcount.models.find_folder import find_folder, folder_notes
 from headcount.models.finite_weights import check_weights
 from headcount.models.loading_errors import LOADING, reason_of
@@ -25,7 +25,7 @@ from headcount.models.matching_weights import check_matching, matching_notes
 from headcount.models.progress_bars import no_progress_bar
 
 CONFIG, RECORD = "config.json", "record of removed heads (config.json, headcount)"
-"""What the weights must fit: the first suspects where they do not."""
+"""What the weights must fit, as errors name it."""
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.spm", "preprocessor_config.json", "processor_config.json")
 
 
@@ -48,16 +48,16 @@ def load(
     left over, with a warning.
     """
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
-    found = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
+    loaded_tokenizer = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
     for note in loading_notes(name_or_path, model if head is None else None):
         warnings.warn(note, HeadcountWarning, stacklevel=2)
-    return model, found
+    return model, loaded_tokenizer
 
 
 def loading_notes(name_or_path: str | Path, model: PreTrainedModel | None, uses_head: bool = False) -> list[str]:
-    """What to say of a loading that went well: which folder was meant, what the head lacks, what was left out.
+    """Notes for the user: which folder was loaded, which weights are new, which were left out.
 
-    No model where another head was asked for: that it is new, and the old one left out, is no news then.
+    `model` is None where another head was requested: that it is new, and the old one left out, needs no note.
     """
     return [*folder_notes(str(name_or_path)), *([] if model is None else matching_notes(model, uses_head))]
 
@@ -71,9 +71,9 @@ def load_model(
     ignore_mismatched_sizes: bool = False,
     **options: Any,
 ) -> PreTrainedModel:
-    """The model alone; see `load`. `changes` are entries of its config that are to be others.
+    """The model alone; see `load`.
 
-    `ignore_mismatched_sizes`: a head of another shape is replaced by a new one.
+    `changes`: entries of the config to change. `ignore_mismatched_sizes`: replace a head of another shape by a new one.
     """
     name = find_folder(str(name_or_path))
     pruned: Any = None
@@ -82,23 +82,23 @@ def load_model(
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
         for key, value in (changes or {}).items():
             setattr(config, key, value)
-        kind = getattr(transformers, find_kind(head).auto_class) if head else _model_class(config, trust_remote_code)
-        if kind.__name__.startswith("Auto"):
-            options["trust_remote_code"] = trust_remote_code
-        concrete = kind
+        whole = getattr(transformers, find_kind(head).auto_class) if head else _model_class(config, trust_remote_code)
+        is_auto = whole.__name__.startswith("Auto")
+        model_class = whole
         pruned = getattr(config, "headcount", None) or getattr(config, "pruned_heads", None)
         if pruned:
-            concrete = _concrete(kind, config)
-            record = record_of(config, concrete)
+            whole = concrete_class(whole, config) if is_auto else whole
+            record = record_of(config, whole)
             assert record is not None
-            options.pop("trust_remote_code", None)
-            kind = shrunk_class(concrete, record)
-        # A head that the checkpoint lacks is drawn: alike every time, or the same command would find another model in
-        # its study. Weights of another shape are told by `check_matching`, with their names.
+            model_class = shrunk_class(whole, record)
+        elif is_auto:
+            options["trust_remote_code"] = trust_remote_code
+        # A head that the checkpoint lacks is drawn the same every time, or the same command would find another model in
+        # its study. `check_matching` reports weights of another shape by name.
         with no_progress_bar(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Detected pickle protocol")  # an error with our words follows
+            warnings.filterwarnings("ignore", "Detected pickle protocol")  # an error of ours follows
             torch.manual_seed(0)
-            model, report = kind.from_pretrained(
+            model, report = model_class.from_pretrained(
                 name, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
         check_matching(model, report, RECORD if pruned else CONFIG, reshaped_head=ignore_mismatched_sizes)
@@ -108,7 +108,7 @@ def load_model(
         first = f"its weights and its {RECORD} disagree: " if pruned else ""
         raise ModelUnavailable(f"cannot load {name!r}: {first}{reason_of(name, error)}") from error
     if pruned:
-        model.__class__ = concrete  # its modules hold what was cut; pickles and copies know the class
+        model.__class__ = whole  # its modules have their shapes by now, and pickles and copies know this class
     check_weights(model)
     loaded: PreTrainedModel = model.eval()
     return loaded
@@ -133,14 +133,14 @@ def load_tokenizer(name_or_path: str | Path, *, trust_remote_code: bool = False)
         # transformers would build a tokenizer with an empty vocabulary and say nothing.
         raise ModelUnavailable(f"no tokenizer in the folder {name!r}; {_GIVE_ONE}")
     reason: Exception | None = None
-    for kind in (AutoTokenizer, AutoProcessor):
+    for auto_class in (AutoTokenizer, AutoProcessor):
         try:
-            return kind.from_pretrained(
+            return auto_class.from_pretrained(
                 name, trust_remote_code=trust_remote_code, local_files_only=_no_connection(name)
             )
         except LOADING as error:
             reason = reason or error
-    assert reason is not None  # no kind succeeded
+    assert reason is not None  # both failed
     raise ModelUnavailable(f"no tokenizer in {name!r} ({reason_of(name, reason)}); {_GIVE_ONE}") from reason
 
 
@@ -148,7 +148,7 @@ _GIVE_ONE = "give one with tokenizer=, a folder or a hub name"
 
 
 def _where(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say where the files are: they hold for the config as for the weights."""
+    """The options of `from_pretrained` that say where the files are, for the config as for the weights."""
     return {
         key: options[key]
         for key in ("revision", "cache_dir", "token", "subfolder", "local_files_only")
@@ -157,7 +157,7 @@ def _where(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _no_connection(name: str) -> bool:
-    """Whether the hub's name cannot even be looked up: then only the cache is asked, at once and without retries."""
+    """Whether the hub cannot be reached: then only the cache is used, at once and without retries."""
     if Path(name).is_dir() or getproxies():
         return Path(name).is_dir()
     host = urlsplit(huggingface_hub.constants.ENDPOINT).hostname
@@ -169,16 +169,8 @@ def _no_connection(name: str) -> bool:
 
 
 def _model_class(config: Any, trust_remote_code: bool) -> Any:
-    """The class that the config names; the bare model of its type where it names none."""
+    """The class that the config names, or AutoModel where it names none."""
     names = getattr(config, "architectures", None) or []
     if trust_remote_code and getattr(config, "auto_map", None) and getattr(config, "headcount", None) is None:
         return AutoModel
     return getattr(transformers, names[0], AutoModel) if names else AutoModel
-
-
-def _concrete(kind: Any, config: Any) -> Any:
-    """The model class that an Auto class gives for a config."""
-    if not kind.__name__.startswith("Auto"):
-        return kind
-    found = kind._model_mapping[type(config)]
-    return found[0] if isinstance(found, tuple) else found

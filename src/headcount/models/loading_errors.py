@@ -1,4 +1,4 @@
-"""Why a model could not be loaded, in one line that says what to do: the reasons of transformers and torch reworded."""
+"""Why a model could not be loaded: the errors of transformers and torch as one line that says what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOADING = (
     pickle.UnpicklingError,
     StrictDataclassError,
 )
-"""What transformers and torch raise where a folder does not hold what it should."""
+"""What transformers and torch raise for a folder that is incomplete or damaged."""
 POINTER = b"version https://git-lfs"
 
 
@@ -55,7 +55,7 @@ def reason_of(name: str, error: Exception) -> str:
 
 
 def _damaged(folder: Path) -> str | None:
-    """What is wrong with the first weights of the folder that cannot be read; only beginnings are looked at."""
+    """What is wrong with the first weights of the folder that cannot be read; only the start of a file is read."""
     for path in sorted((*folder.glob("*.safetensors"), *folder.glob("*.bin"))):
         with path.open("rb") as file:
             if file.read(len(POINTER)) == POINTER:
@@ -76,6 +76,6 @@ def first_line(error: Exception) -> str:
 
 
 def last_line(error: Exception) -> str:
-    """Where the first line only says that something is wrong; without the name of an exception before it."""
+    """The last line of a message whose first line says only that something is wrong, without an exception's name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].removeprefix("TypeError: ").removeprefix("ValueError: ") if lines else type(error).__name__

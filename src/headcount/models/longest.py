@@ -1,4 +1,4 @@
-"""How many tokens a model takes."""
+"""The longest text that a model takes, in tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headcount.models.families.registry import FAMILIES
 
 
 def longest_positions(model: Any) -> int | None:
-    """How many tokens the model's positions allow, if there is a limit."""
+    """The number of tokens that the model has positions for; None where there is no limit."""
     config = model.config
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if not positions or positions <= 0:
@@ -18,7 +18,7 @@ def longest_positions(model: Any) -> int | None:
 
 
 def _position_offset(model: Any) -> int:
-    """Without a record: a table of positions that has a padding index begins behind it."""
+    """For a family without a record: positions begin behind the padding index of their table, if it has one."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.padding_idx) + 1
@@ -26,7 +26,7 @@ def _position_offset(model: Any) -> int:
 
 
 def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:
-    """How many tokens the model takes: the least of what its config, its tokenizer and the user say."""
+    """The smallest of the limits that the config, the tokenizer and the user set; 512 without any."""
     limits = [asked] if asked else []
     positions = longest_positions(model)
     if positions is not None:

@@ -1,7 +1,7 @@
-"""Do the weights of a checkpoint fit the model? What is missing would be random numbers, what is left over is ignored.
+"""Do the weights of a checkpoint match the model? Missing ones would be random, unexpected ones would be ignored.
 
-All of the body (embeddings, layers, norms) must be there, and nothing of it may be left over or of another shape. A
-head (a task's, or the pooler) may be missing or left over: who does not use it may go on, and says so.
+All of the body (embeddings, layers, norms) must be there, and nothing of it may be unexpected or of another shape. A
+head (a task's, or the pooler) may be missing or unexpected: functions that do not use it go on, with a note.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from transformers import PreTrainedModel
 from headcount.errors import ModelUnavailable
 
 NEW_WEIGHTS = "headcount_new_weights"
-"""Attribute of a loaded model: the names of the weights that its checkpoint did not have; all of them are a head's."""
+"""Attribute of a loaded model: the names of weights that its checkpoint did not have, all of them of a head."""
 UNUSED_WEIGHTS = "headcount_unused_weights"
-"""Attribute of a loaded model: the names of the checkpoint's weights that the model has no place for."""
+"""Attribute of a loaded model: the names of the checkpoint's weights that the model does not have."""
 BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "num_batches_tracked")
 """Endings of names that older checkpoints have and that are computed, not learned."""
 HEADS = ("pooler", "lm_head")
-"""Parts of a bare model, or beside its stacks, that only a task reads."""
+"""Parts inside or beside the body that only a task reads."""
 SHOWN = 3
 WRITTEN = ("it would be written as random numbers", "fine-tune the model first, or give the checkpoint that has it")
-"""Why, and what to do: for `check_head` before a model is saved."""
+"""`why` and `remedy` of `check_head` before a model is saved."""
 
 
 def check_matching(model: PreTrainedModel, report: Mapping[str, Any], to: str, reshaped_head: bool = False) -> None:
-    """An error where the body does not fit; what a head lacks or has too much is remembered in the model.
+    """An error where the body does not match; missing and unexpected weights of a head are stored in the model.
 
-    `report`: what transformers found while loading. `to`: what describes the model, in words. `reshaped_head`: a head
-    of another shape counts as missing.
+    `report`: transformers' loading info. `to`: what the weights must fit, for the error. `reshaped_head`: a head of
+    another shape counts as missing.
     """
     missing = _learned(report["missing_keys"])
     left_over = _learned(report["unexpected_keys"])
@@ -38,16 +38,18 @@ def check_matching(model: PreTrainedModel, report: Mapping[str, Any], to: str, r
     wrong = [name for name in missing if not _of_head(model, name)]
     extra = [name for name in left_over if _of_body(model, name)]
     other = sorted(name for name in reshaped if not (reshaped_head and _of_head(model, name)))
-    said = []
+    problems = []
     if wrong:
-        said.append(f"{_named(wrong)} missing from the weights")
+        problems.append(f"{_named(wrong)} missing from the weights")
     if extra:
-        said.append(f"{_named(extra)} in the weights without a place in the model")
+        problems.append(f"{_named(extra)} in the weights without a place in the model")
     if other:
         stored, expected = (list(shape) for shape in reshaped[other[0]])
-        said.append(f"{_named(other)} of another shape, the first {stored} in the weights and {expected} in the model")
-    if said:
-        raise ModelUnavailable(f"its weights and its {to} disagree: {'; '.join(said)}; restore the one that is wrong")
+        shapes = f"the first {stored} in the weights and {expected} in the model"
+        problems.append(f"{_named(other)} of another shape, {shapes}")
+    if problems:
+        listed = "; ".join(problems)
+        raise ModelUnavailable(f"its weights and its {to} disagree: {listed}; restore the one that is wrong")
     setattr(model, NEW_WEIGHTS, sorted({*missing, *reshaped}))
     setattr(model, UNUSED_WEIGHTS, sorted(name for name in left_over if name not in extra))
 
@@ -61,16 +63,16 @@ def new_head(model: PreTrainedModel) -> list[str]:
 
 
 def check_head(model: PreTrainedModel, why: str, remedy: str) -> None:
-    """An error where the head is random numbers: for all that use it, or write it."""
+    """An error where the head is random: for functions that use or save it."""
     new = new_head(model)
     if new:
         raise ModelUnavailable(f"the checkpoint has no {_parts(model, new)}, so that {why}; {remedy}")
 
 
 def matching_notes(model: PreTrainedModel, uses_head: bool = False) -> list[str]:
-    """What to tell somebody who uses the model: what is random, and what was left out.
+    """Notes for the user: which weights are random, and which were left out.
 
-    Who uses its head refuses a new one (`check_head`), and a bare model: nothing is said of it then.
+    Functions that use the head refuse a new one (`check_head`) and a bare model, so that neither needs a note.
     """
     new, unused = getattr(model, NEW_WEIGHTS, []), getattr(model, UNUSED_WEIGHTS, [])
     new = [name for name in new if not (uses_head and name in new_head(model))]
@@ -87,7 +89,7 @@ def _learned(names: Iterable[str]) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    """How many tensors, and the first few.
+    """The number of tensors and the names of the first few.
 
     >>> _named(["a.weight", "b.weight", "c.weight", "d.weight"])
     '4 tensors (a.weight, b.weight, c.weight, ...) are'
@@ -97,7 +99,7 @@ def _named(names: list[str]) -> str:
 
 
 def _parts(model: PreTrainedModel, names: list[str]) -> str:
-    """The modules that some weights belong to, such as `pooler`, `classifier`, and how many tensors that are."""
+    """The modules that some weights belong to, such as `pooler, classifier`, and the number of tensors."""
     parts = dict.fromkeys(_inside(model, name).split(".")[0] for name in names)
     return f"{', '.join(parts)} ({len(names)} tensor{'s' if len(names) > 1 else ''})"
 
@@ -116,5 +118,5 @@ def _of_head(model: PreTrainedModel, name: str) -> bool:
 def _of_body(model: PreTrainedModel, name: str) -> bool:
     """Whether a weight of a checkpoint belongs to a part that the model's body has."""
     part = _inside(model, name).split(".")[0]
-    within = part != name.split(".")[0]  # it says so itself
+    within = part != name.split(".")[0]  # the name has the body's prefix
     return part not in HEADS and (within or part in dict(model.base_model.named_children()))

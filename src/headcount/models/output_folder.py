@@ -1,4 +1,4 @@
-"""A folder that is absent or whole, and that never takes away a file which Headcount did not write."""
+"""Output folders: absent or complete at any moment, and no file that Headcount did not write is ever removed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from headcount.errors import CannotWrite, OutputTaken, cannot_write
 
 WRITTEN = "headcount-files.json"
-"""In every folder that Headcount wrote: the names of what it put there. All else belongs to somebody else."""
+"""A file in every folder that Headcount wrote: the names of what it wrote. All else in the folder is the user's."""
 
 
 def check_output_folder(folder: str | Path, overwrite: bool = False) -> Path:
-    """The folder, if something may be written there: asked before the work is done."""
+    """The folder, or an error where it may not be written: checked before any work is done."""
     path = Path(folder).absolute() if Path(folder).name in ("", "..") else Path(folder)
     if path.exists() and not path.is_dir():
         raise OutputTaken(f"{path} is a file; expected a folder that is new or empty")
@@ -35,30 +35,29 @@ def check_output_folder(folder: str | Path, overwrite: bool = False) -> Path:
 
 
 def check_apart(out: str | Path, others: Mapping[str, str | Path | None]) -> None:
-    """An error where the output is, contains or lies in something else that is read or written: by name, its path."""
+    """An error where the output is, contains or lies in one of the other paths, which are given by their options."""
     path = Path(out).resolve()
-    for what, other in others.items():
-        # A name that is no path is one on the hub; a study may not be there yet.
+    for label, other in others.items():
+        # A name that is not a path is one on the hub; a study may not exist yet.
         if other is None or (isinstance(other, str) and not Path(other).exists()):
             continue
-        there = Path(other).resolve()
-        if path == there or path in there.parents or there in path.parents:
-            raise OutputTaken(f"out={out} is, contains or lies in {what} {other}; give a folder of its own")
+        resolved = Path(other).resolve()
+        if path == resolved or path in resolved.parents or resolved in path.parents:
+            raise OutputTaken(f"out={out} is, contains or lies in {label} {other}; give a folder of its own")
 
 
 @contextmanager
 def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
-    """A folder to write into that takes its place when all is written: killed at any moment, it is absent or whole.
+    """A temporary folder that becomes `folder` when the context ends: killed at any moment, it is absent or complete.
 
-    An earlier folder stays until the new one is complete, and the files in it that Headcount did not write are carried
-    over to the new one.
+    An earlier folder stays until the new one is complete; the files in it that Headcount did not write are kept.
     """
     path = check_output_folder(folder, overwrite)
     new = path.with_name(f".{path.name}-new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()  # where that cannot be, nothing needs to be computed
+        new.mkdir()  # fails before anything is computed
         yield new
         names = sorted(entry.name for entry in new.iterdir())
         _carry_over(path, new, names)
@@ -71,7 +70,7 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
 
 
 def _carry_over(path: Path, new: Path, names: list[str]) -> None:
-    """Files of somebody else in the folder that is replaced; both folders have them until the old one is gone."""
+    """Link the user's own files into the new folder; both folders have them until the old one is removed."""
     if not (path / WRITTEN).is_file():
         return
     try:
@@ -90,7 +89,7 @@ def _carry_over(path: Path, new: Path, names: list[str]) -> None:
 
 
 def _link(source: str, target: str) -> str:
-    """The same file under a second name, or a copy where the disk has no such thing."""
+    """A hard link, or a copy where the file system has no links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
@@ -103,13 +102,13 @@ def _old(path: Path) -> Path:
 
 
 def _restore(path: Path) -> None:
-    """What a kill in the moment of exchange has left beside its place goes back there."""
+    """Move the old folder back where a kill came between the two moves of `_put`."""
     if not path.exists() and _old(path).is_dir():
         _old(path).replace(path)
 
 
 def _put(new: Path, path: Path) -> None:
-    """Move a whole folder to its place, over one that is there; what an earlier kill left is cleared away."""
+    """Move the new folder to its path, in place of an earlier one; leftovers of a killed move are removed."""
     old = _old(path)
     shutil.rmtree(old, ignore_errors=True)
     if not path.exists():

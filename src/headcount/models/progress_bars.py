@@ -1,4 +1,4 @@
-"""Loading and saving take a second: without transformers' progress bars, which would stand in every output."""
+"""Loading and saving without transformers' progress bars: both take about a second."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import transformers
 
 @contextmanager
 def no_progress_bar() -> Iterator[None]:
-    """No bar inside; afterwards as it was."""
-    shown = transformers.utils.logging.is_progress_bar_enabled()
+    """Disable progress bars inside the context; afterwards they are as before."""
+    enabled = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if enabled:
             transformers.utils.logging.enable_progress_bar()

@@ -1,9 +1,9 @@
-"""Takes attention heads out of a model of transformers, so that its modules have the shapes of the heads that stay.
+"""Removes attention heads from a transformers model, so that its modules have the shapes of the remaining heads.
 
-This file needs torch and transformers alone: a saved model carries a copy of it, so that it also loads where Headcount
-is not installed. What it does is written in `config.headcount`: for each stack the paths and names of its parts and,
-layer by layer, the heads that are kept, by their original numbers. It works on a model with weights and on one whose
-weights are yet to be loaded.
+This file needs only torch and transformers: a saved model carries a copy of it, so that it also loads where Headcount
+is not installed. `config.headcount` says what to do: for each stack the paths and names of its parts and, layer by
+layer, the heads that are kept, by their original numbers. It works on a model with weights and on one whose weights are
+yet to be loaded.
 """
 
 import re
@@ -28,15 +28,20 @@ def shrink(model: Any, record: Any) -> Any:
 
 
 def layers_of(model: Any, stack: Any) -> list[Any]:
-    """The layers of a stack that have its attention, in order."""
-    pattern = re.compile(r"(?:.*\.)??" + re.escape(stack["layer"]).replace(r"\*", r"(\d+)"))
+    """The layers of a stack, in order."""
     modules = dict(model.named_modules())
-    found = {}
-    for name, module in modules.items():
+    return [modules[name] for name in layer_names(modules, stack["layer"], stack["attention"])]
+
+
+def layer_names(modules: Any, layer: str, attention: str) -> list[str]:
+    """The names of the layers that have the attention, in order: `layer` is a path with `*` for a layer's number."""
+    pattern = re.compile(r"(?:.*\.)??" + re.escape(layer).replace(r"\*", r"(\d+)"))
+    names = {}
+    for name in modules:
         match = pattern.fullmatch(name)
-        if match and f"{name}.{stack['attention']}" in modules:
-            found[tuple(map(int, match.groups()))] = module
-    return [found[number] for number in sorted(found)]
+        if match and f"{name}.{attention}" in modules:
+            names[tuple(map(int, match.groups()))] = name
+    return [names[number] for number in sorted(names)]
 
 
 def shrink_layer(layer: Any, stack: Any, heads: list[int]) -> None:
@@ -45,39 +50,39 @@ def shrink_layer(layer: Any, stack: Any, heads: list[int]) -> None:
     size = getattr(attention, stack["size"])
     present = getattr(attention, "kept_heads", None)
     if present is None:
-        present = list(range(_width(output, "in") // size))
+        present = list(range(width_of(output, "in") // size))
     parts = 3 if stack["fused"] else 1
-    kv_heads = _width(attention.get_submodule(stack["key"]), "out") // parts // size
+    kv_heads = width_of(attention.get_submodule(stack["key"]), "out") // parts // size
     reads = getattr(attention, "kept_groups", None)
     if reads is None:
-        reads = [place * kv_heads // len(present) for place in range(len(present))]
+        reads = [column * kv_heads // len(present) for column in range(len(present))]
     attention.kept_heads = list(heads)
-    places = [list(present).index(head) for head in heads]
-    groups = [reads[place] for place in places]
+    columns = [list(present).index(head) for head in heads]
+    groups = [reads[column] for column in columns]
     kept_groups = sorted(set(groups))
     attention.kept_groups = [kept_groups.index(group) for group in groups]
     if list(present) == heads:
         return
     if stack["fused"] == "by-part":
-        rows = {stack["query"]: [part * len(present) + place for part in range(3) for place in places]}
+        rows = {stack["query"]: [part * len(present) + column for part in range(3) for column in columns]}
     elif stack["fused"] == "by-head":
-        rows = {stack["query"]: [3 * place + part for place in places for part in range(3)]}
+        rows = {stack["query"]: [3 * column + part for column in columns for part in range(3)]}
     else:
-        rows = {stack["query"]: places, stack["key"]: kept_groups, stack["value"]: kept_groups}
-        rows |= {name: places for name in stack["further"] if hasattr(attention, name)}
+        rows = {stack["query"]: columns, stack["key"]: kept_groups, stack["value"]: kept_groups}
+        rows |= {name: columns for name in stack["further"] if hasattr(attention, name)}
     for name, blocks in rows.items():
         projection = attention.get_submodule(name)
         _take(projection, "out", blocks, size)
         if not heads:
             _silence(projection, parts * size)
-    _take(output, "in", places, size)
+    _take(output, "in", columns, size)
     if not heads:
         _silence(output, None)
-    _tell(attention, stack, heads, size)
+    _set_numbers(attention, stack, heads, size)
 
 
-def _tell(attention: Any, stack: Any, heads: list[int], size: int) -> None:
-    """Say the new numbers where the model's own code reads them. A layer without heads runs with one head of zeros."""
+def _set_numbers(attention: Any, stack: Any, heads: list[int], size: int) -> None:
+    """Set the attributes that the model's own code reads. A layer without heads runs with one head of zeros."""
     count = len(heads) or 1
     for name in stack["counts"]:
         setattr(attention, name, count)
@@ -96,25 +101,30 @@ def _tell(attention: Any, stack: Any, heads: list[int], size: int) -> None:
             attention.register_forward_hook(GiveBiasOn(), with_kwargs=True)
 
 
-def _width(module: Any, side: str) -> int:
-    return int(module.weight.shape[_dim(module, side)])
+def width_of(module: Any, side: str) -> int:
+    """The number of a projection's inputs (in) or outputs (out)."""
+    return int(module.weight.shape[dim_of(module, side)])
 
 
-def _dim(module: Any, side: str) -> int:
-    """A Linear's weight is [out, in], a Conv1D's [in, out]."""
+def dim_of(module: Any, side: str) -> int:
+    """The dimension of a projection's weight for its inputs (in) or outputs (out).
+
+    A Linear's weight is [out, in], a Conv1D's [in, out].
+    """
     return int((side == "in") != isinstance(module, Conv1D))
 
 
 def _take(module: Any, side: str, blocks: list[int], size: int) -> None:
     """Keep these blocks of `size` rows (out) or columns (in) of a projection."""
-    index = torch.tensor([block * size + at for block in blocks for at in range(size)], dtype=torch.long, device="cpu")
+    indices = [block * size + row for block in blocks for row in range(size)]
+    index = torch.tensor(indices, dtype=torch.long, device="cpu")
 
     def taken(old: nn.Parameter, dim: int) -> nn.Parameter:
         with torch.inference_mode(False):  # what is made in it can never be trained
             values = old.detach().clone().index_select(dim, index.to(old.device)).contiguous()
             return nn.Parameter(values, requires_grad=old.requires_grad)
 
-    module.weight = taken(module.weight, _dim(module, side))
+    module.weight = taken(module.weight, dim_of(module, side))
     if side == "out" and module.bias is not None:
         module.bias = taken(module.bias, 0)
     for name in {"out": ("out_features", "nf"), "in": ("in_features", "nx")}[side]:
@@ -154,19 +164,19 @@ HOOKS = ("SpreadGroups", "ChooseBias", "GiveBiasOn")
 
 
 def _unhook(module: Any) -> None:
-    """Take off the hooks of an earlier cut."""
+    """Remove the hooks of an earlier cut."""
     for hooks, flags in (
         (module._forward_pre_hooks, module._forward_pre_hooks_with_kwargs),
         (module._forward_hooks, module._forward_hooks_with_kwargs),
     ):
         # By name: the cut may have been made by the copy of this file that came with the model.
-        for key in [key for key, one in hooks.items() if type(one).__name__ in HOOKS]:
+        for key in [key for key, hook in hooks.items() if type(hook).__name__ in HOOKS]:
             del hooks[key]
             flags.pop(key, None)
 
 
 class ChooseBias:
-    """T5, MPNet: the position bias [1, all heads, Q, K] goes from layer to layer; each takes that of its own."""
+    """T5, MPNet: the position bias [1, all heads, Q, K] is passed from layer to layer; each takes that of its heads."""
 
     def __init__(self, heads: list[int]) -> None:
         self.heads = list(heads)
@@ -205,7 +215,7 @@ def _first_bias(module: Any, hidden: Tensor, kwargs: Any) -> Any:
 
 
 class SpreadGroups:
-    """Llama and its like, with groups of unlike size: behind the cache, each key and value as often as it is read."""
+    """Llama and its like, with groups of unequal size: after the cache, each key and value as often as it is read."""
 
     def __init__(self, times: list[int]) -> None:
         self.times = list(times)
@@ -224,4 +234,4 @@ class _Spreading:
         return self._spread(key), self._spread(value)
 
     def _spread(self, states: Tensor) -> Tensor:
-        return torch.cat([states[:, at : at + 1].expand(-1, times, -1, -1) for at, times in enumerate(self.times)], 1)
+        return torch.cat([states[:, group : group + 1].expand(-1, n, -1, -1) for group, n in enumerate(self.times)], 1)

@@ -1,4 +1,4 @@
-"""Heads cut out of a model, in place: checks first, then the cut, which can be taken back until it is found right."""
+"""Heads cut out of a model, in place: checks first, then the cut, which can be undone until it is verified."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
-from transformers.pytorch_utils import Conv1D
 
 from headcount.core.heads import HeadSet
 from headcount.errors import CannotPrune
-from headcount.models.anatomy import Anatomy, Attention, read_anatomy
+from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.attention import Attention, is_projection
 from headcount.models.compiled import takes_compiled
-from headcount.models.shrink import SilentConv1D, SilentLinear, layers_of, shrink
+from headcount.models.shrink import layers_of, shrink
 
 FORMAT = 1
 Record = dict[str, Any]
@@ -24,27 +24,27 @@ Record = dict[str, Any]
 
 @takes_compiled
 def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
-    """Take the heads out and write down in `model.config.headcount` which are left; the function takes it all back.
+    """Remove heads and record the remaining ones in `model.config.headcount`; the returned function undoes the cut.
 
     Nothing is changed where a head does not exist or the model cannot be cut.
     """
     anatomy = read_anatomy(model)
-    gone = HeadSet.of(heads, anatomy.layout)
+    removed = HeadSet.of(heads, anatomy.layout)
     check_can_prune(anatomy)
-    if len(gone) == anatomy.layout.count:
-        raise CannotPrune(f"got all {len(gone)} heads of the model; expected at least one that stays")
+    if len(removed) == anatomy.layout.count:
+        raise CannotPrune(f"got all {len(removed)} heads of the model; expected at least one that stays")
+    by_layer = removed.by_layer()
     kept = {
-        stack: [[head for head in block.heads if (stack, block.layer, head) not in names] for block in layers]
+        stack: [[head for head in block.heads if head not in by_layer.get(block.layer_key, ())] for block in layers]
         for stack, layers in anatomy.stacks.items()
-        for names in [{(one.stack, one.layer, one.head) for one in gone}]
     }
     record = make_record(anatomy, kept, getattr(model.config, "headcount", None))
-    undo = _remember(model, record)
+    undo = _restorer(model, record)
     try:
         _own_config(model, record)
         for layers in anatomy.stacks.values():
             for block in layers:
-                label(block)
+                _label_heads(block)
         shrink(model, record)
     except BaseException:
         undo()
@@ -52,8 +52,8 @@ def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
     return undo
 
 
-def label(block: Attention) -> None:
-    """Write the numbers of a layer's heads and groups on its module, where a cut looks for them."""
+def _label_heads(block: Attention) -> None:
+    """Set the numbers of a layer's heads and groups on its module, where a cut reads them."""
     module: Any = block.module
     if not hasattr(module, "kept_heads"):
         module.kept_heads, module.kept_groups = list(block.heads), list(block.groups)
@@ -86,7 +86,7 @@ def check_can_prune(anatomy: Anatomy) -> None:
             )
         further = [getattr(block.module, name) for name in block.plan.further if hasattr(block.module, name)]
         for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), *further, block.output):
-            if type(module) not in (nn.Linear, Conv1D, SilentLinear, SilentConv1D):
+            if not is_projection(module):
                 raise CannotPrune(
                     f"{block.name} has a projection of type {type(module).__name__}; expected a plain Linear: "
                     "cut the heads before the model is quantised, or adapters are put on it"
@@ -94,35 +94,31 @@ def check_can_prune(anatomy: Anatomy) -> None:
 
 
 def make_record(anatomy: Anatomy, kept: dict[str, list[list[int]]], before: Record | None = None) -> Record:
-    """The record of a model whose layers keep these heads."""
-    first = {one["stack"]: one["heads"] for one in (before or {}).get("stacks", ())}
+    """The record of a cut that keeps these heads of each layer; `before`: the record of an earlier one."""
+    original = {part["stack"]: part["heads"] for part in (before or {}).get("stacks", ())}
     stacks = []
     for stack, layers in anatomy.stacks.items():
-        parts = asdict(layers[0].plan)
-        heads = first.get(stack, anatomy.layout.width(stack))
-        stacks.append(parts | {"stack": stack, "heads": heads, "kept": kept[stack]})
-    return {
-        "format": FORMAT,
-        "stacks": [
-            {key: list(value) if isinstance(value, tuple) else value for key, value in one.items()} for one in stacks
-        ],
-    }
+        plan = asdict(layers[0].plan)
+        plan = {key: list(value) if isinstance(value, tuple) else value for key, value in plan.items()}
+        heads = original.get(stack, anatomy.layout.width(stack))
+        stacks.append(plan | {"stack": stack, "heads": heads, "kept": kept[stack]})
+    return {"format": FORMAT, "stacks": stacks}
 
 
 def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:
-    """By stack and layer, the heads that are gone."""
+    """By stack and layer, the heads that were removed."""
     return {
-        one["stack"]: {
-            layer: gone
-            for layer, kept in enumerate(one["kept"])
-            if (gone := [head for head in range(one["heads"]) if head not in kept])
+        stack["stack"]: {
+            layer: removed
+            for layer, kept in enumerate(stack["kept"])
+            if (removed := [head for head in range(stack["heads"]) if head not in kept])
         }
-        for one in record["stacks"]
+        for stack in record["stacks"]
     }
 
 
-def _remember(model: PreTrainedModel, record: Record) -> Callable[[], None]:
-    """What the cut will touch, as it is: modules, their attributes, their parameters and their hooks."""
+def _restorer(model: PreTrainedModel, record: Record) -> Callable[[], None]:
+    """A function that restores what a cut will change: modules, their attributes, their parameters and their hooks."""
     touched: dict[nn.Module, tuple[type, dict[str, Any], dict[str, Any]]] = {}
     for stack in record["stacks"]:
         for layer in layers_of(model, stack):
@@ -137,7 +133,7 @@ def _remember(model: PreTrainedModel, record: Record) -> Callable[[], None]:
             module.__dict__.clear()
             module.__dict__.update(state)
             for key, content in inner.items():
-                # In the dict that was there: whoever has put a hook on holds on to it.
+                # In the same dict: the handles of hooks refer to it.
                 state[key].clear()
                 state[key].update(content)
         for module, config in configs.items():
@@ -154,18 +150,15 @@ def _parts(layer: nn.Module, stack: Record) -> list[nn.Module]:
 
 
 def kept_by_v4(anatomy: Anatomy, pruned: dict[Any, Any]) -> dict[str, list[list[int]]]:
-    """The heads that are left where transformers 4 removed some (`config.pruned_heads`): layer by layer, one stack."""
+    """The heads that remain where transformers 4 removed some (`config.pruned_heads`), which it did in one stack."""
     stack = next(iter(anatomy.stacks))
-    gone = {int(layer): set(map(int, heads)) for layer, heads in pruned.items()}
+    removed = {int(layer): set(map(int, heads)) for layer, heads in pruned.items()}
     known = {block.layer: set(block.heads) for block in anatomy.stacks[stack]}
-    for layer, heads in gone.items():
+    for layer, heads in removed.items():
         if not heads <= known.get(layer, set()):
             raise CannotPrune(
                 f"config.pruned_heads names L{layer}H{min(heads - known.get(layer, set()))}, which the model never had"
             )
-
-    def left(block: Attention) -> list[int]:
-        missing = gone.get(block.layer, set()) if block.stack == stack else set()
-        return [head for head in block.heads if head not in missing]
-
-    return {name: [left(block) for block in layers] for name, layers in anatomy.stacks.items()}
+    kept = {name: [list(block.heads) for block in layers] for name, layers in anatomy.stacks.items()}
+    kept[stack] = [[head for head in heads if head not in removed.get(at, ())] for at, heads in enumerate(kept[stack])]
+    return kept

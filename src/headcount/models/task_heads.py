@@ -45,6 +45,6 @@ def language_of(model: PreTrainedModel) -> Language | None:
     both = bool(getattr(model.config, "is_encoder_decoder", False))
     for kind in KINDS.values():
         if isinstance(kind, Language) and has_head(model, kind.auto_class) and kind.labels_are_inputs == both:
-            # ELECTRA's ForPreTraining tells replaced tokens, it guesses no words.
+            # ELECTRA's ForPreTraining detects replaced tokens and predicts no words.
             return kind if model.get_output_embeddings() is not None else None
     return None

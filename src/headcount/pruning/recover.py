@@ -19,7 +19,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.run import known_rows
-from headcount.training.trainer import Settings, ToldSteps, check_trained, make_trainer
+from headcount.training.trainer import Settings, StepProgress, check_trained, make_trainer
 
 
 @renamed(steps="max_steps=", batch="per_device_train_batch_size=", rate="learning_rate=")
@@ -67,7 +67,7 @@ def recover(
     with tempfile.TemporaryDirectory() as folder, no_progress_bar():
         trainer = make_trainer(model, tokenizer, rows, Path(folder), settings, seed)
         if progress is not None:
-            trainer.add_callback(ToldSteps(progress))
+            trainer.add_callback(StepProgress(progress))
         trainer.train()
     check_trained(model, learning_rate)
     return model.eval()

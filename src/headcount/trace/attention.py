@@ -1,8 +1,8 @@
-"""How the calls of a layer's attention are heard, whatever kernel runs it.
+"""Listen to the calls of a layer's attention, whatever kernel runs it.
 
-Families that use transformers' attention interface are heard through one function, put over the entry
-of the implementation that the model came with: the model keeps its kernel and its masks, other models
-pass through untouched. The two families that compute attention themselves are heard through hooks.
+For families that use transformers' attention interface, one function replaces the entry of the model's own
+implementation: the model keeps its kernel and its masks, other models pass through untouched. The families that compute
+attention themselves are heard through hooks (`module_calls.py`).
 """
 
 from __future__ import annotations
@@ -15,59 +15,62 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall, Listener
 from headcount.trace.module_calls import listen_at_module
 
 
 def listen(
-    block: Attention, listener: Listener, wanted: Callable[[], bool], weights: bool = False
+    block: Attention, listener: Listener, is_needed: Callable[[], bool], weights: bool = False
 ) -> Callable[[], None]:
     """Call `listener` at every call of the layer's attention, until the returned function is called.
 
-    It is called before the output projection. With `weights`, the families that compute attention themselves
-    are asked for their weights, and the call comes when the module has ended; `wanted` says whether this pass is to be.
+    It is called before the output projection. With `weights`, the families that compute attention themselves return
+    their weights, and the call comes when the module has ended. `is_needed` says whether anyone listens to this pass.
     """
     if block.family.interface:
         return _listen_at_interface(block, listener)
-    return listen_at_module(block, listener, wanted, weights)
+    return listen_at_module(block, listener, is_needed, weights)
 
 
+LOCK = threading.RLock()
+"""Held while entries of an attention interface change."""
 _listeners: WeakKeyDictionary[nn.Module, list[tuple[Attention, Listener]]] = WeakKeyDictionary()
 _overrides: dict[tuple[int, str], _Override] = {}
-_lock = threading.RLock()
-"""Held while the two are changed."""
+
+
+def replace_entry(interface: Any, implementation: str, function: Callable[..., Any]) -> Callable[[], None]:
+    """Replace an entry of an attention interface; the returned function restores it."""
+    local = interface._local_mapping.get(implementation)
+    interface[implementation] = function
+
+    def restore() -> None:
+        if local is None:
+            del interface[implementation]
+        else:
+            interface[implementation] = local
+
+    return restore
+
+
+def kernel_function(entry: Any, module: nn.Module) -> Callable[..., Any]:
+    """The function that runs a module's attention: "eager" has no entry of its own, but one in each family's file."""
+    function: Callable[..., Any] = entry or sys.modules[type(module).__module__].eager_attention_forward
+    return function
 
 
 class _Override:
-    """The function over one entry of one attention interface, counted, gone when nobody listens any more."""
+    """Replaces one entry of one attention interface for as long as anyone listens."""
 
     def __init__(self, interface: Any, implementation: str) -> None:
-        self.interface, self.implementation, self.count = interface, implementation, 0
-        self.local = interface._local_mapping.get(implementation)
+        self.implementation, self.listeners = implementation, 0
         self.original = interface.get(implementation)
-
-    def __enter__(self) -> None:
-        if self.count == 0:
-            self.interface[self.implementation] = self
-        self.count += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.count -= 1
-        if self.count:
-            return
-        if self.local is None:
-            del self.interface[self.implementation]
-        else:
-            self.interface[self.implementation] = self.local
-        del _overrides[id(self.interface), self.implementation]
+        self.restore = replace_entry(interface, implementation, self)
 
     def __call__(
         self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        # "eager" has no entry of its own: each family's file holds its function.
-        function = self.original or sys.modules[type(module).__module__].eager_attention_forward
-        output = function(module, query, key, value, mask, *args, **kwargs)
+        output = kernel_function(self.original, module)(module, query, key, value, mask, *args, **kwargs)
         for block, listener in tuple(_listeners.get(module, ())):
             listener(AttentionCall(block, self.implementation, value, mask, query.shape[2], query, key, None, kwargs))
         return output
@@ -78,16 +81,21 @@ def _listen_at_interface(block: Attention, listener: Listener) -> Callable[[], N
     interface = sys.modules[type(module).__module__].ALL_ATTENTION_FUNCTIONS
     key = (id(interface), module.config._attn_implementation)
     entry = (block, listener)
-    with _lock:
-        override = _overrides.setdefault(key, _Override(interface, key[1]))
-        override.__enter__()
+    with LOCK:
+        if key not in _overrides:
+            _overrides[key] = _Override(interface, key[1])
+        override = _overrides[key]
+        override.listeners += 1
         _listeners.setdefault(module, []).append(entry)
 
     def stop() -> None:
-        with _lock:
+        with LOCK:
             _listeners[module].remove(entry)
             if not _listeners[module]:
                 del _listeners[module]
-            override.__exit__()
+            override.listeners -= 1
+            if not override.listeners:
+                override.restore()
+                del _overrides[key]
 
     return stop

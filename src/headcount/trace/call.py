@@ -1,4 +1,4 @@
-"""What a layer's attention was called with, whatever kernel runs it."""
+"""The arguments of one call of a layer's attention, whatever kernel runs it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from torch import Tensor
 
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 
 
 @dataclass
 class AttentionCall:
-    """One call of a layer's attention: query [B, H, Q, D], key and value [B, groups, K, D], the mask as it came.
+    """One call of a layer's attention: query [B, H, Q, D], key and value [B, groups, K, D], and the kernel's own mask.
 
-    `weights` [B, H, Q, K] is there where the module computed it anyway.
+    `weights` [B, H, Q, K]: those of modules that compute attention themselves.
     """
 
     block: Attention
@@ -30,16 +30,16 @@ class AttentionCall:
 
     @property
     def layer_key(self) -> tuple[str, int]:
-        return self.block.stack, self.block.layer
+        return self.block.layer_key
 
     @property
     def reads(self) -> list[int]:
-        """For each head, which of the keys and values it reads: those of a group stand side by side.
+        """For each head, which of the keys and values it reads: the heads of a group stand side by side.
 
-        A pruned model with groups of unlike size hands some of them out more than once.
+        A pruned model with groups of unequal size passes some of them more than once.
         """
         heads = len(self.block.heads)
-        return [number * self.value.shape[1] // heads for number in range(heads)]
+        return [column * self.value.shape[1] // heads for column in range(heads)]
 
     def by_head(self, tensor: Tensor) -> Tensor:
         """Keys or values [B, H, K, D] as each head reads them; no copy where each head has its own."""
@@ -48,18 +48,18 @@ class AttentionCall:
 
     @property
     def scale(self) -> float:
-        """What queries times keys are multiplied by."""
+        """The factor of the products of queries and keys."""
         scale = self.options.get("scaling")
         assert self.query is not None
         return float(self.query.shape[-1] ** -0.5 if scale is None else scale)
 
     @property
     def sinks(self) -> Tensor | None:
-        """The scores [H] of what a head can attend to beside all keys, as GPT-OSS has it; None for most families."""
+        """The scores [H] of the heads' attention sinks, which GPT-OSS has beside the keys; None for most families."""
         return self.options.get("s_aux")
 
     def of_heads(self, chosen: list[int]) -> AttentionCall | None:
-        """The call as some heads alone had it; None where its mask cannot be taken apart."""
+        """The call for some of the heads alone; None where its mask cannot be taken apart."""
         heads, groups = len(self.block.heads), self.reads
         if not isinstance(self.mask, Tensor | None) and self.mask.shape[1] > 1:
             return None
@@ -68,8 +68,8 @@ class AttentionCall:
             by_head = isinstance(tensor, Tensor) and tensor.ndim == 4 and tensor.shape[1] == heads > 1
             return tensor[:, chosen] if by_head else tensor
 
-        block = replace(self.block, heads=tuple(self.block.heads[number] for number in chosen))
-        reads = [groups[number] for number in chosen]
+        block = replace(self.block, heads=tuple(self.block.heads[column] for column in chosen))
+        reads = [groups[column] for column in chosen]
         options = {name: pick(option) for name, option in self.options.items()}
         if self.sinks is not None:
             options["s_aux"] = self.sinks[chosen]

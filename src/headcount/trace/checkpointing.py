@@ -1,6 +1,6 @@
-"""Gradient checkpointing runs layers once more in the backward pass: with the edits of the pass that it repeats.
+"""Gradient checkpointing runs layers again in the backward pass: with the edits of the forward pass that it repeats.
 
-The backward pass may run in a thread of autograd's own, and after the context was left.
+The backward pass may run in one of autograd's threads, and after the context was left.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 from torch import nn
 
 _NAME = "_gradient_checkpointing_func"
-"""Where transformers keeps a layer's checkpointing function."""
+"""The attribute where transformers keeps a layer's checkpointing function."""
 
 
 class Repeatable:
-    """Over a layer's checkpointing function; copies of the model get that function itself."""
+    """Replaces a layer's checkpointing function; copies of the model get that function itself."""
 
     def __init__(self, original: Callable[..., Any], wiring: Any) -> None:
         self.original, self.wiring = original, wiring
@@ -48,14 +48,14 @@ def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def repeatable(model: nn.Module, wiring: Any) -> Callable[[], None]:
-    """Let repetitions have the edits of their pass, until the returned function is called."""
-    over = {module: Repeatable(vars(module)[_NAME], wiring) for module in model.modules() if _NAME in vars(module)}
-    for module, one in over.items():
-        setattr(module, _NAME, one)
+    """Repeat layers with the edits of their pass, until the returned function is called."""
+    functions = {module: Repeatable(vars(module)[_NAME], wiring) for module in model.modules() if _NAME in vars(module)}
+    for module, function in functions.items():
+        setattr(module, _NAME, function)
 
     def stop() -> None:
-        for module, one in over.items():
-            if vars(module).get(_NAME) is one:  # checkpointing may have been turned on or off meanwhile
-                setattr(module, _NAME, one.original)
+        for module, function in functions.items():
+            if vars(module).get(_NAME) is function:  # checkpointing may have been turned on or off meanwhile
+                setattr(module, _NAME, function.original)
 
     return stop

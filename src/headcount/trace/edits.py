@@ -1,4 +1,4 @@
-"""What a session does to a layer, and what it sees of it: edits change head outputs, observers look at them."""
+"""Edits, which change the head outputs of a layer, and observers, which are shown them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall
 from headcount.trace.view import AttentionView
 
@@ -20,14 +20,14 @@ class Edit(Protocol):
     """Changes the head outputs of one layer."""
 
     needs_call: bool
-    """Whether it needs to know what the attention was called with; only such an edit can change the map."""
+    """Whether it needs the layer's attention call; only such an edit can change the map."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         """The new outputs for `outputs` [B, Q, heads, size], which must not be changed in place."""
         ...
 
     def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
-        """What becomes of the layer's attention map [B, heads, Q, K]; most edits leave it as it is."""
+        """The layer's attention map [B, heads, Q, K] under the edit; most edits leave it unchanged."""
         ...
 
 
@@ -45,10 +45,9 @@ class OutputEdit:
 
 @dataclass(frozen=True)
 class LayerRun:
-    """One layer in one pass, as all edits left it: what an observer is shown.
+    """One layer in one pass, after all edits: what an observer is shown.
 
-    `outputs`: the head outputs [B, Q, heads, size]. `call`: what its attention was called with; None where the session
-    asked for outputs alone.
+    `outputs`: the head outputs [B, Q, heads, size]. `call`: the attention call; None in a session with `outputs_only`.
     """
 
     block: Attention
@@ -58,7 +57,7 @@ class LayerRun:
 
     @property
     def layer_key(self) -> LayerKey:
-        return self.block.stack, self.block.layer
+        return self.block.layer_key
 
     def attention(self, classes: Tensor | None = None) -> AttentionView:
         """Its attention map, and sums over `classes` [B, K, C] of keys."""

@@ -1,4 +1,4 @@
-"""Functions that answer for layers instead of their own code, in the passes of one thread or task alone."""
+"""Replace the `forward` of layers by other functions, in the passes of one thread or task alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from torch import nn
 
 ForwardOverride = Callable[..., Any]
-"""Called with the layer's own code, its arguments and its keywords."""
+"""Called with the layer's own `forward`, its positional arguments and its keyword arguments."""
 _overrides: ContextVar[Mapping[nn.Module, ForwardOverride] | None] = ContextVar(
     "headcount_forward_overrides", default=None
 )
@@ -19,7 +19,7 @@ _lock = threading.RLock()
 
 
 class _Forward:
-    """Over a layer's `forward`, counted; the layer's own code where nothing overrides it."""
+    """Replaces a layer's `forward`, counted; calls the layer's own where nothing overrides it."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module, self.count = module, 0
@@ -41,9 +41,11 @@ class _Forward:
 
 @contextmanager
 def overriding_forwards(overrides: Mapping[nn.Module, ForwardOverride]) -> Iterator[None]:
-    """Let each function answer for its module inside the context; afterwards the modules are as they were."""
+    """Call each function instead of its module's `forward` inside the context."""
     with _lock:
-        forwards = [_over(module) for module in overrides]
+        forwards = [
+            module.forward if isinstance(module.forward, _Forward) else _Forward(module) for module in overrides
+        ]
         for forward in forwards:
             forward.hold(1)
     token = _overrides.set({**(_overrides.get() or {}), **overrides})
@@ -56,10 +58,6 @@ def overriding_forwards(overrides: Mapping[nn.Module, ForwardOverride]) -> Itera
                 forward.hold(-1)
 
 
-def _over(module: nn.Module) -> _Forward:
-    return module.forward if isinstance(module.forward, _Forward) else _Forward(module)
-
-
 def original_forward(module: nn.Module) -> Callable[..., Any]:
-    """The module's own code, whatever overrides it."""
+    """The module's own `forward`, whatever overrides it."""
     return module.forward.own if isinstance(module.forward, _Forward) else module.forward

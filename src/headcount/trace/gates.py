@@ -20,7 +20,7 @@ from headcount.trace.session import session
 
 
 class Gate(OutputEdit):
-    """Multiplies each head's output by its gate: gates [head], or [example, head]."""
+    """Multiplies each head's output by its gate: gates [head] or [example, head]."""
 
     def __init__(self, gates: Tensor) -> None:
         self.gates = gates
@@ -34,9 +34,9 @@ class Gate(OutputEdit):
 def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
     """Multiply every head's output by its gate, before the output projection.
 
-    `gates` is a tensor [layer, head], or [example, layer, head] for a gate of each example's own; a dict
-    of such tensors by stack for an encoder-decoder (stacks that it leaves out are not gated). Gradients
-    flow to the gates: after `loss.backward()`, `gates.grad` is what `head_mask.grad` was.
+    `gates` is a tensor [layer, head], or [example, layer, head] for gates of each example; for an encoder-decoder a
+    dict of such tensors by stack (stacks that it leaves out are not gated). Gradients flow to the gates: after
+    `loss.backward()`, `gates.grad` is what `head_mask.grad` was.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
@@ -46,19 +46,17 @@ def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
     >>> gates.grad.shape
     torch.Size([2, 4])
     """
-    given, model = model, plain_model(model)
     anatomy = read_anatomy(model)
-    by_stack = check_gates(gates, anatomy.layout)
     edits: dict[LayerKey, Edit] = {}
-    for stack, tensor in by_stack.items():
+    for stack, tensor in check_gates(gates, anatomy.layout).items():
         for block in anatomy.stacks[stack]:
-            edits[stack, block.layer] = Gate(tensor[..., block.layer, list(block.heads)])
-    with session(model, edits, purpose="the gates"):
-        yield given
+            edits[block.layer_key] = Gate(tensor[..., block.layer, list(block.heads)])
+    with session(plain_model(model), edits, purpose="the gates"):
+        yield model
 
 
 def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:
-    """The gates by stack, of the right shape and finite, or an error that says what was expected."""
+    """The gates as float tensors by stack; an error where a shape is wrong or a gate is not finite."""
     stacks = list(layout.stacks)
     if not isinstance(gates, Mapping):
         if len(stacks) > 1:
@@ -69,10 +67,10 @@ def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:
     if not gates:
         raise InvalidOption(f"got an empty dict of gates; expected some of {stacks}")
     checked = {}
-    for stack, given in gates.items():
+    for stack, stack_gates in gates.items():
         if stack not in layout.stacks:
             raise InvalidOption(f"got gates for the stack {stack!r}; the model has {', '.join(stacks)}")
-        tensor = torch.as_tensor(given)
+        tensor = torch.as_tensor(stack_gates)
         shape = (layout.layers(stack), layout.width(stack))
         if tensor.ndim not in (2, 3) or tuple(tensor.shape[-2:]) != shape:
             raise InvalidOption(

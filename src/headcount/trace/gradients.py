@@ -1,4 +1,4 @@
-"""How a loss depends on every attention weight: the gradient of each layer's map, one layer at a time."""
+"""The gradients of a loss with respect to head outputs and attention maps, one layer at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Differentiable(OutputEdit):
 
 
 def output_gradients(loss: Tensor, outputs: Mapping[LayerKey, Tensor]) -> dict[LayerKey, Tensor]:
-    """The gradients of a loss in head outputs; zero where it does not depend on them."""
+    """The gradients of a loss with respect to head outputs; zero where it does not depend on them."""
     gradients = torch.autograd.grad(loss, list(outputs.values()), allow_unused=True)
     return {
         key: torch.zeros_like(output) if gradient is None else gradient
@@ -33,10 +33,10 @@ def output_gradients(loss: Tensor, outputs: Mapping[LayerKey, Tensor]) -> dict[L
 
 
 def map_gradient(call: AttentionCall, gradient: Tensor) -> Tensor:
-    """The gradient [B, H, Q, K] in a layer's map from that in its head outputs [B, Q, H, D].
+    """The gradient [B, H, Q, K] of a layer's map from that of its head outputs [B, Q, H, D].
 
-    A head's output is its map times its values, so the map's gradient is the output's times the values: no map has to
-    be kept for it.
+    A head's output is its map times its values, so that the map's gradient is the output's times the values: no map has
+    to be kept for it.
     """
     return torch.einsum("bqhd,bhkd->bhqk", gradient, call.by_head(call.value).detach())
 
@@ -48,9 +48,9 @@ def each_map_gradient(
     objective: Callable[[Any], Tensor],
     look: Callable[[AttentionCall, Tensor], None],
 ) -> None:
-    """Call `look` with every layer's attention call and the gradient [B, H, Q, K] of `objective(result)` in its map.
+    """Call `look` with each layer's attention call and the gradient [B, H, Q, K] of `objective(result)` for its map.
 
-    One layer's gradient is there at a time.
+    Only one layer's gradient is in memory at a time.
     """
     outputs: dict[LayerKey, Tensor] = {}
     calls: dict[LayerKey, AttentionCall] = {}
@@ -59,7 +59,7 @@ def each_map_gradient(
         assert run.call is not None
         outputs[run.layer_key], calls[run.layer_key] = run.outputs, run.call
 
-    keys = [(block.stack, block.layer) for block in read_anatomy(model)]
+    keys = [block.layer_key for block in read_anatomy(model)]
     edits, observers = dict.fromkeys(keys, Differentiable()), dict.fromkeys(keys, keep)
     with torch.inference_mode(False), torch.enable_grad(), session(model, edits, observers, purpose="gradients"):
         loss = objective(model(**batch))

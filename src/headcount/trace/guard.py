@@ -1,8 +1,9 @@
-"""What is checked around every pass over a model with open sessions: what it is called with, what it reached."""
+"""Checks around every pass over a model with open sessions: its arguments, and the layers that it reached."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from torch import nn
@@ -14,10 +15,7 @@ from headcount.trace.open_sessions import in_backward
 
 
 def guard_passes(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
-    """Refuse the keyword that transformers 5 accepts and ignores, and check every session after a pass.
-
-    Until the returned function is called.
-    """
+    """Refuse `head_mask` and check every session after a pass, until the returned function is called."""
 
     # A hook may meet a pass of another thread while it is being registered: it then comes without the keywords.
     def before(module: nn.Module, args: Any, kwargs: Mapping[str, Any] | None = None) -> None:
@@ -32,9 +30,9 @@ def guard_passes(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
         if module is wiring.model() and not in_backward():
             wiring.under.in_pass = True
             # An encoder that has run before, alone and in this context, has been reached.
-            given = kwargs.get("encoder_outputs") is not None
+            encoded = kwargs.get("encoder_outputs") is not None
             wiring.under.reached = {
-                session: {key for key in session.apart if given and key[0] == "encoder"} for session in active
+                session: {key for key in session.apart if encoded and key[0] == "encoder"} for session in active
             }
 
     def after(*_: Any) -> None:
@@ -44,22 +42,18 @@ def guard_passes(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
                 session.check(wiring.layout, wiring.under.reached.get(session, ()))
             wiring.under.reached = {}
 
-    def passing(*_: Any) -> None:
+    def count_pass(*_: Any) -> None:
         if not in_backward():
             active = wiring.active
             wiring.foreign_passes += not active
             for session in active:
                 session.passes += 1
 
-    handles = [model.register_forward_hook(Hook(after))]
+    hooks = ExitStack()
+    hooks.callback(model.register_forward_hook(Hook(after)).remove)
     # A part of the model can be called alone: its first layer shows that a pass was made.
     for layers in wiring.anatomy.stacks.values():
-        handles.append(layers[0].layer_module.register_forward_pre_hook(Hook(passing)))
-    for module in {id(model): model, id(model.base_model): model.base_model}.values():
-        handles.append(module.register_forward_pre_hook(Hook(before), with_kwargs=True))
-
-    def remove() -> None:
-        for handle in handles:
-            handle.remove()
-
-    return remove
+        hooks.callback(layers[0].layer_module.register_forward_pre_hook(Hook(count_pass)).remove)
+    for module in {model, model.base_model}:
+        hooks.callback(module.register_forward_pre_hook(Hook(before), with_kwargs=True).remove)
+    return hooks.close

@@ -1,4 +1,4 @@
-"""Which heads a model has."""
+"""The heads of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headcount.trace.anatomy import read_anatomy
 
 @takes_compiled
 def heads(model: PreTrainedModel, pick: Heads | None = None) -> HeadSet:
-    """All heads of a model, or those that `pick` names ("L3H7,L5"), in order; one that it lacks is an error.
+    """All heads of a model, or those that `pick` names ("L3H7,L5"), in order; an error for one that it does not have.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))

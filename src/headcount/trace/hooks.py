@@ -1,9 +1,12 @@
-"""A hook that belongs to one model: in a copy or a pickle of the model it does nothing."""
+"""Hooks that belong to one model: in a copy or a pickle of the model they do nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+
+from torch import nn
 
 
 class Hook:
@@ -26,3 +29,17 @@ class Hook:
 
     def __reduce__(self) -> tuple[type[Hook], tuple[()]]:
         return Hook, ()
+
+
+@contextmanager
+def hooked(
+    modules: Iterable[nn.Module], before: Callable[..., Any] | None = None, after: Callable[..., Any] | None = None
+) -> Iterator[None]:
+    """Call `before` and `after` around every call of the modules inside the context."""
+    with ExitStack() as hooks:
+        for module in modules:
+            if before is not None:
+                hooks.callback(module.register_forward_pre_hook(Hook(before)).remove)
+            if after is not None:
+                hooks.callback(module.register_forward_hook(Hook(after)).remove)
+        yield

@@ -1,6 +1,6 @@
-"""Are the map and the uniform outputs that Headcount computes for an attention call those of the kernel that runs it?
+"""Prove that the map and the uniform outputs that Headcount computes for an attention call are those of its kernel.
 
-Asked of the kernel itself, with the mask and the options of a real call and random queries, keys and values in float64.
+The kernel is called with the mask and the options of a real call and random queries, keys and values in float64.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from headcount.errors import UnknownFamily
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall
 from headcount.trace.interception import InterfaceCall
 from headcount.trace.masks import allowed_keys
@@ -22,27 +22,27 @@ from headcount.trace.uniform import uniform_outputs
 from headcount.trace.view import AttentionView
 
 CLOSE, DIFFERENT = 1e-5, 1e-2
-"""Of the largest value: kernels compute the softmax in float32. What must differ, differs by far more."""
+"""Relative to the largest value: kernels compute the softmax in float32, and what must differ differs by far more."""
 CLOSED = torch.finfo(torch.float64).min
 SHARP = 3.0
 """Queries are larger than keys, so that attention is far from uniform."""
 
 
 def prove_kernel(seen: InterfaceCall, block: Attention, seed: int) -> None:
-    """An error that names the step, where what is computed for the call is not what its kernel computes."""
+    """An error that names the step where what Headcount computes for the call is not what its kernel computes."""
     call = _random_call(seen, block, seed)
-    given = _run(seen, call)
+    truth = _run(seen, call)
     allowed = allowed_keys(call)
-    rows = torch.ones(given.shape[:2], dtype=torch.bool) if allowed is None else allowed.any(-1).any(1).cpu()
-    rows = rows.expand(given.shape[:2])
+    rows = torch.ones(truth.shape[:2], dtype=torch.bool) if allowed is None else allowed.any(-1).any(1).cpu()
+    rows = rows.expand(truth.shape[:2])
     if not bool(rows.float().mean() > 0.5):
         raise UnknownFamily(f"maps: most queries of {block.name} may attend to nothing")
     values = call.value[:, call.reads]
     ours = torch.einsum("bhqk,bhkd->bqhd", AttentionView(call).map, values)
     uniform = uniform_outputs(call)
-    if apart(ours[rows], given[rows]) > CLOSE:
+    if apart(ours[rows], truth[rows]) > CLOSE:
         raise UnknownFamily(f"maps: the outputs of {block.name} are not its map times its values")
-    if apart(uniform[rows], given[rows]) < DIFFERENT:
+    if apart(uniform[rows], truth[rows]) < DIFFERENT:
         raise UnknownFamily(f"maps: the outputs of {block.name} are the same whatever its queries are")
     if apart(uniform[rows], _uniform_truth(seen, call)[rows]) > CLOSE:
         raise UnknownFamily(f"uniform: overwritten weights of {block.name} give other outputs")
@@ -84,10 +84,8 @@ def _random_call(seen: InterfaceCall, block: Attention, seed: int) -> AttentionC
 
 
 def _run(seen: InterfaceCall, call: AttentionCall, query: Tensor | None = None, **options: Any) -> Tensor:
-    query = call.query if query is None else query
-    output: Tensor = seen.function(seen.module, query, call.key, call.value, call.mask, **{**call.options, **options})[
-        0
-    ]
+    query, options = call.query if query is None else query, {**call.options, **options}
+    output: Tensor = seen.function(seen.module, query, call.key, call.value, call.mask, **options)[0]
     return output.double()
 
 
@@ -127,7 +125,7 @@ class _UniformWeights(TorchFunctionMode):
             return result
         self.count += 1
         scores: Tensor = args[0] if args else (kwargs or {})["input"]
-        # What stands behind the keys are sinks: the family's code takes them away again.
+        # Columns behind those of the keys are sinks: uniform attention gives them nothing (`uniform.py`).
         allowed = scores[..., : self.keys] > torch.finfo(torch.float32).min / 4
         weights = torch.zeros_like(result)
         weights[..., : self.keys] = allowed / allowed.sum(-1, keepdim=True).clamp(min=1)

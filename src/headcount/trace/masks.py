@@ -1,4 +1,4 @@
-"""Which keys each query may attend to, read from whatever mask the kernel was given."""
+"""Which keys each query may attend to, read from any kind of mask that kernels take."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
 
-# All layers of a pass share a mask: what was found out about it is kept as long as the mask itself.
-_prepared: Any = WeakTensorKeyDictionary()
+# All layers of a pass share a mask: what is derived from it is kept as long as the mask itself.
+_rows_of_masks: Any = WeakTensorKeyDictionary()
 _plain_masks: Any = WeakTensorKeyDictionary()
 
 
 def is_causal(call: AttentionCall) -> bool:
-    """Whether the future is hidden by the kernel itself, with no mask: sdpa and flash do so, eager never."""
+    """Whether the kernel itself hides the future, without a mask: sdpa and flash do so, eager never."""
     if call.mask is not None or call.implementation in ("eager", "module") or call.queries == 1:
         return False
     flag = call.options.get("is_causal")
@@ -44,7 +44,7 @@ def allowed_keys(call: AttentionCall) -> Tensor | None:
 
 
 def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device: torch.device) -> Tensor | None:
-    """Flash kernels take only the padding [B, K] and the window; sdpa takes nothing where causal is all."""
+    """Flash kernels take only the padding [B, K] and the window; sdpa takes no mask for plain causal attention."""
     flash = "flash" in call.implementation
     window = call.options.get("sliding_window") if flash else None
     causal = is_causal(call) or (flash and bool(getattr(call.block.module, "is_causal", True)))
@@ -64,7 +64,7 @@ def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device
 
 
 def allowed_counts(call: AttentionCall) -> Tensor:
-    """How many keys each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
+    """The number of keys that each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
     if is_causal(call):
         return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
     if call.mask is None and "flash" not in call.implementation:
@@ -76,8 +76,8 @@ def allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Allowed keys and their number [B, 1 or H, Q or 1, K or 1]; one row where it is the same for all queries."""
     # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
     shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4 and not call.mask.is_inference()
-    if shareable and call.mask in _prepared:
-        version, rows = _prepared[call.mask]
+    if shareable and call.mask in _rows_of_masks:
+        version, rows = _rows_of_masks[call.mask]
         if version == call.mask._version:
             return rows  # type: ignore[no-any-return]
     allowed = allowed_keys(call)
@@ -87,12 +87,12 @@ def allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
         allowed = allowed[:, :, :1]
     rows = allowed, allowed.sum(-1, keepdim=True).clamp(min=1)
     if shareable:
-        _prepared[call.mask] = call.mask._version, rows
+        _rows_of_masks[call.mask] = call.mask._version, rows
     return rows
 
 
 def hides_only(mask: Any) -> bool:
-    """Whether a mask only hides keys; one of numbers may also weigh them, as ALiBi does."""
+    """Whether a mask only hides keys; one of floats may also add biases to scores, as ALiBi does."""
     if not isinstance(mask, Tensor) or not mask.dtype.is_floating_point:
         return True
     shareable = not mask.is_inference()

@@ -1,4 +1,4 @@
-"""What to do where memory does not suffice: let go of what the failed attempt held, and try with less."""
+"""Out of memory: recognise the error and free what the failed attempt held, so that less can be tried."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 R = TypeVar("R")
 CPU_WORDS = ("can't allocate memory", "not enough memory")
-"""PyTorch has no class of its own for a CPU that has no memory."""
+"""PyTorch has no exception class for a CPU that runs out of memory."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -19,13 +19,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def try_in_memory(run: Callable[[], R]) -> R | None:
-    """What `run` gives, or None where the device has no memory for it."""
+    """The result of `run`, or None where it runs out of memory."""
     try:
         return run()
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-    # Outside of the handler: while an error is being handled, it holds what the failed pass had on the device.
+    # Outside of the handler: while an error is being handled, it holds the tensors of the failed pass.
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
     return None

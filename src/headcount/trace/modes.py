@@ -1,4 +1,4 @@
-"""A model in evaluation mode for a while: dropout would make every number a matter of chance."""
+"""Evaluation mode for as long as a context lasts: with dropout every number would be random."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import nn
 
 _lock = threading.Lock()
 _held: WeakKeyDictionary[nn.Module, list[dict[nn.Module, bool]]] = WeakKeyDictionary()
-"""For each model that is held in evaluation mode, the modes to go back to, once for every holder."""
+"""By model in evaluation mode, the modes of its modules to restore, once for every open context."""
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside the context; when the last of its holders leaves, each module has the mode that it had.
+    """Evaluation mode inside the context; when the last open context ends, each module gets its mode back.
 
-    A mode is the model's own: other threads have it too.
+    Modes belong to the model: other threads see them too.
     """
     with _lock:
         held = _held.setdefault(model, [])

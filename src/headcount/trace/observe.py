@@ -1,4 +1,4 @@
-"""What the heads did in one batch: attention maps, head outputs and their gradients, under any kernel."""
+"""Observe the heads in one batch: attention maps, head outputs and their gradients, under any kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.errors import InvalidOption
-from headcount.models.anatomy import Anatomy, Attention
+from headcount.models.anatomy import Anatomy
+from headcount.models.attention import Attention
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.call import AttentionCall
@@ -23,11 +24,11 @@ from headcount.trace.session import session
 
 @dataclass
 class Observation:
-    """What was seen, by stack. Heads that the model no longer has are NaN.
+    """What was observed, by stack. Heads that the model no longer has are NaN.
 
     `maps`, `map_gradients`: [layer, head, example, query, key].
     `outputs`, `output_gradients`: [layer, head, example, query, size].
-    `result`: what the model returned.
+    `result`: the model's output.
     """
 
     maps: dict[str, Tensor] = field(default_factory=dict)
@@ -46,10 +47,10 @@ def observe(
     gradients: bool = False,
     objective: Callable[[Any], Tensor] | None = None,
 ) -> Observation:
-    """Attention maps, head outputs and, if asked, the gradients of a loss in both, for one batch.
+    """Attention maps, head outputs and, with `gradients`, those of a loss with respect to both, for one batch.
 
-    The loss is the model's own (`inputs` hold labels), or `objective(result)`. Rows of a map that may attend
-    to nothing are zero. Inside `ablated` and `gated` what is seen is what the model then computes with.
+    The loss is the model's own (`inputs` hold labels), or `objective(result)`. Rows of a map without an allowed key are
+    zero. Inside `ablated` and `gated` the maps and outputs are those after the intervention.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9)).eval()
@@ -57,13 +58,13 @@ def observe(
     torch.Size([2, 4, 1, 3, 3])
     """
     anatomy = read_anatomy(model)
-    keys = [(block.stack, block.layer) for block in anatomy if block.stack in _stacks_called(anatomy, inputs)]
+    keys = [block.layer_key for block in anatomy if block.stack in _stacks_called(anatomy, inputs)]
     weights: dict[LayerKey, Tensor] = {}
-    given: dict[LayerKey, Tensor] = {}
+    head_outputs: dict[LayerKey, Tensor] = {}
     calls: dict[LayerKey, AttentionCall] = {}
 
     def keep(run: LayerRun) -> None:
-        given[run.layer_key] = run.outputs
+        head_outputs[run.layer_key] = run.outputs
         if gradients and run.call is not None:
             calls[run.layer_key] = run.call
         if maps:
@@ -71,21 +72,21 @@ def observe(
                 weights[run.layer_key] = run.attention().map.to(run.outputs.dtype)
 
     edits = dict.fromkeys(keys, Differentiable()) if gradients else {}
-    observers, unheard = dict.fromkeys(keys, keep), not (maps or gradients)
+    observers, outputs_only = dict.fromkeys(keys, keep), not (maps or gradients)
     grad = torch.inference_mode(False) if gradients else nullcontext()
-    observing = session(model, edits, observers, purpose="observation", outputs_only=unheard)
+    observing = session(model, edits, observers, purpose="observation", outputs_only=outputs_only)
     with observing, grad, torch.set_grad_enabled(gradients):
         result = model(**inputs)
     seen = Observation(result=result)
     if maps:
         seen.maps = _by_stack(anatomy, weights, (0, 1, 2, 3))
     if outputs:
-        seen.outputs = _by_stack(anatomy, {key: tensor.detach() for key, tensor in given.items()}, (0, 2, 1, 3))
+        seen.outputs = _by_stack(anatomy, {key: tensor.detach() for key, tensor in head_outputs.items()}, (0, 2, 1, 3))
     if gradients:
-        found = output_gradients(_loss(result, objective), given)
-        seen.output_gradients = _by_stack(anatomy, found, (0, 2, 1, 3))
+        by_output = output_gradients(_loss(result, objective), head_outputs)
+        seen.output_gradients = _by_stack(anatomy, by_output, (0, 2, 1, 3))
         if maps:
-            by_map = {key: map_gradient(calls[key], gradient).detach() for key, gradient in found.items()}
+            by_map = {key: map_gradient(calls[key], gradient).detach() for key, gradient in by_output.items()}
             seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
     return seen
 
@@ -110,25 +111,25 @@ def _stacks_called(anatomy: Anatomy, inputs: Mapping[str, Any]) -> set[str]:
     return stacks
 
 
-def _by_stack(anatomy: Anatomy, found: Mapping[LayerKey, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
+def _by_stack(anatomy: Anatomy, by_layer: Mapping[LayerKey, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
     """Tensors [layer, head, example, ...] by stack from one tensor a layer, permuted to [example, head, ...]."""
     by_stack = {}
     for stack, layers in anatomy.stacks.items():
         width = anatomy.layout.width(stack)
         tensors = {
-            block.layer: _full(block, found[stack, block.layer].permute(order), width)
+            block.layer: _with_removed_heads(block, by_layer[block.layer_key].permute(order), width)
             for block in layers
-            if (stack, block.layer) in found
+            if block.layer_key in by_layer
         }
         if tensors:
-            nothing = torch.full_like(next(iter(tensors.values())), float("nan"))
-            rows = [tensors.get(block.layer, nothing) for block in layers if block.layer in tensors or not block.heads]
+            removed = torch.full_like(next(iter(tensors.values())), float("nan"))
+            rows = [tensors.get(block.layer, removed) for block in layers if block.layer in tensors or not block.heads]
             by_stack[stack] = torch.stack(rows).transpose(1, 2)
     return by_stack
 
 
-def _full(block: Attention, tensor: Tensor, width: int) -> Tensor:
-    """[example, width, ...]: the heads at their numbers, NaN where the layer has none."""
+def _with_removed_heads(block: Attention, tensor: Tensor, width: int) -> Tensor:
+    """[example, width, ...] from [example, head, ...]: each head at its number, NaN for those that were removed."""
     if block.heads == tuple(range(width)):
         return tensor
     full = tensor.new_full((tensor.shape[0], width, *tensor.shape[2:]), float("nan"))

@@ -1,8 +1,8 @@
-"""Which sessions hold here: an intervention belongs to the thread or task that opened it.
+"""The sessions that are open: an intervention belongs to the thread or task that opened it.
 
-The sessions that are open stand in a context variable: a thread starts without any, an asyncio task with those that
-were open where it was created. What a pass leaves behind on its way (which layers it has reached, what attention was
-called with) is kept for each thread, since a pass never changes it.
+Open sessions are kept in a context variable: a thread starts without any, an asyncio task with those that were open
+where it was created. The state of a pass (which layers it has reached, what attention was called with) is kept for each
+thread, since a pass never changes its thread.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Session:
         self.edits, self.observers, self.purpose, self.outputs_only = edits, observers, purpose, outputs_only
         self.layers = dict.fromkeys([*edits, *observers])
         self.wiring: Any = None
-        """Of the model that it is open on; None once the context has ended."""
+        """That of the model which the session is open on; None once the context has ended."""
         self.chain: tuple[Session, ...] = ()
         """The sessions that this thread or task had open when the context was opened, and this one."""
         self.hits: Counter[LayerKey] = Counter()
@@ -47,11 +47,14 @@ class Session:
         self.foreign_passes_before = 0
         """The passes of other threads and tasks that had been made when the context was opened."""
 
-    def hears(self, key: LayerKey) -> bool:
-        """Whether its observers look at the layer's attention call."""
-        return key in self.observers and not self.outputs_only
+    def needs_call(self, key: LayerKey, weights: bool) -> bool:
+        """Whether its edit of the layer or, with `weights`, its observer needs the layer's attention call."""
+        if weights:
+            return key in self.observers and not self.outputs_only
+        return key in self.edits and self.edits[key].needs_call
 
     def check(self, layout: Layout, reached: Container[LayerKey]) -> None:
+        """An error where one of its layers was not reached."""
         missed = [key for key in self.layers if key not in reached]
         if missed:
             changes = any(key in self.edits for key in missed)
@@ -62,7 +65,7 @@ class Session:
             )
 
     def check_end(self, layout: Layout, foreign_passes: int) -> None:
-        """At the end of the context: every layer was reached, and no pass was run where the context does not hold."""
+        """At the end of the context: an error where a layer was not reached, or passes were run by others alone."""
         if self.passes:
             self.check(layout, self.hits)
         elif self.layers and foreign_passes > self.foreign_passes_before:
@@ -74,7 +77,7 @@ class Session:
 
 @dataclass
 class PassState:
-    """What is under way on one model in one thread."""
+    """The state of the pass over one model that is under way in one thread."""
 
     calls: dict[LayerKey, AttentionCall] = field(default_factory=dict)
     """Kept for the edits that need them."""
@@ -124,7 +127,7 @@ def drop(session: Session) -> None:
 
 @contextmanager
 def no_sessions() -> Iterator[None]:
-    """No session is open here for a while."""
+    """No session is open inside the context."""
     token = _open.set(())
     try:
         yield
@@ -133,5 +136,5 @@ def no_sessions() -> Iterator[None]:
 
 
 def in_backward() -> bool:
-    """Whether autograd is running in this thread: a forward pass is then the repetition of one."""
+    """Whether autograd is running in this thread: a forward pass is then a repeated one."""
     return bool(torch._C._current_graph_task_id() != -1)

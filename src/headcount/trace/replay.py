@@ -1,9 +1,9 @@
-"""Start a forward pass in the middle: what lies below the first changed layer is computed once and kept.
+"""Start a forward pass in the middle: the layers below the first changed one are computed once.
 
-A pass over a batch is recorded: what each layer gave. To replay variants that begin at some layer, the layers
-below it answer with what was recorded, and the model itself is called on a batch that holds the examples once
-for each variant: masks, position embeddings, pooler and task head stay the model's own. The first layer is run
-on the plain batch and fans out at its output projection, where the variants begin to differ.
+A pass over a batch records the output of each layer. To replay variants that begin at some layer, the layers below it
+return what was recorded, and the model itself is called on a batch that holds the examples once for each variant:
+masks, position embeddings, pooler and task head stay the model's own. The first changed layer runs on the plain batch
+and fans out at its output projection, where the variants begin to differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Answer = Callable[[int, Callable[..., Any], Any, Any], Any]
 
 
 class Replay:
-    """Passes over one model that begin in the middle; use it as a context, so that hooks are set up once.
+    """Passes over one model that begin in the middle; use it as a context, so that hooks are registered once.
 
     `first_position`: compute the last layer at the first position alone, where the model reads no other.
     `compiled`: run the layers that no variant changes through `torch.compile`.
@@ -40,9 +40,13 @@ class Replay:
         self, model: PreTrainedModel, anatomy: Anatomy, first_position: bool = True, compiled: bool = False
     ) -> None:
         self.model, self.anatomy = model, anatomy
-        self.layers = _layer_modules(anatomy)
-        self.count = sum(map(len, self.layers.values()))
-        self.outputs = [block.output for stack in PASS_ORDER for block in anatomy.stacks.get(stack, ())]
+        blocks = [block for stack in PASS_ORDER for block in anatomy.stacks.get(stack, ())]
+        self.layers: dict[nn.Module, list[int]] = {}
+        """For each layer's module its numbers in the order of the pass: one module may serve several layers."""
+        for number, block in enumerate(blocks):
+            self.layers.setdefault(block.layer_module, []).append(number)
+        self.outputs = [block.output for block in blocks]
+        self.count = len(blocks)
         self.encoder_end = len(anatomy.stacks.get("encoder", ()))
         self.first_position = first_position_forward(model, anatomy) if first_position else None
         self.compiled: dict[nn.Module, Any] = {}
@@ -67,7 +71,7 @@ class Replay:
         return self.layers[block.layer_module][block.use]
 
     def record(self, inputs: Inputs) -> Any:
-        """A plain pass over a batch, remembered; what the model returned."""
+        """Record a plain pass over a batch; the model's output."""
         self.inputs = inputs
         self.size = next(len(value) for value in inputs.values() if isinstance(value, Tensor))
         self.recorded = [None] * self.count
@@ -83,7 +87,7 @@ class Replay:
             return self.model(**inputs, **self.always)
 
     def run(self, variants: Sequence[Variant]) -> Any:
-        """What the model returns for the recorded batch under each variant: [variant * example, ...], in turn."""
+        """The model's output for the recorded batch under all variants: [variant * example, ...]."""
         start = min(self.order(key) for variant in variants for key in variant)
         lowest = {key for variant in variants for key in variant if self.order(key) == start}
         shared = lowest.pop() if len(lowest) == 1 else None
@@ -96,13 +100,13 @@ class Replay:
 
         def answer(number: int, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             if number < start:
-                # Each answer is handed to the next layer; what counts is the last one before the start, or,
-                # for a start in the decoder, the last one of the encoder.
-                known = min(start, self.encoder_end if number < self.encoder_end else start) - 1
-                if known not in skipped:
-                    skipped[known] = tile(self.recorded[known], self.rows, times)
+                # Only the last skipped layer matters, since each answer is passed to the next layer; for a start in
+                # the decoder also the last one of the encoder.
+                last = min(start, self.encoder_end if number < self.encoder_end else start) - 1
+                if last not in skipped:
+                    skipped[last] = tile(self.recorded[last], self.rows, times)
                 wiring.uses[self.outputs[number]] += 1
-                return skipped[known]
+                return skipped[last]
             forward = self._forward(number, forward, plain=number not in changed)
             if number != start or shared is None:
                 return forward(*args, **kwargs)
@@ -113,18 +117,18 @@ class Replay:
             return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
 
     def _forward(self, number: int, forward: Any, plain: bool = False) -> Callable[..., Any]:
-        """The layer's own code, or what stands in for it: compiled where nothing is changed."""
+        """The layer's own `forward` or its replacement, compiled where nothing is changed."""
         if number == self.count - 1 and self.first_position is not None:
             return self.first_position
         return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
 
     def _can_fan_out(self, key: LayerKey) -> bool:
-        """Behind a decoder's self-attention comes cross attention, which cannot take the wider tensor."""
+        """Whether the rest of the layer takes the wider tensor: cross attention behind self-attention does not."""
         return self.anatomy.family.fans_out and not (key[0] == "decoder" and "cross" in self.anatomy.stacks)
 
     @contextmanager
     def _answering(self, answer: Answer) -> Iterator[None]:
-        """Let `answer` be called instead of every layer's own code."""
+        """Call `answer` instead of every layer's `forward`."""
         uses: Counter[nn.Module] = Counter()
 
         def override(module: nn.Module, numbers: list[int]) -> ForwardOverride:
@@ -139,21 +143,10 @@ class Replay:
             yield
 
 
-def _layer_modules(anatomy: Anatomy) -> dict[nn.Module, list[int]]:
-    """For each layer's module its numbers in the order of the pass: an encoder's layers first, then a decoder's."""
-    found: dict[nn.Module, list[int]] = {}
-    number = 0
-    for stack in PASS_ORDER:
-        for block in anatomy.stacks.get(stack, ()):
-            found.setdefault(block.layer_module, []).append(number)
-            number += 1
-    return found
-
-
 def _untile_arguments(
     args: Any, kwargs: dict[str, Any], size: int, times: int, unbatched: tuple[str, ...]
 ) -> tuple[Any, dict[str, Any]]:
-    """A layer's arguments for one variant; those that have no batch to cut stay."""
+    """A layer's arguments for one variant; those without a batch dimension stay."""
     kept = {name: kwargs[name] for name in unbatched if name in kwargs}
     return untile(args, size, times), untile(kwargs, size, times) | kept
 

@@ -1,4 +1,4 @@
-"""The one formula of attention: scores from query, key, scale, softcap, position bias and mask, and their softmax."""
+"""The formula of attention: scores from query, key, scale, softcap, position bias and mask, and their softmax."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Exponentials(NamedTuple):
     largest: Tensor
     """The largest entry of each row [B, H, Q]."""
     column: Tensor
-    """The key where it stands [B, H, Q]."""
+    """The key of that entry [B, H, Q]."""
     sink: Tensor | None = None
-    """What is attended to beside all keys [B, H, Q], where the family has sinks."""
+    """The entry of the sink [B, H, Q], where the family has sinks."""
 
 
 def exponentials(call: AttentionCall) -> Exponentials:
-    """The attention map of a call times its row sums, built in place: exp(score - the largest score of the row)."""
+    """The attention map of a call times its row sums, built in place: exp(score - largest score of the row)."""
     if call.weights is not None:
         weights = widened(call.weights)
         return Exponentials(weights, *weights.max(-1))
@@ -39,7 +39,7 @@ def exponentials(call: AttentionCall) -> Exponentials:
     if call.sinks is None:
         weights = scores.sub_(largest[..., None]).exp_()
         if call.mask is not None and bool((closed := largest < CLOSED / 2).any()):
-            weights.masked_fill_(closed[..., None], 0)  # a query that may attend to nothing
+            weights.masked_fill_(closed[..., None], 0)  # a query without an allowed key
         return Exponentials(weights, torch.ones_like(largest), column)
     sinks = call.sinks.to(scores.dtype)[:, None]
     shift = torch.maximum(largest, sinks)
@@ -48,7 +48,7 @@ def exponentials(call: AttentionCall) -> Exponentials:
 
 
 def _scores(call: AttentionCall) -> Tensor:
-    """Scores before the softmax, float32 or better, `CLOSED` where a query may not look."""
+    """Scores before the softmax, float32 or better; `CLOSED` for keys that are not allowed."""
     check_understood(call)
     assert call.query is not None
     assert call.key is not None

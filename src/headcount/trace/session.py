@@ -1,4 +1,4 @@
-"""Sessions: edits and observers that hold for every forward pass inside a context.
+"""Sessions: edits and observers that apply to every forward pass inside a context.
 
 `ablated`, `gated`, `observe`, the measures and the sweep are all sessions; `edits.py` says what an edit and an observer
 are, `wiring.py` how they reach the pass.
@@ -16,9 +16,10 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.trace.edits import Edit, LayerKey, Observer
+from headcount.trace.layer_events import LOCK
 from headcount.trace.open_sessions import Session, add, drop
 from headcount.trace.uncompiled import warn_of_no_pass
-from headcount.trace.wiring import LOCK, Wiring
+from headcount.trace.wiring import Wiring
 
 _wirings: WeakKeyDictionary[PreTrainedModel, Wiring] = WeakKeyDictionary()
 
@@ -35,8 +36,8 @@ def session(
     """Apply edits to every forward pass that this thread or task runs inside the context, and show it to observers.
 
     Each observer is called once a pass with its layer's `LayerRun`, when the layer has run and all edits have been
-    made; what it is shown is dropped afterwards. With `outputs_only` it sees the head outputs and no attention.
-    `purpose` begins the error where a layer is not reached. Afterwards nothing of the session is left in the model.
+    made; what it is shown is not kept. With `outputs_only` it sees the head outputs and no attention. `purpose` begins
+    the error for a layer that is not reached. Afterwards nothing of the session is left in the model.
 
     >>> import torch
     >>> from transformers import BertConfig, BertModel
@@ -75,7 +76,7 @@ def session(
 
 
 STUDIES = "a study holds what the model itself does; leave the context, or leave out="
-"""A study holds numbers of the model that its fingerprint names."""
+"""Why results of an ablated or gated model are not stored: a study names its model by its fingerprint."""
 
 
 @takes_compiled

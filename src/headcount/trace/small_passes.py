@@ -1,11 +1,11 @@
-"""Small passes over a model that is to be proved: what its attention was called with, and what its layers gave."""
+"""Small passes over a model to be proved: what its attention was called with, and the outputs of its layers."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -16,14 +16,14 @@ from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountError, UnknownFamily
 from headcount.models.anatomy import Anatomy
-from headcount.trace.hooks import Hook
+from headcount.trace.hooks import hooked
 from headcount.trace.interception import InterfaceCall, intercepted
 
 STEPS = ("interface", "projection", "layers", "zero", "maps", "uniform", "replay")
 LARGEST_COPY = 4 * 2**30
-"""Bytes of a copy in float64."""
+"""The largest copy in float64, in bytes."""
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}
-"""Of the largest value; half precision cannot tell a wrong replay from rounding."""
+"""By dtype, relative to the largest value; in half precision a wrong replay looks like rounding."""
 KERNELS = ("sdpa", "eager")
 Inputs = Mapping[str, Any]
 
@@ -44,15 +44,14 @@ class SmallPasses:
             raise UnknownFamily(f"replay: {model.dtype} is too coarse to prove it; load the model with dtype='float32'")
         self.tolerance = TOLERANCE[self.model.dtype]
         self.names = {module: name for name, module in self.model.named_modules()}
-        takes = inspect.signature(model.forward).parameters
-        self.always = {"use_cache": False} if "use_cache" in takes else {}
+        self.always = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
 
     def run(self, batch: Inputs) -> Tensor:
         """The model's first output, at real positions."""
         return real_output(self.model(**{**self.always, **batch}), batch)
 
     def cached(self, batch: Inputs) -> list[InterfaceCall]:
-        """The attention calls of a pass over one more token, what came before in the cache; none without a cache."""
+        """The attention calls of a pass over one more token, with the batch in the cache; none without a cache."""
         if not self.always:
             return []
         with step("maps"):
@@ -66,7 +65,7 @@ class SmallPasses:
             return self.record(more)
 
     def record(self, batch: Inputs) -> list[InterfaceCall]:
-        """The attention calls of a pass: each module once, and no attention beside them."""
+        """The attention calls of a pass; an error where a module comes twice, or attention runs past the interface."""
         calls: list[InterfaceCall] = []
         watch = _SoftmaxWatch()
 
@@ -89,54 +88,46 @@ class SmallPasses:
         return calls
 
     def layers(self, anatomy: Anatomy, batch: Inputs) -> dict[str, Tensor]:
-        """What every layer gives in a pass, and the model itself."""
-        given: dict[str, Tensor] = {}
+        """The outputs of every layer in a pass, and of the model itself."""
+        outputs: dict[str, Tensor] = {}
         names = {block.layer_module: block.layer_name for block in anatomy}
 
         def keep(module: nn.Module, _: Any, output: Any) -> None:
-            given[names[module]] = at_real_positions(output[0] if isinstance(output, tuple) else output, batch)
+            outputs[names[module]] = at_real_positions(output[0] if isinstance(output, tuple) else output, batch)
 
-        with hooked(names, keep, after=True):
-            given["the model"] = self.run(batch)
-        return given
+        with hooked(names, after=keep):
+            outputs["the model"] = self.run(batch)
+        return outputs
 
 
 class _SoftmaxWatch(TorchDispatchMode):
-    """Softmaxes over more than a table, and fused attention, that run outside the interface: their shapes."""
+    """Keeps the shapes of softmaxes over more than two dimensions, and of fused attention, outside the interface."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.seen: list[torch.Size] = []
-        self.hears = True
+        self.watching = True
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        self.hears = False
+        """Inside the interface: nothing is kept."""
+        self.watching = False
         try:
             yield
         finally:
-            self.hears = True
+            self.watching = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         name = str(func)
         fused = "scaled_dot_product" in name
-        if self.hears and (fused or ("softmax" in name and args[0].ndim > 2)):
+        if self.watching and (fused or ("softmax" in name and args[0].ndim > 2)):
             self.seen.append(args[0].shape)
         return func(*args, **(kwargs or {}))
 
 
 @contextmanager
-def hooked(modules: Iterable[nn.Module], function: Callable[..., None], after: bool = False) -> Iterator[None]:
-    with ExitStack() as stack:
-        for module in modules:
-            register = module.register_forward_hook if after else module.register_forward_pre_hook
-            stack.callback(register(Hook(function)).remove)
-        yield
-
-
-@contextmanager
 def step(name: str) -> Iterator[None]:
-    """Whatever goes wrong inside is a refusal at this step, or at the one that it names itself."""
+    """Turn any error inside the context into a refusal at this step, or at the step that the error names."""
     try:
         yield
     except HeadcountError as error:
@@ -157,6 +148,6 @@ def real_output(result: Any, batch: Inputs) -> Tensor:
 
 
 def at_real_positions(output: Tensor, batch: Inputs) -> Tensor:
-    """The output without that of padding, which may be anything; a decoder's text is shorter than the mask."""
+    """The output without that of padding, which is arbitrary; a decoder's text does not have the mask's shape."""
     mask = batch.get("attention_mask")
     return output if mask is None or output.shape[: mask.ndim] != mask.shape else output[mask.bool()]

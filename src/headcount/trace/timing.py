@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from torch import nn
+
+from headcount.trace.hooks import hooked
 
 
 @contextmanager
@@ -29,8 +31,5 @@ def timed_calls(modules: Iterable[nn.Module], clock: Callable[[], float]) -> Ite
     def end(*_: Any) -> None:
         durations.append(clock() - started.pop())
 
-    with ExitStack() as hooks:
-        for module in modules:
-            hooks.callback(module.register_forward_pre_hook(begin).remove)
-            hooks.callback(module.register_forward_hook(end).remove)
+    with hooked(modules, begin, end):
         yield durations

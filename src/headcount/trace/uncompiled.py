@@ -1,6 +1,6 @@
-"""A compiled model runs uncompiled inside a context: compiled code has no place for an edit.
+"""A compiled model runs uncompiled inside a context: compiled code cannot be edited.
 
-Compiled code is kept and used again afterwards. What is found: `torch.compile(model)` or a module around it,
+Compiled code is kept and used again afterwards. Covered are `torch.compile(model)` or a module around it,
 `model.compile()`, `model.forward = torch.compile(model.forward)`, the same for parts of the model, and the call that
 `generate` compiles for a static cache. Passes of other threads and tasks stay compiled.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakSet
 
@@ -26,38 +26,36 @@ _warned: WeakSet[nn.Module] = WeakSet()
 
 def run_uncompiled(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
     """Let passes under the sessions of `wiring` run uncompiled, until the returned function is called."""
-    over = [
+    functions = [
         _Uncompiled(module, name, compiled, own, wiring)
         for module in model.modules()
-        for name, compiled, own in _compiled(module)
+        for name, compiled, own in _compiled_functions(module)
     ]
-    for one in over:
-        setattr(one.module, one.name, one)
-    held = _Everywhere.hold()
+    for function in functions:
+        setattr(function.module, function.name, function)
+    _ClassCalls.hold()
 
     def stop() -> None:
-        held()
-        for one in over:
-            if vars(one.module).get(one.name) is one:
-                setattr(one.module, one.name, one.compiled)
+        _ClassCalls.release()
+        for function in functions:
+            if vars(function.module).get(function.name) is function:
+                setattr(function.module, function.name, function.compiled)
 
     return stop
 
 
-def _compiled(module: nn.Module) -> list[tuple[str, Any, Any]]:
-    """The compiled functions that a module carries: their names, they themselves, and what they were made from."""
-    found: list[tuple[str, Any, Any]] = []
-    inside: Any = vars(module).get("_compiled_call_impl")
+def _compiled_functions(module: nn.Module) -> Iterator[tuple[str, Any, Any]]:
+    """The compiled functions among a module's attributes: the name, the function, and the one it was compiled from."""
+    call: Any = vars(module).get("_compiled_call_impl")
     forward: Any = vars(module).get("forward")
-    if inside is not None:
-        found.append(("_compiled_call_impl", inside, module._call_impl))
+    if call is not None:
+        yield "_compiled_call_impl", call, module._call_impl
     if hasattr(forward, "_torchdynamo_orig_callable"):
-        found.append(("forward", forward, forward._torchdynamo_orig_callable))
-    return found
+        yield "forward", forward, forward._torchdynamo_orig_callable
 
 
 class _Uncompiled:
-    """Over a compiled function of a module; copies of the module get that function itself."""
+    """Replaces a compiled function of a module; copies of the module get that function itself."""
 
     def __init__(self, module: nn.Module, name: str, compiled: Any, own: Any, wiring: Any) -> None:
         self.module, self.name, self.compiled, self.own, self.wiring = module, name, compiled, own, wiring
@@ -72,38 +70,34 @@ class _Uncompiled:
         return self.compiled
 
 
-class _Everywhere:
-    """Over the two calls that are no attribute of the model; counted, gone when no context is open any more."""
+class _ClassCalls:
+    """Replaces the two methods that run compiled code of any model, for as long as a context is open anywhere."""
 
     count = 0
     originals: tuple[tuple[type, str, Any], ...] = ()
 
     @classmethod
-    def hold(cls) -> Callable[[], None]:
+    def hold(cls) -> None:
         with _lock:
             cls.count += 1
-            if cls.count == 1:
-                cls.originals = tuple((kind, name, vars(kind)[name]) for kind, name in _places())
-                for kind, name, original in cls.originals:
-                    setattr(kind, name, _STANDING[name](original))
-        return cls.release
+            if cls.count > 1:
+                return
+            replacements: dict[tuple[type, str], Any] = {(PreTrainedModel, "get_compiled_call"): _get_compiled_call}
+            # Without this module nothing has been compiled yet; importing it takes a second.
+            dynamo = sys.modules.get("torch._dynamo.eval_frame")
+            if dynamo is not None:
+                replacements[dynamo.OptimizedModule, "__call__"] = _call_optimized
+            cls.originals = tuple((owner, name, vars(owner)[name]) for owner, name in replacements)
+            for owner, name, original in cls.originals:
+                setattr(owner, name, replacements[owner, name](original))
 
     @classmethod
     def release(cls) -> None:
         with _lock:
             cls.count -= 1
             if cls.count == 0:
-                for kind, name, original in cls.originals:
-                    setattr(kind, name, original)
-
-
-def _places() -> list[tuple[type, str]]:
-    found: list[tuple[type, str]] = [(PreTrainedModel, "get_compiled_call")]
-    # Without this module nothing has been compiled yet; to import it takes a second.
-    dynamo = sys.modules.get("torch._dynamo.eval_frame")
-    if dynamo is not None:
-        found.append((dynamo.OptimizedModule, "__call__"))
-    return found
+                for owner, name, original in cls.originals:
+                    setattr(owner, name, original)
 
 
 def _call_optimized(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,18 +122,11 @@ def _get_compiled_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return get
 
 
-_STANDING = {"__call__": _call_optimized, "get_compiled_call": _get_compiled_call}
-
-
 def _model_of(module: nn.Module) -> nn.Module | None:
-    """The model that this thread or task has a session open on and that the module is, holds, or is a part of."""
+    """The model with a session of this thread or task that the module is, contains, or is a part of."""
     for session in open_sessions() or ():
         model = None if session.wiring is None else session.wiring.model()
-        if isinstance(model, nn.Module) and (
-            module is model
-            or any(one is model for one in module.modules())
-            or any(one is module for one in model.modules())
-        ):
+        if isinstance(model, nn.Module) and (model in set(module.modules()) or module in set(model.modules())):
             return model
     return None
 
@@ -157,7 +144,7 @@ def _warn(model: nn.Module) -> None:
 
 
 def warn_of_no_pass(purpose: str) -> None:
-    """No pass was seen: where functions have been compiled, one of them may have run the model without its hooks."""
+    """Warn that no pass was seen where functions have been compiled: one may have run the model without its hooks."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is not None and dynamo.counters["frames"]["ok"]:
         warnings.warn(

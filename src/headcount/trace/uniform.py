@@ -1,4 +1,8 @@
-"""Uniform attention: every query attends equally to all that it may attend to."""
+"""Uniform attention: every query attends equally to all keys that its mask allows.
+
+An attention sink, as GPT-OSS has one for each head, is not a key: it gets no weight, and the weights of a row sum to 1.
+What a head gives to its sink depends on its queries and keys, and these are what the replacement leaves out.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from headcount.trace.precision import wide, widened
 
 
 def uniform_outputs(call: AttentionCall, chosen: list[int] | None = None) -> Tensor:
-    """The outputs [B, Q, heads, D] of heads (or of all) if every query attended equally to all it may attend to.
+    """The outputs [B, Q, heads, D] of uniform attention for some heads of the layer, or for all.
 
-    A mean of values: no attention map is built. A query that may attend to nothing gets zero.
+    A mean of values: no attention map is built. A query without an allowed key gets zero.
     """
     values = call.by_head(call.value) if chosen is None else call.value[:, [call.reads[number] for number in chosen]]
     if is_causal(call):
@@ -31,12 +35,12 @@ def uniform_outputs(call: AttentionCall, chosen: list[int] | None = None) -> Ten
 
 
 def _of_heads(tensor: Tensor, chosen: list[int] | None) -> Tensor:
-    """The rows of some heads from [B, 1 or H, ...]: most masks are the same for all heads."""
+    """The part [B, 1 or heads, ...] of some heads from [B, 1 or H, ...]: most masks are the same for all heads."""
     return tensor if chosen is None or tensor.shape[1] == 1 else tensor[:, chosen]
 
 
 def uniform_weights(call: AttentionCall, chosen: list[int] | None = None) -> Tensor:
-    """The uniform attention maps [B or 1, 1 or heads, Q, K] over the keys that each query may attend to."""
+    """The maps [B or 1, 1 or heads, Q, K] of uniform attention for some heads of the layer, or for all."""
     allowed = allowed_keys(call)
     if allowed is None:
         keys = call.value.shape[2]

@@ -1,4 +1,4 @@
-"""Several variants of a model in one pass: the batch holds a copy of the examples for each variant, in turn."""
+"""Several variants of a model in one pass, over a batch that holds the examples once for each variant."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit, LayerKey, OutputEdit
 
 Variant = Mapping[LayerKey, Edit]
-"""What one variant changes, by layer."""
+"""The edits of one variant, by layer."""
 
 
 class Replacement(OutputEdit):
-    """An edit that puts something else in the place of some heads of a layer.
+    """An edit that replaces the outputs of some heads of a layer, which `columns` names by their index in the layer.
 
-    `everywhere` gives what would stand in the place of all heads, so that many variants of a layer, which differ
-    only in their places, are made in one step.
+    `everywhere` gives the replacement for all heads, so that many variants of a layer, which differ only in their
+    columns, are made in one step.
     """
 
     needs_reference: ClassVar[bool] = False
     """Whether it needs the heads' mean outputs over a reference."""
 
-    def __init__(self, places: list[int]) -> None:
-        self.places = places
+    def __init__(self, columns: list[int]) -> None:
+        self.columns = columns
 
     @classmethod
-    def make(cls, places: list[int], vectors: Tensor | None) -> Replacement:
-        """The edit for these places; `vectors` [heads of the layer, size] where it needs a reference."""
-        return cls(places)
+    def make(cls, columns: list[int], vectors: Tensor | None) -> Replacement:
+        """The edit for these columns; `vectors` [heads of the layer, size] where it needs a reference."""
+        return cls(columns)
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        """What all heads would give: broadcasts to `outputs` [B, Q, heads, size]."""
+        """The replacement for all heads: broadcasts to `outputs` [B, Q, heads, size]."""
         raise NotImplementedError
 
 
@@ -46,28 +46,28 @@ class _Several(OutputEdit):
     def __init__(self, edits: Sequence[Edit | None]) -> None:
         self.edits = edits
         self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
-        given = [edit for edit in edits if edit is not None]
-        alike = isinstance(given[0], Replacement) and len({type(edit) for edit in given}) == 1
-        self.replacement = given[0] if alike else None
+        first, *others = [edit for edit in edits if edit is not None]
+        alike = all(type(edit) is type(first) for edit in others)
+        self.replacement = first if alike and isinstance(first, Replacement) else None
 
     def replaced(self, heads: int, device: torch.device) -> Tensor:
-        """Bool [variant, head]: whose output is replaced where."""
-        places = tuple(tuple(edit.places) if isinstance(edit, Replacement) else () for edit in self.edits)
-        return _replaced(places, heads, device)
+        """Bool [variant, head]: which head is replaced in which variant."""
+        columns = tuple(tuple(edit.columns) if isinstance(edit, Replacement) else () for edit in self.edits)
+        return _replaced(columns, heads, device)
 
 
 @lru_cache(maxsize=4096)
-def _replaced(places: tuple[tuple[int, ...], ...], heads: int, device: torch.device) -> Tensor:
+def _replaced(columns: tuple[tuple[int, ...], ...], heads: int, device: torch.device) -> Tensor:
     # Kept between passes: a copy to a GPU would make the program wait for it each time.
     with torch.inference_mode(False):
-        return torch.tensor([[head in one for head in range(heads)] for one in places], device=device)
+        return torch.tensor([[head in variant for head in range(heads)] for variant in columns], device=device)
 
 
 class EachVariant(_Several):
-    """Applies to each variant's share of the batch that variant's own edit, if it has one for the layer."""
+    """Applies each variant's edit, if it has one for the layer, to its share of the batch."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        if isinstance(self.replacement, Replacement):
+        if self.replacement is not None:
             mask = self.replaced(outputs.shape[2], outputs.device).repeat_interleave(len(outputs) // len(self.edits), 0)
             return torch.where(mask[:, None, :, None], self.replacement.everywhere(outputs, call), outputs)
         shares = list(outputs.chunk(len(self.edits)))
@@ -78,17 +78,17 @@ class EachVariant(_Several):
 
 
 class FanOut(_Several):
-    """From the untouched outputs [B, Q, heads, size] of one pass makes those of all variants [V, B, Q, heads, size]."""
+    """Makes the outputs of all variants [V, B, Q, heads, size] from the unedited ones [B, Q, heads, size]."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        if isinstance(self.replacement, Replacement):
+        if self.replacement is not None:
             mask = self.replaced(outputs.shape[2], outputs.device)
             return torch.where(mask[:, None, None, :, None], self.replacement.everywhere(outputs, call), outputs)
         return torch.stack([outputs if edit is None else edit(outputs, call) for edit in self.edits])
 
 
 def merge(variants: Sequence[Variant], start: LayerKey | None = None) -> dict[LayerKey, Edit]:
-    """The variants as one set of edits; at `start` the pass fans out, elsewhere it is already as wide as they are."""
+    """The edits of a pass over all variants; at `start` it fans out, in other layers the batch holds them already."""
     keys = {key for variant in variants for key in variant}
     if start is not None:
         keys.add(start)
@@ -96,22 +96,22 @@ def merge(variants: Sequence[Variant], start: LayerKey | None = None) -> dict[La
 
 
 def tile(value: Any, size: int, times: int) -> Any:
-    """The tensors with `size` rows repeated, inside tuples, lists and dicts too; all else as it is."""
-    return _map(value, lambda one: one.repeat(times, *[1] * (one.ndim - 1)) if len(one) == size else one)
+    """Repeat the tensors with `size` rows, inside tuples, lists and dicts too; all else is unchanged."""
+    return _map(value, lambda tensor: tensor.repeat(times, *[1] * (tensor.ndim - 1)) if len(tensor) == size else tensor)
 
 
 def untile(value: Any, size: int, times: int) -> Any:
     """The first share of the tensors with `size * times` rows."""
-    return _map(value, lambda one: one[:size] if len(one) == size * times else one)
+    return _map(value, lambda tensor: tensor[:size] if len(tensor) == size * times else tensor)
 
 
 def _map(value: Any, change: Any) -> Any:
     if isinstance(value, Tensor):
         return change(value) if value.ndim else value
     if isinstance(value, tuple | list):
-        return type(value)(_map(one, change) for one in value)
+        return type(value)(_map(item, change) for item in value)
     if isinstance(value, dict):
-        return {key: _map(one, change) for key, one in value.items()}
+        return {key: _map(item, change) for key, item in value.items()}
     return value
 
 

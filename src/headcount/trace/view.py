@@ -1,8 +1,8 @@
-"""What one layer's attention did in one batch, asked for piece by piece, with as little of the map as a question needs.
+"""The attention of one layer in one batch, computed piece by piece, with as little of the map as a question needs.
 
 The map is built at most once for a layer, unnormalised and in place (each row's largest entry is 1), and divided by its
 row sums only after it has been reduced: sums over classes of keys are a matrix product, and so is the entropy, since
-`H = logsumexp - scale * q . sum_k p_k k`. Where nothing but the entropy is asked for, no map is built at all.
+`H = logsumexp - scale * q . sum_k p_k k`. For the entropy alone, no map is built at all.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headcount.models.anatomy import Attention
+from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall
 from headcount.trace.precision import widened
 from headcount.trace.scores import Exponentials, entropy_without_map, exponentials, is_linear
 
 MapChange = Callable[[Tensor, AttentionCall], Tensor]
-"""From a map [B, H, Q, K] and its call to the map as an edit leaves it."""
+"""From a map [B, H, Q, K] and its call to the map under an edit."""
 
 
 class AttentionView:
     """One layer in one batch. B examples, H heads (those the layer has), Q queries, K keys.
 
-    `classes` [B, K, C]: the classes of keys that attention is summed over. `changes`: what edits make of the map.
+    `classes` [B, K, C]: the classes of keys that attention is summed over. `changes`: those that edits make to the map.
     `outputs`: [B, Q, H, D].
     """
 
@@ -41,14 +41,14 @@ class AttentionView:
         """Which of the layer's heads these are: `outputs` has all of them."""
 
     def of_heads(self, chosen: list[int]) -> AttentionView | None:
-        """The same layer for some of its heads, where it can be taken apart; what was computed for all is forgotten."""
+        """The same layer for some of its heads, None where it cannot be taken apart; drops what is cached for all."""
         call = None if self.changes else self.call.of_heads(chosen)
         if call is None:
             return None
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             delattr(self, name)
         view = AttentionView(call, self.classes, outputs=self.outputs)
-        view.chosen = [self.chosen[number] for number in chosen]
+        view.chosen = [self.chosen[column] for column in chosen]
         return view
 
     @property
@@ -67,7 +67,8 @@ class AttentionView:
         weights = AttentionView(self.call).map
         for change in self.changes:
             weights = change(weights, self.call)
-        return Exponentials(weights, *weights.max(-1))
+        sink = None if self.call.sinks is None else (1 - weights.sum(-1)).clamp(min=0)
+        return Exponentials(weights, *weights.max(-1), sink)
 
     @property
     def unnormalised(self) -> Tensor:
@@ -76,15 +77,11 @@ class AttentionView:
 
     @cached_property
     def total(self) -> Tensor:
-        """The row sums [B, H, Q]; 1 where a query may attend to nothing, so that its row stays zero."""
+        """The row sums [B, H, Q]; 1 for a query without an allowed key, so that its row stays zero."""
         total = self.unnormalised.sum(-1)
         if self._rows.sink is not None:
             total = total + self._rows.sink
         return torch.where(total > 0, total, torch.ones_like(total))
-
-    @property
-    def _linear(self) -> bool:
-        return not self.changes and is_linear(self.call)
 
     @cached_property
     def mass(self) -> Tensor:
@@ -94,7 +91,7 @@ class AttentionView:
 
     @cached_property
     def map(self) -> Tensor:
-        """The attention map [B, H, Q, K]: for questions that no reduction answers."""
+        """The attention map [B, H, Q, K], for questions that need all of it."""
         return self.unnormalised / self.total[..., None]
 
     @cached_property
@@ -104,7 +101,7 @@ class AttentionView:
 
     @property
     def column_of_largest(self) -> Tensor:
-        """Where it is: a key's number [B, H, Q]."""
+        """The key of the largest weight of each row [B, H, Q]."""
         return self._rows.column
 
     def mass_on(self, chosen: Tensor) -> Tensor:
@@ -112,12 +109,12 @@ class AttentionView:
         return (self.unnormalised @ chosen[..., None].to(self.unnormalised.dtype))[..., 0] / self.total
 
     def received(self, queries: Tensor) -> Tensor:
-        """What each key gets from the queries [B, Q] that count: column sums [B, H, K]."""
+        """The attention that each key receives from some queries [B, Q]: column sums [B, H, K]."""
         share = queries[:, None].to(self.total.dtype) / self.total
         return (share[..., None, :] @ self.unnormalised)[..., 0, :]
 
     def diagonal(self, offset: int) -> Tensor:
-        """The weight of the key `offset` places after each query that has one [B, H, Q - |offset|]."""
+        """The weight of the key `offset` positions after each query that has one [B, H, Q - |offset|]."""
         entries = self.unnormalised.diagonal(offset, -2, -1)
         start = max(0, -offset)
         return entries / self.total[..., start : start + entries.shape[-1]]
@@ -132,18 +129,20 @@ class AttentionView:
 
     @property
     def built(self) -> bool:
-        return "_rows" in self.__dict__
+        """Whether the map has been built."""
+        return "_rows" in vars(self)
 
     def entropy(self) -> Tensor:
         """The entropy of each row in nats [B, H, Q]."""
-        if not self.built and self._linear:
-            found = entropy_without_map(self.call)
-            if found is not None:
-                return found
-        if not self._linear:
+        linear = not self.changes and is_linear(self.call)
+        if linear and not self.built:
+            entropy = entropy_without_map(self.call)
+            if entropy is not None:
+                return entropy
+        if not linear:
             # With w the unnormalised row and z its sum: H = log z + sum(-w log w) / z.
             entropies: Tensor = torch.special.entr(self.unnormalised).sum(-1)
-            if self._rows.sink is not None:  # one more thing to attend to
+            if self._rows.sink is not None:  # one more entry of the row
                 entropies = entropies + torch.special.entr(self._rows.sink)
             return self.total.log() + entropies / self.total
         query, key = self.call.query, self.call.key

@@ -1,4 +1,4 @@
-"""One model pre-trained, fine-tuned, and fine-tuned from random weights, over tasks and seeds: Kovaleva's Table 1."""
+"""Fine-tune a model over tasks, initialisations and seeds, as in Kovaleva's Table 1."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from headcount.training.run import TrainingRun, perform_run
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
 
-"""Called with the runs that are done, parts of one included, and all of them."""
-
 
 @renamed(inits="init=")
 def finetune(
@@ -47,43 +45,43 @@ def finetune(
     trust_remote_code: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Train and score every task from every initialisation with every seed: one row for each run.
+    """Train and score every task from every initialisation with every seed: a table with one row for each run.
 
     `model`: a folder or a hub name; `tokenizer`: the same for its tokenizer, where it has none. `data`: a folder with
     `train.*` and `validation.*`, or with a folder for each task, or a file, of which a fifth is held out for
-    validation; None for the hub's GLUE. `init`: some of `none` (scored as it is), `random` (N(0, 0.02)), `pretrained`.
-    `seeds`: how many, or which. Each run goes to `out/task/init/seed-n` (`model`, `checkpoints/step-...`,
-    `result.json`); the same call resumes. `jobs`: runs side by side, on one device. A run whose training score is no
-    better than guessing the largest class is marked `failed`; one whose loss, weights or scores are no longer finite
-    raises `TrainingDiverged` and leaves no model.
+    validation; None for the hub's GLUE. `init`: some of `none` (scored without training), `random` (N(0, 0.02)),
+    `pretrained`. `seeds`: their number, or a list of them. Each run goes to `out/task/init/seed-n` (`model`,
+    `checkpoints/step-...`, `result.json`); the same call resumes. `jobs`: the number of runs at the same time, on one
+    device. A run whose training score is no better than guessing the largest class is marked `failed`; one whose loss,
+    weights or scores are no longer finite raises `TrainingDiverged` and leaves no model.
     """
     settings = settings or Settings()
     settings.check()
     chosen = tasks.split(",") if isinstance(tasks, str) else [tasks] if isinstance(tasks, Task) else list(tasks)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    wanted = init.split(",") if isinstance(init, str) else list(init)
+    inits = init.split(",") if isinstance(init, str) else list(init)
     for number in numbers:
         check_numbers(seed=number)
-    if not chosen or not numbers or not wanted or jobs < 1:
+    if not chosen or not numbers or not inits or jobs < 1:
         raise InvalidOption("nothing to train: expected at least one task, one initialisation, one seed and one job")
-    unknown = [start for start in wanted if start not in INITS]
+    unknown = [name for name in inits if name not in INITS]
     if unknown:
         raise InvalidOption(f"got the initialisation {unknown[0]!r}; expected some of {', '.join(INITS)}")
-    for option, values in (("tasks", [str(getattr(one, "name", one)) for one in chosen]), ("init", wanted)):
-        no_repeats(option, values)
+    no_repeats("tasks", [str(getattr(task, "name", task)) for task in chosen])
+    no_repeats("init", inits)
     no_repeats("seeds", numbers)
-    if "random" not in wanted:
-        without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(wanted)})")
-    place = find_device(device or "auto")
-    words = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
-    if not isinstance(words, PreTrainedTokenizerBase):
-        raise UnsuitableModel(f"{model} is a model of images ({type(words).__name__}); expected one that reads texts")
+    if "random" not in inits:
+        without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(inits)})")
+    torch_device = find_device(device or "auto")
+    loaded = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
+    if not isinstance(loaded, PreTrainedTokenizerBase):
+        raise UnsuitableModel(f"{model} is a model of images ({type(loaded).__name__}); expected one that reads texts")
     runs, notes = [], []
-    for one in chosen:
-        task = find_task(one) if isinstance(one, str) else one
-        splits = read_splits(task, data, limit, tokenizer=words)
+    for name_or_task in chosen:
+        task = find_task(name_or_task) if isinstance(name_or_task, str) else name_or_task
+        splits = read_splits(task, data, limit, tokenizer=loaded)
         notes += [note for note in splits.notes if note not in notes]
-        for start in wanted:
+        for start in inits:
             for seed in numbers:
                 folder = Path(out) / task.name / start / f"seed-{seed}"
                 runs.append(
@@ -95,7 +93,7 @@ def finetune(
                         folder,
                         settings,
                         keep_embeddings,
-                        place,
+                        torch_device,
                         trust_remote_code,
                         None if tokenizer is None else str(tokenizer),
                     )
@@ -112,7 +110,7 @@ def finetune(
 
 def _perform_all(runs: list[TrainingRun], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
     finished = [(run.folder / "result.json").is_file() for run in runs]
-    done = sum(finished)  # at once: their time says nothing of the others
+    done = sum(finished)  # from the start: their time says nothing about that of the others
 
     def tick(number: int) -> None:
         nonlocal done
@@ -134,10 +132,10 @@ def _perform_all(runs: list[TrainingRun], jobs: int, progress: Progress | None) 
         others = set(multiprocessing.active_children())
         with _no_interrupts():
             waiting = {pool.submit(perform_run, run): number for number, run in enumerate(runs)}
-        found: dict[int, dict[str, Any]] = {}
+        by_number: dict[int, dict[str, Any]] = {}
         try:
             for future in as_completed(waiting):
-                found[waiting[future]] = future.result()
+                by_number[waiting[future]] = future.result()
                 tick(waiting[future])
         except (HeadcountError, OSError):
             pool.shutdown(cancel_futures=True)
@@ -146,12 +144,12 @@ def _perform_all(runs: list[TrainingRun], jobs: int, progress: Progress | None) 
             for child in set(multiprocessing.active_children()) - others:
                 child.terminate()
             raise
-    return [found[number] for number in range(len(runs))]
+    return [by_number[number] for number in range(len(runs))]
 
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """Processes that are started here do not hear Ctrl-C, which a terminal sends to all: their parent ends them."""
+    """Processes started inside ignore Ctrl-C, which a terminal sends to all of them: their parent ends them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""The model that a run begins with: pre-trained, with random weights, or with random weights but its own embeddings."""
+"""The model that a run starts from: pre-trained, or with random weights, with or without pre-trained embeddings."""
 
 from __future__ import annotations
 
@@ -30,36 +30,35 @@ def build_model(
 ) -> tuple[PreTrainedModel, Any]:
     """A model with the head that the task needs, its classes named, and its tokenizer.
 
-    `none` and `pretrained` are the same model: only the second is trained. `random`: all weights anew, N(0, 0.02),
-    from the config; with `keep_embeddings` the embeddings are the pre-trained ones. New weights depend on the seed.
+    `none` and `pretrained` give the same model: only the second is trained. `random`: all weights from N(0, 0.02); with
+    `keep_embeddings` the embeddings are the pre-trained ones. New weights depend on the seed.
     """
     if init not in INITS:
         raise InvalidOption(f"got the initialisation {init!r}; expected some of {', '.join(INITS)}")
     kind = splits.task.kind
     options = kind.config_changes(splits.names)
     torch.manual_seed(seed)
-    words = load_tokenizer(tokenizer or name, trust_remote_code=trust_remote_code)
+    loaded_tokenizer = load_tokenizer(tokenizer or name, trust_remote_code=trust_remote_code)
     if init != "random":
-        return _pretrained(name, kind.name, options, seed, trust_remote_code), words
+        return _pretrained(name, kind.name, options, seed, trust_remote_code), loaded_tokenizer
     config = load_config(name, trust_remote_code=trust_remote_code)
     for key, value in (options | {"initializer_range": SPREAD}).items():
         setattr(config, key, value)
     model = getattr(transformers, kind.auto_class).from_config(config, dtype=torch.float32)
     if keep_embeddings:
-        own = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
-        for ours, theirs in zip(_embeddings(model), _embeddings(own), strict=True):
-            ours.load_state_dict(theirs.state_dict())
-    return model, words
+        pretrained = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
+        _embeddings(model).load_state_dict(_embeddings(pretrained).state_dict())
+    return model, loaded_tokenizer
 
 
-def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
-    """All that turns tokens into the first hidden state: words, places and segments where they stand together."""
-    whole = getattr(model.base_model, "embeddings", None)
-    return [whole if whole is not None else model.get_input_embeddings()]
+def _embeddings(model: PreTrainedModel) -> torch.nn.Module:
+    """The module of word, position and segment embeddings where there is one, else that of the words."""
+    embeddings: torch.nn.Module | None = getattr(model.base_model, "embeddings", None)
+    return model.get_input_embeddings() if embeddings is None else embeddings
 
 
 def _pretrained(name: str | Path, kind: str, options: dict[str, Any], seed: int, trust: bool) -> PreTrainedModel:
-    """The checkpoint; what it lacks for the task is drawn by the seed."""
+    """The checkpoint; weights that it lacks for the task are drawn with the seed."""
     model = load_model(
         name, head=kind, trust_remote_code=trust, dtype=torch.float32, ignore_mismatched_sizes=True, changes=options
     )

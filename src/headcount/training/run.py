@@ -1,4 +1,4 @@
-"""One run: a task, an initialisation and a seed, from the model to its scores, gone on with after a kill."""
+"""One training run: a task, an initialisation and a seed, from the model to its scores; resumed after a kill."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headcount.training.trainer import (
     EARLIER,
     LightCheckpoints,
     Settings,
-    ToldSteps,
+    StepProgress,
     check_trained,
     checkpoint_steps,
     make_trainer,
@@ -36,12 +36,12 @@ from headcount.training.trainer import (
 )
 
 MOST_TRAINING = 2000
-"""Training examples that the training score is taken over."""
+"""The most training examples that the training score is computed on."""
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What one run trains and where it goes."""
+    """The options of one run, and its folder."""
 
     model: str
     splits: Splits
@@ -56,7 +56,7 @@ class TrainingRun:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a run to be gone on with."""
+        """What must be the same for a run to be resumed."""
         return {
             "model": self.model,
             "task": self.splits.task.name,
@@ -70,7 +70,7 @@ class TrainingRun:
 
 
 def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str, Any]:
-    """Train and score, or read the scores of a run that is done; the model is in `folder/model`."""
+    """Train and score, or read the result of a finished run; the model is in `folder/model`."""
     done = _finished(run)
     if done is not None:
         shutil.rmtree(run.folder / "state", ignore_errors=True)  # a kill may have come before
@@ -82,7 +82,7 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
     model.to(run.device)
     kind = run.splits.task.kind
     if kind.problem_type is not None:
-        # A model learns it with its first labels: one that resumes after its last step would be saved without.
+        # A model sets it at its first labels: one that resumes after its last step would be saved without it.
         model.config.problem_type = kind.problem_type
     longest = longest_input(model, tokenizer, run.settings.max_length)
     train, validation = (
@@ -93,7 +93,7 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
     with _kept_apart_if_diverged(run):
         steps = _train(run, model, tokenizer, train[1], progress) if run.init != "none" else 0
         scores = score(model, tokenizer, *validation), score(model, tokenizer, *part, generate=False)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "identity": run.identity,
         "steps": steps,
         "seconds": time.monotonic() - start,
@@ -103,20 +103,20 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
         **find_origin(model, run.splits.fingerprint, run.seed).provenance,
     }
-    found["failed"] = run.init != "none" and kind.has_failed(scores[1], part[0].labels)
+    result["failed"] = run.init != "none" and kind.has_failed(scores[1], part[0].labels)
     if run.init != "none":
         shutil.rmtree(run.folder / "model", ignore_errors=True)
         save_whole(model, tokenizer, run.folder / "model")
-    _write(run.folder / "result.json", found)
+    _write(run.folder / "result.json", result)
     shutil.rmtree(run.folder / "state", ignore_errors=True)
-    return found
+    return result
 
 
 def _finished(run: TrainingRun) -> dict[str, Any] | None:
-    """The result that is there; one made with other options is refused, an unfinished run's options are kept."""
-    known = run.folder / "options.json"
-    if known.is_file():
-        before = json.loads(known.read_text(encoding="utf-8"))
+    """The result of a finished run, or None; an error where the folder holds a run with other options."""
+    options = run.folder / "options.json"
+    if options.is_file():
+        before = json.loads(options.read_text(encoding="utf-8"))
         before = {EARLIER.get(key, key): value for key, value in before.items()}
         now = json.loads(json.dumps(run.identity))
         if before != now:
@@ -124,11 +124,11 @@ def _finished(run: TrainingRun) -> dict[str, Any] | None:
                 f"{run.folder} holds a run with other options ({'; '.join(differences(before, now))}); "
                 "give another out=, or the same options to resume"
             )
-    result = run.folder / "result.json"
-    if not result.is_file():
+    path = run.folder / "result.json"
+    if not path.is_file():
         return None
-    found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
@@ -139,8 +139,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
     examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
-    encodings = encode(examples, tokenizer, longest, run.seed)
-    return examples, encodings
+    return examples, encode(examples, tokenizer, longest, run.seed)
 
 
 def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Encodings]:
@@ -151,31 +150,28 @@ def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Enco
 
 
 def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, progress: Progress | None) -> int:
-    """Train to the end, from the last whole state if there is one; the number of steps."""
+    """Train to the end, from the last complete checkpoint if there is one; the number of steps."""
     state = run.folder / "state"
     trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
-    each = math.ceil(
-        len(encodings.rows) / (run.settings.per_device_train_batch_size * run.settings.gradient_accumulation_steps)
-    )
-    total = math.ceil(each * run.settings.num_train_epochs)
-    wanted = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
-    trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", wanted, tokenizer))
+    batch_size = run.settings.per_device_train_batch_size * run.settings.gradient_accumulation_steps
+    total = math.ceil(math.ceil(len(encodings.rows) / batch_size) * run.settings.num_train_epochs)
+    steps = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
+    trainer.add_callback(LightCheckpoints(run.folder / "checkpoints", steps, tokenizer))
     if progress is not None:
-        trainer.add_callback(ToldSteps(progress))
-    if wanted and not (run.folder / "checkpoints" / "step-000000").exists():
+        trainer.add_callback(StepProgress(progress))
+    if steps and not (run.folder / "checkpoints" / "step-000000").exists():
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
-    whole = sorted(
-        (one for one in state.glob("checkpoint-*") if _is_whole(one)), key=lambda one: int(one.name.split("-")[1])
-    )
+    complete = filter(_is_complete, state.glob("checkpoint-*"))
+    last = max(complete, key=lambda path: int(path.name.split("-")[1]), default=None)
     with no_progress_bar():
-        trainer.train(resume_from_checkpoint=str(whole[-1]) if whole else None)
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
     check_trained(model, run.settings.learning_rate)
     return int(trainer.state.global_step)
 
 
 @contextmanager
 def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
-    """A training that diverged leaves no model: other options may be tried in its place, what was saved lies beside."""
+    """Move the state of a run that diverged to `diverged`, so that the folder takes a run with other options."""
     try:
         yield
     except (TrainingDiverged, NotFinite) as error:
@@ -193,7 +189,7 @@ def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
         raise TrainingDiverged(f"{error}{rate}; what was saved before is kept in {run.folder}") from error
 
 
-def _is_whole(checkpoint: Path) -> bool:
+def _is_complete(checkpoint: Path) -> bool:
     """The Trainer writes this file last; a full disk may leave it empty."""
     try:
         json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
@@ -208,7 +204,7 @@ def _made(folder: Path) -> Path:
 
 
 def known_rows(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
-    """The rows with what the model takes: a tokenizer may make more than its model knows."""
+    """The rows without the inputs that the model does not take: a tokenizer may return more of them."""
     import inspect
 
     known = inspect.signature(model.forward).parameters

@@ -1,4 +1,4 @@
-"""How good a model is on some examples: its outputs, in batches of like length, and the task's metrics."""
+"""Score a model on examples: its outputs, in batches of similar length, and the task's metrics."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from headcount.trace.not_finite import not_finite
 def score(
     model: PreTrainedModel, tokenizer: Any, examples: Examples, encodings: Encodings, generate: bool = True
 ) -> dict[str, float]:
-    """The task's metric, by name, and those that the papers give beside it.
+    """By name, the scores of the task's metric and of those that the papers report beside it.
 
-    Translations get BLEU or chrF where sacrebleu is installed and texts are to be generated, and their loss.
+    Translations get their loss and, with `generate` and where sacrebleu is installed, BLEU or chrF.
     """
     task = examples.task
     metric, names, scores = task.kind.find_metric(task.metric), [task.metric, *task.further], {}
@@ -44,7 +44,7 @@ def score(
 def score_table(
     model: PreTrainedModel, tokenizer: Any, table: pd.DataFrame, task: Task, max_length: int | None = None
 ) -> dict[str, float]:
-    """How good a model is on the examples of a table."""
+    """The scores of a model on the examples of a table."""
     examples = read_examples(table, task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     return score(
         model, tokenizer, examples, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), 0)
@@ -54,7 +54,7 @@ def score_table(
 def generate_texts(
     model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, tokens: int = 4096, longest: int = 128
 ) -> list[str]:
-    """What the model generates for every example, greedily, in their order."""
+    """The model's greedy generation for every example, in their order."""
     order = by_length(encodings.lengths)
     longest = min(longest, (getattr(model.config, "max_position_embeddings", None) or longest + 2) - 2)
     training, texts = model.training, []
@@ -64,8 +64,8 @@ def generate_texts(
             batch = collate(
                 [encodings.rows[row] for row in order[start:stop]], tokenizer.pad_token_id or 0, model.device
             )
-            made = model.generate(**kind.prompt(model, batch), max_new_tokens=longest, num_beams=1, do_sample=False)
-            texts += tokenizer.batch_decode(made, skip_special_tokens=True)
+            output = model.generate(**kind.prompt(model, batch), max_new_tokens=longest, num_beams=1, do_sample=False)
+            texts += tokenizer.batch_decode(output, skip_special_tokens=True)
     model.train(training)
     return [texts[number] for number in np.argsort(order)]
 
@@ -80,7 +80,7 @@ def predict(
 ) -> Any:
     """The outputs of the model for all examples, in their order; an output that is not finite is an error.
 
-    `ids`: what the error calls the examples.
+    `ids`: the names of the examples, for the error.
     """
     order = by_length(encodings.lengths)
     shapes = kind.output_shapes(model, encodings.rows)

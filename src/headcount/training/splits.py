@@ -41,25 +41,25 @@ class Splits:
 def read_splits(
     task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0, tokenizer: Any = None
 ) -> Splits:
-    """The splits of a task in `root`: its own folder, one with a folder for each task, or a file, a fifth held out.
+    """The splits of a task: `root` is its folder, one with a folder for each task, or a file, a fifth held out.
 
-    With a tokenizer, rows that are blank to it are left out before anything is drawn.
+    With a tokenizer, rows that are blank to it are left out before `limit` examples are sampled.
     """
     root = find_data(root)
 
-    def filled(table: pd.DataFrame) -> pd.DataFrame:
+    def without_blank(table: pd.DataFrame) -> pd.DataFrame:
         if tokenizer is None:
             return table
         return leave_out_blank(table, task.columns(table), task.kind, tokenizer)
 
     if root is not None and Path(root).is_file():
-        train, validation = _held_out(filled(read_table(root)), str(root))
+        train, validation = _held_out(without_blank(read_table(root)), str(root))
     else:
-        train, validation = map(filled, _from_hub(task) if root is None else _from_folder(task, Path(root)))
+        train, validation = map(without_blank, _from_hub(task) if root is None else _from_folder(task, Path(root)))
     check_numbers(limit=limit)
     task, notes = task.with_label(train)
     train, validation = (task.with_lists(table) for table in (train, validation))
-    names = _class_names(task, train, validation)  # of all examples: a few may lack a class
+    names = _class_names(task, train, validation)  # of all examples: a sample may lack a class
     if limit is not None and limit < len(train):
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows]
@@ -72,7 +72,7 @@ HELD_OUT = 0.2
 
 
 def _held_out(table: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A table in two, always in the same way: every seed of a training is then scored on the same examples."""
+    """Split a table, always in the same way: all seeds are scored on the same examples."""
     count = round(HELD_OUT * len(table))
     if count < 1:
         raise DataProblem(f"{name} has {len(table)} rows; expected enough to hold a fifth out for validation")
@@ -86,24 +86,23 @@ def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         raise DataProblem(f"there is no folder {root}; expected one with train.* and validation.*, or a folder a task")
     # MNLI's two validation sets share a folder, as they share a data set on the hub.
     _, config, split = task.hub or (None, task.name, "validation")
-    inside = [one for one in sorted(root.iterdir()) if one.is_dir() and plain_name(one.name) == plain_name(task.name)]
-    inside += [one for one in sorted(root.iterdir()) if one.is_dir() and plain_name(one.name) == plain_name(config)]
-    folder = inside[0] if inside else root
+    folders = {plain_name(path.name): path for path in sorted(root.iterdir(), reverse=True) if path.is_dir()}
+    folder = folders.get(plain_name(task.name)) or folders.get(plain_name(config)) or root
     return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation", split))
 
 
 def _split_file(folder: Path, split: str, own: str | None = None) -> Path:
     """`train.parquet`, the file that begins with the task's own name for it, or the only one like `train_subset`."""
-    files = [one for one in sorted(folder.iterdir()) if one.suffix in SUFFIXES]
-    found = [one for one in files if own not in (None, split) and one.stem.startswith(str(own))]
-    found = found or [one for one in files if one.stem == split]
-    found = found or [one for one in files if one.stem.startswith(f"{split}_")]
-    held = ", ".join(one.name for one in files) or "no table"
-    if not found:
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
+    matching = [path for path in files if own not in (None, split) and path.stem.startswith(str(own))]
+    matching = matching or [path for path in files if path.stem == split]
+    matching = matching or [path for path in files if path.stem.startswith(f"{split}_")]
+    held = ", ".join(path.name for path in files) or "no table"
+    if not matching:
         raise DataProblem(f"the folder {folder} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise DataProblem(f"the folder {folder} has several {split} files ({held}); leave one, or call it {split}.*")
-    return found[0]
+    return matching[0]
 
 
 def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -119,26 +118,27 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
     """The names of the classes; labels that differ between the splits, or are all alike, are errors."""
     if not task.kind.named_classes or task.label is None:
         return ()
-    found = []
+    labels = []
     for split, table in (("train", train), ("validation", validation)):
         if task.label not in table.columns:
             raise DataProblem(f"{split}: no label column {short(task.label)}; it has {listed(table.columns)}")
-        found.append(_values(table[task.label]))
-    ours, theirs = found
-    if not theirs <= ours:
-        odd = sorted(map(str, theirs - ours))
-        raise DataProblem(f"validation has the labels {listed(odd)}, which train has not; expected the same labels")
-    if len(ours) < 2:
-        raise DataProblem(f"train has one class only ({short(next(iter(ours)))}); expected at least two")
-    folded = {str(value).lower().replace(" ", "_") for value in ours}
-    if len(folded) < len(ours):
-        raise DataProblem(f"labels differ only in their spelling: {listed(sorted(map(str, ours)))}; make them one")
+        labels.append(_values(table[task.label]))
+    known, validated = labels
+    if not validated <= known:
+        unknown = sorted(map(str, validated - known))
+        raise DataProblem(f"validation has the labels {listed(unknown)}, which train has not; expected the same labels")
+    if len(known) < 2:
+        raise DataProblem(f"train has one class only ({short(next(iter(known)))}); expected at least two")
+    folded = {str(value).lower().replace(" ", "_") for value in known}
+    if len(folded) < len(known):
+        raise DataProblem(f"labels differ only in their spelling: {listed(sorted(map(str, known)))}; make them one")
     if task.names is not None:
         return task.names
-    return tuple(str(value) for value in sorted(ours, key=lambda value: (isinstance(value, str), value)))
+    return tuple(str(value) for value in sorted(known, key=lambda value: (isinstance(value, str), value)))
 
 
 def _values(column: pd.Series) -> set[Any]:
+    """The distinct labels of a column, those of lists included; an error where one is missing."""
     attrs = column.attrs
     if len(column) and isinstance(column.iloc[0], list | np.ndarray):
         column = pd.Series([tag for tags in column for tag in tags], np.repeat(column.index, list(map(len, column))))

@@ -1,4 +1,4 @@
-"""transformers' Trainer for a run of ours: batches as the other rooms make them, light checkpoints, a stop at NaN."""
+"""transformers' Trainer for a run: batches of similar length, light checkpoints, a stop at a loss that is NaN."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ EARLIER = {
     "precision": "dtype",
     "save_every": "save_steps",
 }
-"""What settings were called before they had transformers' names: runs that are on the disk have these."""
+"""Earlier names of settings, which older runs on disk have."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is trained, in the words of transformers' TrainingArguments; the defaults are the papers'.
+    """How a model is trained, with the names of transformers' TrainingArguments; the defaults are the papers'.
 
-    `warmup_steps`: the steps before the highest learning rate, or below 1 their share. `dtype`: of the passes.
-    `checkpoints`: so many models along the way, spaced evenly or logarithmically (`spacing`).
+    `warmup_steps`: their number, or below 1 their share of all steps. `dtype`: that of the passes. `checkpoints`: the
+    number of models to save along the way, spaced evenly or logarithmically (`spacing`).
     """
 
     per_device_train_batch_size: int = 32
@@ -93,14 +93,14 @@ def checkpoint_steps(count: int, total: int, spacing: str) -> list[int]:
 
 
 class LikeLengths(Sampler[int]):
-    """An order of the examples in which neighbours are of like length; it depends on the seed and the epoch alone.
+    """Samples examples so that neighbours are of similar length, in an order that depends on seed and epoch alone.
 
-    transformers' own sampler draws anew when a training goes on in the middle of an epoch: some examples would come
-    twice, others never.
+    transformers' own sampler draws a new order when a training resumes in the middle of an epoch: some examples would
+    come twice, others never.
     """
 
     BATCHES = 50
-    """Batches among which lengths are sorted."""
+    """The number of batches among which examples are sorted by length."""
 
     def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
         self.lengths, self.batch, self.seed, self.epoch = np.asarray(lengths), batch, seed, 0
@@ -121,7 +121,7 @@ class LikeLengths(Sampler[int]):
 
 
 class RunTrainer(Trainer):  # type: ignore[misc]
-    """Stops at once where the loss is not a number: what was saved before stays."""
+    """Stops at the first loss that is not finite; what was saved before is kept."""
 
     def _get_train_sampler(self, *_: Any, **__: Any) -> LikeLengths:
         lengths = [length(row) for row in self.train_dataset]
@@ -131,7 +131,7 @@ class RunTrainer(Trainer):  # type: ignore[misc]
         try:
             super()._save_checkpoint(*args, **kwargs)
         except (OSError, SafetensorError, RuntimeError) as error:
-            # torch says of a full disk only that a stream broke.
+            # For a full disk torch reports only a broken stream.
             shutil.rmtree(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}", ignore_errors=True)
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise OSError(
@@ -149,7 +149,7 @@ class RunTrainer(Trainer):  # type: ignore[misc]
 
 
 def check_trained(model: PreTrainedModel, rate: float) -> None:
-    """An error where a training has left weights that are not finite: its last step has no loss that would show it."""
+    """An error where weights are not finite after a training: no loss shows what its last step did."""
     try:
         check_weights(model)
     except NotFinite as error:
@@ -157,20 +157,20 @@ def check_trained(model: PreTrainedModel, rate: float) -> None:
 
 
 class LightCheckpoints(TrainerCallback):  # type: ignore[misc]
-    """Saves the model alone, with its tokenizer, at chosen steps: `step-000123`, each one a model for every verb."""
+    """Saves model and tokenizer, without the optimizer's state, at chosen steps: `step-000123`."""
 
     def __init__(self, folder: Path, steps: Sequence[int], tokenizer: Any) -> None:
         self.folder, self.steps, self.tokenizer = folder, set(steps), tokenizer
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        place = self.folder / f"step-{state.global_step:06d}"
-        if state.global_step in self.steps and not place.exists():
+        path = self.folder / f"step-{state.global_step:06d}"
+        if state.global_step in self.steps and not path.exists():
             check_trained(model, args.learning_rate)
-            save_whole(model, self.tokenizer, place)
+            save_whole(model, self.tokenizer, path)
 
 
-class ToldSteps(TrainerCallback):  # type: ignore[misc]
-    """Tells how many steps of a training are done."""
+class StepProgress(TrainerCallback):  # type: ignore[misc]
+    """Reports the number of steps that are done."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -182,15 +182,15 @@ class ToldSteps(TrainerCallback):  # type: ignore[misc]
         self.progress(state.global_step, state.max_steps)
 
 
-def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
-    """A model and its tokenizer in a folder that is either absent or whole."""
-    new = place.with_name(f".{place.name}-new")
+def save_whole(model: PreTrainedModel, tokenizer: Any, path: Path) -> None:
+    """Save a model and its tokenizer to a folder that is absent or complete at any moment."""
+    new = path.with_name(f".{path.name}-new")
     shutil.rmtree(new, ignore_errors=True)
     try:
         with no_progress_bar():
             model.save_pretrained(new)
             tokenizer.save_pretrained(new)
-        new.replace(place)
+        new.replace(path)
     except SafetensorError as error:
         raise OSError(errno.EIO, str(error).splitlines()[0]) from error
     finally:
@@ -200,14 +200,14 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, place: Path) -> None:
 def make_trainer(
     model: PreTrainedModel, tokenizer: Any, rows: list[Encoding], folder: Path, settings: Settings, seed: int
 ) -> RunTrainer:
-    """A Trainer that is ready to go; texts of like length share a batch, padded to its longest."""
+    """A Trainer over the rows; texts of similar length share a batch, padded to the longest of them."""
     padding = tokenizer.pad_token_id or 0
-    # With smoothed labels the Trainer computes the loss, and the model would not see what its decoder reads.
+    # With label smoothing the Trainer computes the loss, and the model is not given the labels to shift.
     smoothed = settings.more.get("label_smoothing_factor", 0) > 0
     shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None) if smoothed else None
 
-    def together(chosen: Sequence[Encoding]) -> dict[str, Tensor]:
-        batch = collate(chosen, padding)
+    def collate_rows(rows: Sequence[Encoding]) -> dict[str, Tensor]:
+        batch = collate(rows, padding)
         if shifted is not None and "labels" in batch:
             batch["decoder_input_ids"] = shifted(batch["labels"])
         return {key: tensor.float() if tensor.dtype == torch.float64 else tensor for key, tensor in batch.items()}
@@ -236,8 +236,8 @@ def make_trainer(
     }
     arguments = TrainingArguments(**options | settings.more)
     try:
-        trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=together)
+        trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=collate_rows)
     except (ValueError, ImportError, RuntimeError) as error:
         raise InvalidOption(f"the Trainer refuses these options: {str(error).splitlines()[0]}") from error
-    trainer.remove_callback(PrinterCallback)  # a line for every report; trackers get them too
+    trainer.remove_callback(PrinterCallback)  # it prints a line for every report
     return trainer

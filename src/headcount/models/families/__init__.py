@@ -1,1 +1,1 @@
-"""How each architecture names its attention: regular families in one table, irregular ones a file each."""
+"""One record per architecture: regular families in one table, each irregular one in a file of its own."""

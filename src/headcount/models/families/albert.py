@@ -1,4 +1,4 @@
-"""ALBERT: one layer's weights are used again for every layer, so a layer is a use, not a module."""
+"""ALBERT: all layers share the weights of one module, so that a layer is a use of it."""
 
 from __future__ import annotations
 

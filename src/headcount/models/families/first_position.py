@@ -1,7 +1,7 @@
-"""The last layer of a classifier that reads the first position alone, computed there alone.
+"""The last layer of a classifier that reads the first position alone, computed only there.
 
-Keys and values come from all positions, queries and everything after them from the first: of the last
-layer's arithmetic about a sixth is left.
+Keys and values come from all positions, queries and everything after them from the first: about a sixth of the layer's
+arithmetic remains.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where might a model without a record keep its heads? A candidate from what a small pass showed.
+"""A candidate record for a model whose type has none, from the attention calls of a small pass.
 
-A candidate is a guess until `trace.proof` has proved it. Whatever does not fit the plan of a stack (layers without
-attention, layers in stages, towers beside each other) is refused here, with the reason.
+`trace.proof` proves it. Whatever does not fit the plan of a stack (layers without attention, layers in stages, several
+towers) is refused here, with the reason.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from headcount.errors import UnknownFamily
 from headcount.models.families.plan import Family, Fused, StackPlan
 
 STACKS = (["encoder"], ["decoder"], ["cross", "decoder"], ["cross", "decoder", "encoder"])
-"""The stacks that a model may have."""
+"""The combinations of stacks that a model may have."""
 
 
 @dataclass(frozen=True)
 class SeenAttention:
-    """One attention call of a pass: its module, the projection that its outputs reached, and its shapes."""
+    """One attention call of a pass: the names of its module and of the projection of its outputs, and its shapes."""
 
     attention: str
     output: str
@@ -92,7 +92,7 @@ WIDTHS = ("all_head_size", "embed_dim", "hidden_size", "inner_dim", "split_size"
 
 
 def cut_candidates(plan: StackPlan, attention: nn.Module, heads: int, size: int) -> list[StackPlan]:
-    """Plans by which a cut might work: usual names of projections, and attributes that hold the numbers to change."""
+    """Plans by which a cut might work: common names of projections and of attributes that a cut must change."""
     numbers = {name: value for name, value in vars(attention).items() if type(value) is int}
     sizes = [name for name in SIZES if numbers.get(name) == size]
     counts = tuple(
@@ -101,8 +101,8 @@ def cut_candidates(plan: StackPlan, attention: nn.Module, heads: int, size: int)
     widths = tuple(name for name in WIDTHS if numbers.get(name) == heads * size)
     groups = "num_key_value_groups" if "num_key_value_groups" in numbers else None
     plans = []
-    told_in_turn = ((counts, ()), (counts, widths), ((), widths), ((), ()))
-    for (query, key, value, fused), told in product(PROJECTIONS, told_in_turn):
+    changed_attributes = ((counts, ()), (counts, widths), ((), widths), ((), ()))
+    for (query, key, value, fused), (changed_counts, changed_widths) in product(PROJECTIONS, changed_attributes):
         parts = {query, key, value}
         if sizes and all(isinstance(getattr(attention, name, None), nn.Module) for name in parts):
             plans.append(
@@ -113,8 +113,8 @@ def cut_candidates(plan: StackPlan, attention: nn.Module, heads: int, size: int)
                     value=value,
                     size=sizes[0],
                     fused=fused,
-                    counts=told[0],
-                    widths=told[1],
+                    counts=changed_counts,
+                    widths=changed_widths,
                     groups=groups,
                     bias=hasattr(attention, "has_relative_attention_bias"),
                 )

@@ -1,4 +1,4 @@
-"""What has to be said of a family: where its heads are, and everything else that its code does in a way of its own."""
+"""The record of a family: where its heads are, and everything else that its code does in its own way."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from torch import Tensor
 
 Fused = Literal["by-part", "by-head"]
 FirstPosition = Callable[..., Tensor]
-"""A layer and its arguments in, the layer's output at the first position [B, 1, width] out."""
+"""From a layer and its arguments to the layer's output [B, 1, width] at the first position."""
 
 
 @dataclass(frozen=True)
 class StackPlan:
     """Where one stack keeps its layers, and each layer its attention.
 
-    `layer` is a path in the model with `*` for the layer's number; it may stand behind any prefix,
-    so that a bare model and one with a task head are both found. `attention` and `output` are paths
-    inside the layer; `query`, `key`, `value` names inside the attention module (one name three times
-    where they are one matrix, and `fused` says how its rows are arranged: all queries, all keys, all
-    values, or query, key and value of each head in turn). `size` is the attention module's attribute
-    that holds the size of a head. The four are None where only a proof says where heads are (`Family.measured`).
+    `layer` is a path in the model with `*` for the layer's number; any prefix may come before it, so that a bare model
+    and one with a task head are both found. `attention` and `output` are paths inside the layer; `query`, `key` and
+    `value` are names inside the attention module. Where the three are one matrix, they have one name, and `fused` says
+    how its rows are arranged: all queries, all keys, all values, or query, key and value of each head in turn. `size`
+    is the attention module's attribute that holds the size of a head. These four are None for a family without a
+    record (`Family.measured`) whose cut was not proved.
     """
 
     stack: str
@@ -35,20 +35,20 @@ class StackPlan:
     size: str | None
     fused: Fused | None = None
     counts: tuple[str, ...] = ()
-    """For surgery: the attention module's attributes that hold the number of heads,"""
+    """For surgery: the attention module's attributes that hold the number of heads."""
     widths: tuple[str, ...] = ()
-    """those that hold the number of heads times their size,"""
+    """For surgery: those that hold the number of heads times their size."""
     groups: str | None = None
-    """the one that holds how many heads read one key/value head,"""
+    """For surgery: the one that holds the number of heads that read one key/value head."""
     further: tuple[str, ...] = ()
-    """further projections whose rows are arranged as the query's,"""
+    """Further projections whose rows are arranged as the query's."""
     bias: bool = False
-    """and whether a position bias of all heads goes from layer to layer."""
+    """Whether a position bias of all heads is passed from layer to layer."""
 
 
 @dataclass(frozen=True)
 class SharedLayers:
-    """One layer's weights serve several layers: a layer is a use of a module, counted from the door on.
+    """Several layers use the weights of one module: a layer is a use, counted from the start of a pass.
 
     `door` is the path of the module whose call begins a pass. `order` gives, for a config, the numbers in the path of
     the module that each layer of a pass uses.
@@ -60,7 +60,7 @@ class SharedLayers:
 
 @dataclass(frozen=True)
 class Family:
-    """One architecture: the model types that share it, the plans of its stacks, and what is its own."""
+    """One architecture: the model types that share it, the plans of its stacks, and its peculiarities."""
 
     model_types: tuple[str, ...]
     stacks: tuple[StackPlan, ...]
@@ -70,7 +70,7 @@ class Family:
     shared: SharedLayers | None = None
     """Layers that share their weights: a head cannot be cut out of one of them."""
     position_offset: int = 0
-    """How many of `max_position_embeddings` are not for tokens."""
+    """The number of `max_position_embeddings` that are not for tokens."""
     first_position: FirstPosition | None = None
     """The last layer at the first position alone, for models that read no other."""
     head_counts: tuple[str, ...] = ()
@@ -81,9 +81,9 @@ class Family:
     starts_with_last: bool = False
     """Its decoder starts with the target's last token, which names the language."""
     unbatched: tuple[str, ...] = ()
-    """Arguments of a layer that hold no batch."""
+    """Arguments of a layer that have no batch dimension."""
     fans_out: bool = True
-    """What follows a layer's attention inside the layer takes tensors with one more dimension in front."""
+    """The code that follows the attention inside a layer takes tensors with one more leading dimension."""
     measured: tuple[tuple[str, int, int], ...] = ()
-    """For a family without a record, proved on a small pass: for each stack the size of a head and the number of
-    key/value heads."""
+    """For a family without a record: each stack with the size of a head and the number of key/value heads that a small
+    pass showed."""

@@ -16,7 +16,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(model_type: str) -> Family:
-    """The family of a config's `model_type`; one that is not known is an error, never a guess."""
+    """The family of a config's `model_type`; `UnknownFamily` where there is no record of it."""
     if model_type not in FAMILIES:
         raise UnknownFamily(
             f"models of type {model_type!r} are not understood: no family says where their attention is; "
@@ -26,5 +26,5 @@ def family_of(model_type: str) -> Family:
 
 
 def recorded_family(config: Any) -> Family:
-    """What is known of the config's family; nothing but its type where it has no record."""
+    """The record of the config's family; an empty one where there is none."""
     return FAMILIES.get(config.model_type) or Family((config.model_type,), ())

@@ -1,0 +1,154 @@
+"""What happens when a pass goes through a layer: edits change its head outputs, observers are shown what all left.
+
+All edits act at the input of a layer's output projection, where the outputs of all heads stand side by side. Sessions
+are applied in the order in which they were entered.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import replace
+
+from torch import Tensor, nn
+
+from headcount.errors import NotReached
+from headcount.models.anatomy import Anatomy
+from headcount.models.attention import Attention
+from headcount.trace.call import AttentionCall
+from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.open_sessions import PassState, PassStates, Session, in_backward, open_sessions
+
+LOCK = threading.RLock()
+"""Held while sessions are added or removed, and their hooks with them."""
+
+
+class LayerEvents:
+    """The sessions of one model, and what the hooks on its layers do for those of this thread or task."""
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self.anatomy, self.layout = anatomy, anatomy.layout
+        self.sessions: list[Session] = []
+        """Those of all threads and tasks."""
+        self.states = PassStates()
+        self.by_output: dict[nn.Module, dict[int, Attention]] = {}
+        for block in anatomy:
+            self.by_output.setdefault(block.output, {})[block.use] = block
+
+    @property
+    def under(self) -> PassState:
+        """What is under way in this thread."""
+        return self.states.state
+
+    @property
+    def uses(self) -> Counter[nn.Module]:
+        """How often the pass under way has used each output projection."""
+        return self.under.uses
+
+    @property
+    def active(self) -> tuple[Session, ...]:
+        """The sessions that the passes of this thread or task are subject to, in the order of entry."""
+        if self.under.repeating is not None:
+            return self.under.repeating
+        sessions = open_sessions()
+        if sessions is None and self.sessions and in_backward():
+            return self._of_repeated_pass()
+        return tuple(session for session in sessions or () if session.wiring is self)
+
+    def _of_repeated_pass(self) -> tuple[Session, ...]:
+        """Autograd repeats a pass in a thread of its own: its sessions are clear where one thread alone has any."""
+        with LOCK:
+            last = self.sessions[-1]
+            if any(session not in last.chain for session in self.sessions):
+                raise NotReached(
+                    f"{last.purpose} cannot tell whose forward pass is recomputed in this backward pass; "
+                    "checkpoint with model.gradient_checkpointing_enable(), which remembers it"
+                )
+            return tuple(self.sessions)
+
+    def is_needed(self, block: Attention, weights: bool) -> bool:
+        """Whether a session of this thread or task needs the layer's attention calls."""
+        return any(session.needs_call(block.layer_key, weights) for session in self.active)
+
+    def keep_call(self, call: AttentionCall, weights: bool) -> None:
+        """Keep an attention call for the edits of its layer or, with `weights`, for the observers."""
+        if not self._concerned(call.block.output):
+            return
+        blocks = self.by_output[call.block.output]
+        if len(blocks) > 1:  # one module serves several layers
+            call = replace(call, block=blocks[self.uses[call.block.output]])
+        if self.is_needed(call.block, weights):
+            (self.under.heard if weights else self.under.calls)[call.layer_key] = call
+            self._show_heard(call.layer_key)
+
+    def _concerned(self, output: nn.Module) -> tuple[Session, ...]:
+        """The sessions of this thread or task that name a layer of the projection.
+
+        A hook of another thread may come in the middle of a pass, when the uses have not been counted from its start.
+        """
+        layers = [block.layer_key for block in self.by_output[output].values()]
+        return tuple(session for session in self.active if any(layer in session.layers for layer in layers))
+
+    def edit(self, output: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        """The new arguments of an output projection; None where no session edits the layer."""
+        active = self._concerned(output)
+        if not active:
+            return None
+        blocks = self.by_output[output]
+        block = blocks[self.uses[output] if len(blocks) > 1 else 0]
+        self.uses[output] += 1
+        key = block.layer_key
+        call = self.under.calls.pop(key, None)
+        active = tuple(session for session in active if key in session.layers)
+        if not active:
+            return None
+        merged, rest = args[0], args[1:]
+        outputs = merged.unflatten(-1, (len(block.heads), block.head_size))
+        edits = []
+        for session in active:
+            edit = session.edits.get(key)
+            if edit is None:
+                continue
+            if edit.needs_call and call is None:
+                raise NotReached(
+                    f"{session.purpose} cannot reach {self.layout.spell_layer(*key)}: its attention does not run "
+                    "through transformers' attention interface as this model is configured"
+                )
+            outputs = edit(outputs, call)
+            edits.append(edit)
+            if key not in session.observers:
+                self._count(session, key)
+        run = LayerRun(block, outputs, edits=tuple(edits))
+        for session in active:
+            if key in session.observers and session.outputs_only:
+                self._show(session, run)
+        if any(session.needs_call(key, weights=True) for session in active):
+            self.under.ran[key] = run
+            self._show_heard(key)
+        return (outputs.flatten(-2), *rest) if edits else None
+
+    def _show_heard(self, key: LayerKey) -> None:
+        """Show a layer to the observers of its attention, once both its call and its head outputs are known.
+
+        Most families call their attention first, MPNet its output projection.
+        """
+        state = self.under
+        if key in state.ran and key in state.heard:
+            run = replace(state.ran.pop(key), call=state.heard.pop(key))
+            for session in self.active:
+                if session.needs_call(key, weights=True):
+                    self._show(session, run)
+
+    def _show(self, session: Session, run: LayerRun) -> None:
+        if not in_backward():  # what gradient checkpointing repeats has been seen
+            session.observers[run.layer_key](run)
+            self._count(session, run.layer_key)
+
+    def _count(self, session: Session, key: LayerKey) -> None:
+        if in_backward():
+            return
+        session.hits[key] += 1
+        if self.under.in_pass:
+            self.under.reached.setdefault(session, set()).add(key)
+        else:
+            session.apart.add(key)
