@@ -24,7 +24,7 @@ def with_zero_columns(model: Any, heads: list[str]) -> Any:
     parameters = dict(model.named_parameters())
     with torch.no_grad():
         for head in hc.HeadSet.of(heads, anatomy.layout):
-            columns = list(anatomy.of(head).slices(head.head))[-1]
+            columns = list(anatomy.attention(head.stack, head.layer).slices(head.head))[-1]
             parameters[columns.parameter].narrow(columns.dim, columns.start, columns.stop - columns.start).zero_()
     return model
 

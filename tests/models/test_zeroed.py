@@ -31,7 +31,12 @@ def check_weights(found: Any, first: Any, gone: list[str]) -> None:
     anatomy = read_anatomy(found)
     mine, theirs = dict(found.named_parameters()), dict(first.named_parameters())
     heads = hc.HeadSet.of(gone, anatomy.layout)
-    own = [part for head in heads for part in anatomy.of(head).slices(head.head) if part.role in ("query", "output")]
+    own = [
+        part
+        for head in heads
+        for part in anatomy.attention(head.stack, head.layer).slices(head.head)
+        if part.role in ("query", "output")
+    ]
     assert own
     for part in own:
         assert not mine[part.parameter].narrow(part.dim, part.start, part.stop - part.start).any()

@@ -17,6 +17,7 @@ from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.kinds.catalogue import KINDS
 from headcount.data.tasks import Task, find_task
+from headcount.training import scores
 from headcount.training.models import build_model
 from headcount.training.scores import predict, score, score_table
 from headcount.training.splits import Splits, read_splits
@@ -118,12 +119,15 @@ def test_multiple_choice(checkpoint: str, tmp_path: Path) -> None:
     assert score(model, tokenizer, examples, encodings) == pytest.approx({"accuracy": expected})
 
 
-def test_outputs_are_in_the_order_of_the_examples_whatever_the_batches(checkpoint: str, tmp_path: Path) -> None:
+def test_outputs_are_in_the_order_of_the_examples_whatever_the_batches(
+    checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, tokenizer, examples, encodings = prepared(checkpoint, find_task("mrpc"), toy.pairs(50), tmp_path)
     expected = np.stack([logits.numpy() for logits in one_by_one(model, tokenizer, examples.texts)])
     assert len(set(encodings.lengths)) > 3
     for tokens in (1, 40, 8192):
-        found = predict(model, tokenizer, KINDS["classification"], encodings, tokens)["logits"]
+        monkeypatch.setattr(scores, "TOKENS", tokens)
+        found = predict(model, tokenizer, KINDS["classification"], encodings)["logits"]
         assert_same(found, expected, FLOAT32, tokens)
 
 

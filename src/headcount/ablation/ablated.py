@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,10 +19,7 @@ from headcount.trace.session import session
 
 @contextmanager
 def ablated(
-    model: PreTrainedModel,
-    heads: Heads,
-    how: str = "zero",
-    reference: Any = None,
+    model: PreTrainedModel, heads: Heads, how: str = "zero", reference: Any = None
 ) -> Iterator[PreTrainedModel]:
     """Replace heads in every forward pass inside the context, generation included; contexts nest.
 
@@ -44,15 +41,10 @@ def ablated(
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:
         raise UnknownHead("got no heads to ablate; expected at least one, such as 'L3H7'")
-    means = None
-    if needs_reference and reference is not None:
-        means = reference if _is_means(reference, anatomy.stacks) else mean_outputs(model, reference)
-    elif reference is not None:
+    if reference is not None and not needs_reference:
         raise InvalidOption(f"how={how!r} takes no reference=; how='mean' does")
+    is_means = isinstance(reference, dict) and set(reference) == set(anatomy.stacks)
+    means = reference if reference is None or is_means else mean_outputs(model, reference)
     edits = {key: make_edit(how, anatomy.attention(*key), numbers, means) for key, numbers in chosen.by_layer().items()}
     with session(plain_model(model), edits, purpose=f"ablating {chosen}"):
         yield model
-
-
-def _is_means(reference: Any, stacks: Iterable[str]) -> bool:
-    return isinstance(reference, dict) and set(reference) == set(stacks)

@@ -2,7 +2,7 @@
 
 Each replacement is an edit of one layer. To add one, write a class like these (`everywhere` is the replacement for all
 heads of the layer) and enter it in REPLACEMENTS, which is the dispatch: `ablated`, `sweep` and the command line take it
-by that name, and the contract tests hold it to the same promises.
+by that name, and the contract tests hold it to the same promises. `Zero` is in `trace/variants.py`: proofs need it.
 """
 
 from __future__ import annotations
@@ -14,19 +14,7 @@ from headcount.models.attention import Attention
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit
 from headcount.trace.uniform import uniform_outputs, uniform_weights
-from headcount.trace.variants import Replacement
-
-
-class Zero(Replacement):
-    """Zeros (Michel et al. 2019): the same as zero columns in the output projection."""
-
-    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        return outputs.new_zeros(())
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        outputs = outputs.clone()
-        outputs[:, :, self.columns] = 0
-        return outputs
+from headcount.trace.variants import Replacement, Zero
 
 
 class Uniform(Replacement):
@@ -51,26 +39,13 @@ class Uniform(Replacement):
 
 
 class Mean(Replacement):
-    """One vector for each head, its mean output over a reference: vectors [heads of the layer, size]."""
+    """The mean output of each head over a reference."""
 
     needs_reference = True
 
-    def __init__(self, columns: list[int], vectors: Tensor) -> None:
-        super().__init__(columns)
-        self.vectors = vectors
-
-    @classmethod
-    def make(cls, columns: list[int], vectors: Tensor | None) -> Mean:
-        assert vectors is not None  # make_edit passes them
-        return cls(columns, vectors)
-
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        return self.vectors.to(outputs)
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        outputs = outputs.clone()
-        outputs[:, :, self.columns] = self.vectors[self.columns].to(outputs)
-        return outputs
+        assert self.means is not None  # make_edit raises where there are none
+        return self.means.to(outputs)
 
 
 REPLACEMENTS: dict[str, type[Replacement]] = {"zero": Zero, "uniform": Uniform, "mean": Mean}
@@ -87,7 +62,7 @@ def make_edit(how: str, block: Attention, heads: tuple[int, ...], means: dict[st
     replacement = REPLACEMENTS[check_how(how)]
     columns = [block.column(head) for head in heads]
     if not replacement.needs_reference:
-        return replacement.make(columns, None)
+        return replacement(columns)
     if means is None:
         raise InvalidOption(f"how={how!r} needs reference=: one or several batches of inputs, or their mean outputs")
-    return replacement.make(columns, means[block.stack][block.layer][list(block.heads)])
+    return replacement(columns, means[block.stack][block.layer][list(block.heads)])

@@ -11,7 +11,7 @@ from typing import Any
 from torch import nn
 from transformers import PreTrainedModel
 
-from headcount.core.heads import Head, Layout
+from headcount.core.heads import Layout
 from headcount.errors import UnknownFamily
 from headcount.models.attention import Attention
 from headcount.models.compiled import takes_compiled
@@ -38,9 +38,6 @@ class Anatomy:
 
     def attention(self, stack: str, layer: int) -> Attention:
         return self.stacks[stack][layer]
-
-    def of(self, head: Head) -> Attention:
-        return self.stacks[head.stack][head.layer]
 
 
 @takes_compiled
@@ -98,11 +95,12 @@ def _attention(
             raise UnknownFamily(f"{label}: no projection {role!r} in {name}")
     if output_name not in modules:
         raise UnknownFamily(f"{label}: no output projection {output_name!r}")
+    output = modules[output_name]
     measured = {stack: numbers for stack, *numbers in family.measured}
     size, kv_heads = measured.get(plan.stack) or (getattr(module, plan.size or "", None), None)
     if not isinstance(size, int):
         raise UnknownFamily(f"{label}: {name} does not say the size of a head ({plan.size!r})")
-    count, rest = divmod(width_of(modules[output_name], "in"), size)
+    count, rest = divmod(width_of(output, "in"), size)
     kv_rest = 0
     if kv_heads is None:
         kv_width = width_of(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1)
@@ -117,19 +115,7 @@ def _attention(
         heads = tuple(recorded) if recorded is not None and len(recorded) == count else tuple(range(count))
         groups = tuple(column * kv_heads // count for column in range(count))
     return Attention(
-        family,
-        plan,
-        stack,
-        number,
-        name,
-        module,
-        layer,
-        modules[layer],
-        output_name,
-        modules[output_name],
-        heads,
-        size,
-        groups,
+        family, plan, stack, number, name, module, layer, modules[layer], output_name, output, heads, size, groups
     )
 
 

@@ -70,19 +70,17 @@ class AttentionCall:
 
         block = replace(self.block, heads=tuple(self.block.heads[column] for column in chosen))
         reads = [groups[column] for column in chosen]
-        options = {name: pick(option) for name, option in self.options.items()}
+        call = self.with_tensors(pick)
         if self.sinks is not None:
-            options["s_aux"] = self.sinks[chosen]
-        return replace(
-            self,
-            block=block,
-            value=self.value[:, reads],
-            mask=pick(self.mask),
-            query=pick(self.query),
-            key=None if self.key is None else self.key[:, reads],
-            weights=pick(self.weights),
-            options=options,
-        )
+            call.options["s_aux"] = self.sinks[chosen]
+        key = None if self.key is None else self.key[:, reads]
+        return replace(call, block=block, value=self.value[:, reads], key=key)
+
+    def with_tensors(self, change: Callable[[Any], Any]) -> AttentionCall:
+        """The call with `change` applied to its tensors and options."""
+        names = ("value", "mask", "query", "key", "weights")
+        options = {name: change(option) for name, option in self.options.items()}
+        return replace(self, options=options, **{name: change(getattr(self, name)) for name in names})
 
 
 Listener = Callable[[AttentionCall], None]

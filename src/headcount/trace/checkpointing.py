@@ -10,15 +10,18 @@ from typing import Any
 
 from torch import nn
 
+from headcount.trace.hooks import AttributeOverride
+
 _NAME = "_gradient_checkpointing_func"
 """The attribute where transformers keeps a layer's checkpointing function."""
 
 
-class Repeatable:
-    """Replaces a layer's checkpointing function; copies of the model get that function itself."""
+class Repeatable(AttributeOverride):
+    """Replaces a layer's checkpointing function: a repeated layer has the sessions of its pass."""
 
-    def __init__(self, original: Callable[..., Any], wiring: Any) -> None:
-        self.original, self.wiring = original, wiring
+    def __init__(self, module: nn.Module, wiring: Any) -> None:
+        super().__init__(module, _NAME)
+        self.wiring = wiring
 
     def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         wiring = self.wiring
@@ -36,26 +39,13 @@ class Repeatable:
 
         return self.original(run, *args, **kwargs)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Callable[..., Any]:
-        return self.original
-
-    def __reduce__(self) -> Any:
-        return _itself, (self.original,)
-
-
-def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
-
 
 def repeatable(model: nn.Module, wiring: Any) -> Callable[[], None]:
     """Repeat layers with the edits of their pass, until the returned function is called."""
-    functions = {module: Repeatable(vars(module)[_NAME], wiring) for module in model.modules() if _NAME in vars(module)}
-    for module, function in functions.items():
-        setattr(module, _NAME, function)
+    overrides = [Repeatable(module, wiring) for module in model.modules() if _NAME in vars(module)]
 
     def stop() -> None:
-        for module, function in functions.items():
-            if vars(module).get(_NAME) is function:  # checkpointing may have been turned on or off meanwhile
-                setattr(module, _NAME, function.original)
+        for override in overrides:
+            override.restore()
 
     return stop

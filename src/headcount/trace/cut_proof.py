@@ -12,9 +12,9 @@ from headcount.models.families.lookup import remember_proved
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.surgery import cut
 from headcount.trace.kernel_proof import apart
-from headcount.trace.projection_proof import HeadsAtZero
 from headcount.trace.session import session
 from headcount.trace.small_passes import Inputs, SmallPasses, real_output
+from headcount.trace.variants import Zero
 
 
 def prove_cut(
@@ -45,7 +45,7 @@ def _is_exact(plan: StackPlan, passes: SmallPasses, anatomy: Anatomy, batches: S
     for heads in cuts:
         smaller = copy.deepcopy(passes.model)
         remember_proved(smaller, replace(anatomy.family, stacks=(plan,), measured=()))
-        edits = {(plan.stack, layer): HeadsAtZero(list(numbers)) for layer, numbers in heads.items()}
+        edits = {(plan.stack, layer): Zero(list(numbers)) for layer, numbers in heads.items()}
         try:
             cut(smaller, [f"L{layer}H{head}" for layer, numbers in heads.items() for head in numbers])
             for batch in batches:

@@ -1,4 +1,4 @@
-"""Hooks that belong to one model: in a copy or a pickle of the model they do nothing."""
+"""Hooks and replaced functions that belong to one model: its copies and pickles are plain models."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ class Hook:
 
     def __reduce__(self) -> tuple[type[Hook], tuple[()]]:
         return Hook, ()
+
+
+class AttributeOverride:
+    """Replaces a function that is an attribute of a module; copies of the module get that function itself."""
+
+    def __init__(self, module: nn.Module, name: str) -> None:
+        self.module, self.name, self.original = module, name, vars(module)[name]
+        setattr(module, name, self)
+
+    def restore(self) -> None:
+        if vars(self.module).get(self.name) is self:  # somebody else may have set the attribute meanwhile
+            setattr(self.module, self.name, self.original)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.original
+
+    def __reduce__(self) -> Any:
+        return _itself, (self.original,)
+
+
+def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
 
 
 @contextmanager

@@ -70,17 +70,8 @@ def _random_call(seen: InterfaceCall, block: Attention, seed: int) -> AttentionC
         mask = torch.where(mask <= torch.finfo(mask.dtype).min / 2, CLOSED, mask.double())
     options = {name: wide(option) for name, option in seen.options.items()}
     implementation: str = block.module.config._attn_implementation  # type: ignore[union-attr, assignment]
-    return AttentionCall(
-        block,
-        implementation,
-        draw(seen.value),
-        mask,
-        seen.query.shape[2],
-        SHARP * draw(seen.query),
-        draw(seen.key),
-        None,
-        options,
-    )
+    value, query, key = draw(seen.value), SHARP * draw(seen.query), draw(seen.key)
+    return AttentionCall(block, implementation, value, mask, query.shape[2], query, key, None, options)
 
 
 def _run(seen: InterfaceCall, call: AttentionCall, query: Tensor | None = None, **options: Any) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -11,9 +12,27 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
 
-# All layers of a pass share a mask: what is derived from it is kept as long as the mask itself.
+T = TypeVar("T")
 _rows_of_masks: Any = WeakTensorKeyDictionary()
 _plain_masks: Any = WeakTensorKeyDictionary()
+
+
+def _kept(cache: Any, mask: Tensor, compute: Callable[[], T]) -> T:
+    """What is computed from a mask, kept as long as the mask itself, which all layers of a pass share.
+
+    A mask that is changed in place gets a new version; tensors of inference mode have none, and nothing is kept.
+    """
+    if mask.is_inference():
+        return compute()
+    if mask not in cache or cache[mask][0] != mask._version:
+        cache[mask] = mask._version, compute()
+    value: T = cache[mask][1]
+    return value
+
+
+def open_entries(mask: Tensor) -> Tensor:
+    """Bool, of the mask's shape: where it allows attention."""
+    return mask > torch.finfo(mask.dtype).min / 2 if mask.dtype.is_floating_point else mask.bool()
 
 
 def is_causal(call: AttentionCall) -> bool:
@@ -30,9 +49,7 @@ def allowed_keys(call: AttentionCall) -> Tensor | None:
     if mask is None or (isinstance(mask, Tensor) and mask.ndim == 2):
         return _from_padding(call, mask, keys, device)
     if isinstance(mask, Tensor):
-        if mask.dtype.is_floating_point:
-            return mask > torch.finfo(mask.dtype).min / 2
-        return mask.bool()
+        return open_entries(mask)
     if hasattr(mask, "mask_mod"):
         from torch.nn.attention.flex_attention import create_mask
 
@@ -74,31 +91,23 @@ def allowed_counts(call: AttentionCall) -> Tensor:
 
 def allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Allowed keys and their number [B, 1 or H, Q or 1, K or 1]; one row where it is the same for all queries."""
-    # A mask that is changed in place gets a new version; tensors of inference mode have none to go by.
-    shareable = isinstance(call.mask, Tensor) and call.mask.ndim == 4 and not call.mask.is_inference()
-    if shareable and call.mask in _rows_of_masks:
-        version, rows = _rows_of_masks[call.mask]
-        if version == call.mask._version:
-            return rows  # type: ignore[no-any-return]
+    if isinstance(call.mask, Tensor) and call.mask.ndim == 4:
+        return _kept(_rows_of_masks, call.mask, lambda: _allowed_rows(call))
+    return _allowed_rows(call)
+
+
+def _allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     allowed = allowed_keys(call)
     assert allowed is not None  # a mask was given
     # On a GPU the comparison would wait for the device, and the larger product costs nothing there.
     if allowed.device.type == "cpu" and bool((allowed == allowed[:, :, :1]).all()):
         allowed = allowed[:, :, :1]
-    rows = allowed, allowed.sum(-1, keepdim=True).clamp(min=1)
-    if shareable:
-        _rows_of_masks[call.mask] = call.mask._version, rows
-    return rows
+    return allowed, allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
 def hides_only(mask: Any) -> bool:
     """Whether a mask only hides keys; one of floats may also add biases to scores, as ALiBi does."""
     if not isinstance(mask, Tensor) or not mask.dtype.is_floating_point:
         return True
-    shareable = not mask.is_inference()
-    if shareable and mask in _plain_masks and _plain_masks[mask][0] == mask._version:
-        return bool(_plain_masks[mask][1])
-    plain = bool(((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all())
-    if shareable:
-        _plain_masks[mask] = mask._version, plain
-    return plain
+    lowest = torch.finfo(mask.dtype).min / 2
+    return _kept(_plain_masks, mask, lambda: bool(((mask == 0) | (mask <= lowest)).all()))

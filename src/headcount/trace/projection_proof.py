@@ -12,25 +12,12 @@ from torch import Tensor, nn
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention, is_projection
-from headcount.trace.call import AttentionCall
-from headcount.trace.edits import OutputEdit
 from headcount.trace.hooks import hooked
 from headcount.trace.interception import InterfaceCall, intercepted
 from headcount.trace.kernel_proof import apart
 from headcount.trace.session import session
 from headcount.trace.small_passes import Inputs, SmallPasses, step
-
-
-class HeadsAtZero(OutputEdit):
-    """Sets the outputs of some heads to zero."""
-
-    def __init__(self, columns: list[int]) -> None:
-        self.columns = columns
-
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        outputs = outputs.clone()
-        outputs[:, :, self.columns] = 0
-        return outputs
+from headcount.trace.variants import Zero
 
 
 def find_projections(passes: SmallPasses, batch: Inputs, seed: int) -> dict[nn.Module, str]:
@@ -66,11 +53,11 @@ def prove_zero(passes: SmallPasses, anatomy: Anatomy, batch: Inputs) -> None:
         removed = {block.module: [head for head in block.heads if head % 2 == half] for block in anatomy}
 
         def answer(call: InterfaceCall, removed: dict[nn.Module, list[int]] = removed) -> Tensor:
-            return HeadsAtZero(removed[call.module])(call.output, None)
+            return Zero(removed[call.module])(call.output, None)
 
         with step("zero"), intercepted(passes.model, answer):
             source = passes.layers(anatomy, batch)
-        edits = {block.layer_key: HeadsAtZero(removed[block.module]) for block in anatomy if removed[block.module]}
+        edits = {block.layer_key: Zero(removed[block.module]) for block in anatomy if removed[block.module]}
         with step("zero"), session(passes.model, edits, purpose="the proof"):
             ours = passes.layers(anatomy, batch)
         for name in plain:

@@ -40,10 +40,11 @@ from headcount.trace.interception import InterfaceCall
 from headcount.trace.kernel_proof import apart, prove_kernel
 from headcount.trace.masks import allowed_keys
 from headcount.trace.modes import evaluating
-from headcount.trace.projection_proof import HeadsAtZero, find_projections, prove_zero
+from headcount.trace.projection_proof import find_projections, prove_zero
 from headcount.trace.replay import Replay
 from headcount.trace.session import session
 from headcount.trace.small_passes import STEPS, Inputs, SmallPasses, at_real_positions, first_output, step
+from headcount.trace.variants import Zero
 
 SEEDS = (0, 1)
 
@@ -130,7 +131,7 @@ def _seen_attention(call: InterfaceCall, name: str, output: str) -> SeenAttentio
 def _prove_replay(passes: SmallPasses, anatomy: Anatomy, batches: Sequence[Inputs]) -> None:
     """Heads of every layer at zero give the same in a pass that begins at that layer as in a whole pass."""
     for batch, block in product(batches, anatomy):
-        variants = [{block.layer_key: HeadsAtZero([head])} for head in block.heads[:2]]
+        variants = [{block.layer_key: Zero([head])} for head in block.heads[:2]]
         with step("replay"), Replay(passes.model, anatomy, first_position=False) as replay:
             replay.record(batch)
             results = first_output(replay.run(variants)).chunk(len(variants))

@@ -110,8 +110,11 @@ class Replay:
             forward = self._forward(number, forward, plain=number not in changed)
             if number != start or shared is None:
                 return forward(*args, **kwargs)
-            args, kwargs = _untile_arguments(args, kwargs, self.rows, times, self.anatomy.family.unbatched)
-            return _flatten(forward(*args, **kwargs))
+            unbatched = {name: kwargs[name] for name in self.anatomy.family.unbatched if name in kwargs}
+            output = forward(*untile(args, self.rows, times), **untile(kwargs, self.rows, times) | unbatched)
+            if isinstance(output, tuple):  # the hidden states come first
+                return (output[0].flatten(0, 1), *output[1:])
+            return output.flatten(0, 1)
 
         with session(self.model, edits, purpose="replay") as wiring, self._answering(answer):
             return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
@@ -141,18 +144,3 @@ class Replay:
 
         with overriding_forwards({module: override(module, numbers) for module, numbers in self.layers.items()}):
             yield
-
-
-def _untile_arguments(
-    args: Any, kwargs: dict[str, Any], size: int, times: int, unbatched: tuple[str, ...]
-) -> tuple[Any, dict[str, Any]]:
-    """A layer's arguments for one variant; those without a batch dimension stay."""
-    kept = {name: kwargs[name] for name in unbatched if name in kwargs}
-    return untile(args, size, times), untile(kwargs, size, times) | kept
-
-
-def _flatten(output: Any) -> Any:
-    """The layer's output [V, B, ...] as one batch; in a tuple the hidden states come first."""
-    if isinstance(output, tuple):
-        return (output[0].flatten(0, 1), *output[1:])
-    return output.flatten(0, 1)

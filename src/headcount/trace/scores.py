@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
-from headcount.trace.masks import allowed_keys, hides_only, is_causal
+from headcount.trace.masks import allowed_keys, hides_only, is_causal, open_entries
 from headcount.trace.precision import widened
 
 CLOSED = torch.finfo(torch.float32).min / 4
@@ -49,9 +49,11 @@ def exponentials(call: AttentionCall) -> Exponentials:
 
 def _scores(call: AttentionCall) -> Tensor:
     """Scores before the softmax, float32 or better; `CLOSED` for keys that are not allowed."""
-    check_understood(call)
-    assert call.query is not None
-    assert call.key is not None
+    if call.query is None or call.key is None:
+        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
+    for name in ("sinks", "block_indices"):
+        if call.options.get(name) is not None:
+            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")
     scores = widened((call.query * call.scale) @ call.by_head(call.key).transpose(2, 3))
     softcap, bias, mask = call.options.get("softcap"), call.options.get("position_bias"), call.mask
     if softcap is not None:
@@ -62,15 +64,6 @@ def _scores(call: AttentionCall) -> Tensor:
         return scores.add_(mask.to(scores.dtype).masked_fill(mask <= torch.finfo(mask.dtype).min / 2, CLOSED))
     allowed = allowed_keys(call)
     return scores if allowed is None else scores.masked_fill_(~allowed, CLOSED)
-
-
-def check_understood(call: AttentionCall) -> None:
-    """An error where the map cannot be computed from queries and keys."""
-    if call.query is None or call.key is None:
-        raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
-    for name in ("sinks", "block_indices"):
-        if call.options.get(name) is not None:
-            raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")
 
 
 def is_linear(call: AttentionCall) -> bool:
@@ -89,12 +82,11 @@ def entropy_without_map(call: AttentionCall) -> Tensor | None:
     query, mask = call.query, call.mask
     if query is None or query.device.type != "cpu" or query.dtype not in (torch.float32, torch.float64):
         return None
-    if mask is not None and not isinstance(mask, Tensor):
-        return None
-    if mask is not None and (mask.ndim != 4 or bool((~_open(mask)).all(-1).any())):
-        return None  # a row that may attend to nothing has no entropy here
-    if mask is not None and mask.dtype == torch.bool:
-        mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
+    if mask is not None:
+        if not isinstance(mask, Tensor) or mask.ndim != 4 or bool((~open_entries(mask)).all(-1).any()):
+            return None  # the kernel gives no entropy for a row without an allowed key
+        if mask.dtype == torch.bool:
+            mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
     assert call.key is not None
     key = call.by_head(call.key)
     mean: Tensor
@@ -103,7 +95,3 @@ def entropy_without_map(call: AttentionCall) -> Tensor | None:
         query, key, key, 0.0, is_causal(call), attn_mask=mask, scale=call.scale
     )
     return (total - (query * mean).sum(-1) * call.scale).clamp(min=0)
-
-
-def _open(mask: Tensor) -> Tensor:
-    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
@@ -18,6 +18,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountWarning
+from headcount.trace.hooks import AttributeOverride
 from headcount.trace.open_sessions import open_sessions
 
 _lock = threading.RLock()
@@ -26,48 +27,35 @@ _warned: WeakSet[nn.Module] = WeakSet()
 
 def run_uncompiled(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
     """Let passes under the sessions of `wiring` run uncompiled, until the returned function is called."""
-    functions = [
-        _Uncompiled(module, name, compiled, own, wiring)
-        for module in model.modules()
-        for name, compiled, own in _compiled_functions(module)
-    ]
-    for function in functions:
-        setattr(function.module, function.name, function)
+    overrides = []
+    for module in model.modules():
+        if vars(module).get("_compiled_call_impl") is not None:
+            overrides.append(_Uncompiled(module, "_compiled_call_impl", module._call_impl, wiring))
+        plain: Any = getattr(vars(module).get("forward"), "_torchdynamo_orig_callable", None)
+        if plain is not None:
+            overrides.append(_Uncompiled(module, "forward", plain, wiring))
     _ClassCalls.hold()
 
     def stop() -> None:
         _ClassCalls.release()
-        for function in functions:
-            if vars(function.module).get(function.name) is function:
-                setattr(function.module, function.name, function.compiled)
+        for override in overrides:
+            override.restore()
 
     return stop
 
 
-def _compiled_functions(module: nn.Module) -> Iterator[tuple[str, Any, Any]]:
-    """The compiled functions among a module's attributes: the name, the function, and the one it was compiled from."""
-    call: Any = vars(module).get("_compiled_call_impl")
-    forward: Any = vars(module).get("forward")
-    if call is not None:
-        yield "_compiled_call_impl", call, module._call_impl
-    if hasattr(forward, "_torchdynamo_orig_callable"):
-        yield "forward", forward, forward._torchdynamo_orig_callable
+class _Uncompiled(AttributeOverride):
+    """Replaces a compiled function of a module: under a session, the function that it was compiled from is called."""
 
-
-class _Uncompiled:
-    """Replaces a compiled function of a module; copies of the module get that function itself."""
-
-    def __init__(self, module: nn.Module, name: str, compiled: Any, own: Any, wiring: Any) -> None:
-        self.module, self.name, self.compiled, self.own, self.wiring = module, name, compiled, own, wiring
+    def __init__(self, module: nn.Module, name: str, plain: Callable[..., Any], wiring: Any) -> None:
+        super().__init__(module, name)
+        self.plain, self.wiring = plain, wiring
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.wiring.active:
-            return self.compiled(*args, **kwargs)
+            return self.original(*args, **kwargs)
         _warn(self.wiring.model() or self.module)
-        return self.own(*args, **kwargs)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self.compiled
+        return self.plain(*args, **kwargs)
 
 
 class _ClassCalls:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -21,23 +20,30 @@ class Replacement(OutputEdit):
     """An edit that replaces the outputs of some heads of a layer, which `columns` names by their index in the layer.
 
     `everywhere` gives the replacement for all heads, so that many variants of a layer, which differ only in their
-    columns, are made in one step.
+    columns, are made in one step. A class may override `__call__` where some heads are cheaper than all.
     """
 
     needs_reference: ClassVar[bool] = False
-    """Whether it needs the heads' mean outputs over a reference."""
+    """Whether it needs `means`, the mean outputs [heads of the layer, size] over a reference."""
 
-    def __init__(self, columns: list[int]) -> None:
-        self.columns = columns
-
-    @classmethod
-    def make(cls, columns: list[int], vectors: Tensor | None) -> Replacement:
-        """The edit for these columns; `vectors` [heads of the layer, size] where it needs a reference."""
-        return cls(columns)
+    def __init__(self, columns: list[int], means: Tensor | None = None) -> None:
+        self.columns, self.means = columns, means
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         """The replacement for all heads: broadcasts to `outputs` [B, Q, heads, size]."""
         raise NotImplementedError
+
+    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        edited = outputs.clone()
+        edited[:, :, self.columns] = self.everywhere(outputs, call).expand_as(outputs)[:, :, self.columns]
+        return edited
+
+
+class Zero(Replacement):
+    """Zeros (Michel et al. 2019): the same as zero columns in the output projection."""
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return outputs.new_zeros(())
 
 
 class _Several(OutputEdit):
@@ -126,11 +132,4 @@ def _share(call: AttentionCall | None, number: int, times: int) -> AttentionCall
             return tensor[number * rows : (number + 1) * rows]
         return tensor
 
-    return replace(
-        call,
-        value=cut(call.value),
-        mask=cut(call.mask),
-        query=cut(call.query),
-        key=cut(call.key),
-        options={name: cut(option) for name, option in call.options.items()},
-    )
+    return call.with_tensors(cut)

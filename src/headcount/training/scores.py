@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,7 +20,13 @@ from headcount.data.tasks import Task
 from headcount.errors import NotFinite
 from headcount.models.longest import longest_input
 from headcount.trace.anatomy import read_anatomy
+from headcount.trace.modes import evaluating
 from headcount.trace.not_finite import not_finite
+
+TOKENS, GENERATED_TOKENS = 8192, 4096
+"""Padded tokens of a batch, and of one whose texts are generated."""
+LONGEST = 128
+"""Tokens of a generated text."""
 
 
 def score(
@@ -51,57 +58,47 @@ def score_table(
     )
 
 
-def generate_texts(
-    model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, tokens: int = 4096, longest: int = 128
-) -> list[str]:
+def generate_texts(model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings) -> list[str]:
     """The model's greedy generation for every example, in their order."""
-    order = by_length(encodings.lengths)
-    longest = min(longest, (getattr(model.config, "max_position_embeddings", None) or longest + 2) - 2)
-    training, texts = model.training, []
-    model.eval()
-    with torch.no_grad():
-        for start, stop in plan_batches(encodings.lengths[order], tokens):
-            batch = collate(
-                [encodings.rows[row] for row in order[start:stop]], tokenizer.pad_token_id or 0, model.device
-            )
+    longest = min(LONGEST, (getattr(model.config, "max_position_embeddings", None) or LONGEST + 2) - 2)
+    texts: list[str] = []
+    with evaluating(model), torch.no_grad():
+        for batch in _batches(model, tokenizer, encodings, GENERATED_TOKENS):
             output = model.generate(**kind.prompt(model, batch), max_new_tokens=longest, num_beams=1, do_sample=False)
             texts += tokenizer.batch_decode(output, skip_special_tokens=True)
-    model.train(training)
-    return [texts[number] for number in np.argsort(order)]
+    return [texts[number] for number in np.argsort(by_length(encodings.lengths))]
 
 
 def predict(
-    model: PreTrainedModel,
-    tokenizer: Any,
-    kind: Kind,
-    encodings: Encodings,
-    ids: np.ndarray | None = None,
-    tokens: int = 8192,
+    model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, ids: np.ndarray | None = None
 ) -> Any:
     """The outputs of the model for all examples, in their order; an output that is not finite is an error.
 
     `ids`: the names of the examples, for the error.
     """
-    order = by_length(encodings.lengths)
     shapes = kind.output_shapes(model, encodings.rows)
     parts: dict[str, list[np.ndarray]] = {}
-    training = model.training
-    model.eval()
-    with torch.no_grad():
-        for start, stop in plan_batches(encodings.lengths[order], tokens):
-            batch = collate(
-                [encodings.rows[row] for row in order[start:stop]], tokenizer.pad_token_id or 0, model.device
-            )
+    with evaluating(model), torch.no_grad():
+        for batch in _batches(model, tokenizer, encodings, TOKENS):
             reduced = kind.reduce(model(**kind.inputs(model, batch)), batch["labels"], shapes)
             for key, tensor in reduced.items():
                 parts.setdefault(key, []).append(tensor.float().cpu().numpy())
-    model.train(training)
-    back = np.argsort(order)
+    back = np.argsort(by_length(encodings.lengths))
     arrays = {key: np.concatenate(values)[back] for key, values in parts.items()}
     bad = locate_not_finite(arrays)
     if bad is not None:
         raise _not_finite(model, tokenizer, kind, encodings, bad[0], bad[0] if ids is None else ids[bad[0]])
     return kind.outputs(arrays)
+
+
+def _batches(
+    model: PreTrainedModel, tokenizer: Any, encodings: Encodings, tokens: int
+) -> Iterator[dict[str, torch.Tensor]]:
+    """Batches of up to `tokens` padded tokens, on the model's device, in the order of `by_length`."""
+    order = by_length(encodings.lengths)
+    for start, stop in plan_batches(encodings.lengths[order], tokens):
+        rows = [encodings.rows[row] for row in order[start:stop]]
+        yield collate(rows, tokenizer.pad_token_id or 0, model.device)
 
 
 def _not_finite(

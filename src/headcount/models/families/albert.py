@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from headcount.models.families.plan import Family, SharedLayers, StackPlan
+from headcount.models.families.plan import Family, SharedLayers
+from headcount.models.families.regular import BERT
 
 
 def _order(config: Any) -> list[tuple[int, ...]]:
@@ -18,15 +20,13 @@ def _order(config: Any) -> list[tuple[int, ...]]:
 ALBERT = Family(
     ("albert",),
     (
-        StackPlan(
-            stack="encoder",
+        replace(
+            BERT,
             layer="encoder.albert_layer_groups.*.albert_layers.*",
             attention="attention",
             output="attention.dense",
-            query="query",
-            key="key",
-            value="value",
-            size="attention_head_size",
+            counts=(),
+            widths=(),
         ),
     ),
     shared=SharedLayers(door="encoder", order=_order),

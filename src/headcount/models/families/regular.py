@@ -7,7 +7,7 @@ from dataclasses import replace
 from headcount.models.families.first_position import bert_first_position, distilbert_first_position
 from headcount.models.families.plan import Family, StackPlan
 
-_BERT = StackPlan(
+BERT = StackPlan(
     stack="encoder",
     layer="encoder.layer.*",
     attention="attention.self",
@@ -20,8 +20,8 @@ _BERT = StackPlan(
     widths=("all_head_size",),
 )
 _BERT_STACKS = (
-    _BERT,
-    replace(_BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense"),
+    BERT,
+    replace(BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense"),
 )
 _LLAMA = StackPlan(
     stack="decoder",

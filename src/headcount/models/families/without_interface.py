@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from headcount.models.families.plan import Family, StackPlan
+from dataclasses import replace
+
+from headcount.models.families.plan import Family
+from headcount.models.families.regular import BERT
 
 MPNET = Family(
     ("mpnet",),
-    (
-        StackPlan(
-            stack="encoder",
-            layer="encoder.layer.*",
-            attention="attention.attn",
-            output="attention.attn.o",
-            query="q",
-            key="k",
-            value="v",
-            size="attention_head_size",
-            counts=("num_attention_heads",),
-            widths=("all_head_size",),
-            bias=True,
-        ),
-    ),
+    (replace(BERT, attention="attention.attn", output="attention.attn.o", query="q", key="k", value="v", bias=True),),
     interface=False,
     position_offset=2,
 )
@@ -28,17 +17,11 @@ MPNET = Family(
 DEBERTA = Family(
     ("deberta-v2",),
     (
-        StackPlan(
-            stack="encoder",
-            layer="encoder.layer.*",
-            attention="attention.self",
-            output="attention.output.dense",
+        replace(
+            BERT,
             query="query_proj",
             key="key_proj",
             value="value_proj",
-            size="attention_head_size",
-            counts=("num_attention_heads",),
-            widths=("all_head_size",),
             further=("pos_key_proj", "pos_query_proj"),
         ),
     ),
