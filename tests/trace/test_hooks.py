@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from headcount.trace.hooks import Hook, hooked
+from headcount.trace.hooks import AttributeOverride, Hook, hooked
 
 
 def test_copies_are_inert() -> None:
@@ -31,3 +31,23 @@ def test_hooks_of_a_context() -> None:
         layer(torch.ones(3))
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in (layer, other))
     assert len(events) == 2
+
+
+class Doubled(AttributeOverride):
+    def __call__(self, number: int) -> int:
+        return 2 * int(self.original(number))
+
+
+def test_an_overridden_function() -> None:
+    module = nn.Module()
+    module.function = abs
+    override = Doubled(module, "function")
+    assert module.function(-3) == 6
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert other.function is abs
+    override.restore()
+    assert module.function is abs
+    override = Doubled(module, "function")
+    module.function = len  # by somebody else
+    override.restore()
+    assert module.function is len

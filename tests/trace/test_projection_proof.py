@@ -8,7 +8,7 @@ import torch
 from headcount.errors import UnknownFamily
 from headcount.models.anatomy import read_anatomy
 from headcount.models.example_inputs import example_inputs
-from headcount.trace.projection_proof import HeadsAtZero, find_projections, prove_zero
+from headcount.trace.projection_proof import find_projections, prove_zero
 from headcount.trace.small_passes import SmallPasses
 from tests.contracts.zoo import tiny
 from tests.trace import spoiled
@@ -30,10 +30,3 @@ def test_two_readers() -> None:
     passes = SmallPasses(spoiled.decoder((spoiled.Plain, spoiled.ReadTwice)))
     with pytest.raises(UnknownFamily, match="projection: layers.1.self_attn.o, layers.1.self_attn.other reads"):
         find_projections(passes, example_inputs(passes.model, padded=1), seed=0)
-
-
-def test_heads_at_zero() -> None:
-    outputs = torch.ones(1, 2, 3, 4)
-    edited = HeadsAtZero([0, 2])(outputs, None)
-    assert edited.sum((0, 1, 3)).tolist() == [0, 8, 0]
-    assert bool((outputs == 1).all()), "not in place"

@@ -1,10 +1,10 @@
-"""Tiling: what has the batch's rows is repeated, all else is left alone."""
+"""Tiling repeats what has the rows of the batch and leaves all else alone; a replacement changes its heads alone."""
 
 from __future__ import annotations
 
 import torch
 
-from headcount.trace.variants import tile, untile
+from headcount.trace.variants import Zero, tile, untile
 
 
 def test_tile_and_back() -> None:
@@ -20,3 +20,10 @@ def test_tile_and_back() -> None:
     assert tiled["pair"][0].shape == (1, 4)
     assert tiled["flag"] is True
     assert torch.equal(untile(tiled, 3, 4)["ids"], value["ids"])  # type: ignore[arg-type]
+
+
+def test_a_replacement_of_some_heads() -> None:
+    outputs = torch.ones(1, 2, 3, 4)
+    edited = Zero([0, 2])(outputs, None)
+    assert edited.sum((0, 1, 3)).tolist() == [0, 8, 0]
+    assert bool((outputs == 1).all()), "not in place"
