@@ -22,7 +22,7 @@ from headcount.errors import CannotWrite, HeadcountError, InvalidOption, ModelUn
 from headcount.models import checkpoint
 from headcount.models.checkpoint import CARD, MODELLING, auto_classes, plain_numbers, record_of
 from headcount.models.load import load_model
-from headcount.models.output_folder import WRITTEN
+from headcount.models.output_folder import FILE_LIST
 from tests.contracts.pruned import Before, clean_environment, whole
 from tests.contracts.zoo import BY_NAME, inputs, run, tiny
 from tests.training import toy
@@ -59,7 +59,7 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
         "tokenizer_config.json",
         MODELLING,
         CARD,
-        WRITTEN,
+        FILE_LIST,
     }
     assert [one.name for one in folder.parent.iterdir()] == ["model"]
     loaded, again = hc.load(folder)
@@ -70,7 +70,7 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
 def test_a_whole_model_is_saved_as_transformers_does(tmp_path: Path) -> None:
     model = tiny("bert")
     folder = hc.save(model, None, tmp_path / "whole")
-    assert set(files(folder)) == {"config.json", "model.safetensors", WRITTEN}
+    assert set(files(folder)) == {"config.json", "model.safetensors", FILE_LIST}
     assert "headcount" not in json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert torch.equal(run(tf.BertModel.from_pretrained(folder).eval(), BATCH), run(model, BATCH))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.errors import CannotWrite, OutputTaken
-from headcount.models.output_folder import WRITTEN, check_apart, check_output_folder, whole_folder
+from headcount.models.output_folder import FILE_LIST, check_apart, check_output_folder, whole_folder
 
 
 def write(place: Path, overwrite: bool = False, **files: str) -> None:
@@ -20,7 +20,7 @@ def read(place: Path) -> dict[str, str]:
     return {
         one.relative_to(place).as_posix(): one.read_text()
         for one in place.rglob("*")
-        if one.is_file() and one.name != WRITTEN
+        if one.is_file() and one.name != FILE_LIST
     }
 
 

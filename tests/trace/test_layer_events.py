@@ -52,7 +52,7 @@ def test_a_call_is_kept_for_those_who_need_it() -> None:
     knowing = Add(0.0, needs_call=True)
     with session(model, {KEY: knowing}, purpose="knowing") as wiring:
         run(model, batch)
-        assert not wiring.under.calls, "a call is dropped once its layer has run"
+        assert not wiring.state.calls_for_edits, "a call is dropped once its layer has run"
     (call,) = knowing.calls
     assert call is not None
     assert call.layer_key == KEY

@@ -110,5 +110,5 @@ def test_an_observer_that_fails_leaves_nothing(name: str) -> None:
 
     with pytest.raises(Mistake), session(model, observers={("encoder", 1): fail}, purpose="looking") as wiring:
         run(model, batch)
-    assert not any((wiring.under.calls, wiring.under.heard, wiring.under.ran))
+    assert not any((wiring.state.calls_for_edits, wiring.state.calls_for_observers, wiring.state.runs))
     assert_untouched(model, batch, before)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
+from torch import Tensor
 
-from headcount.trace.variants import Zero, tile, untile
+from headcount.trace.call import AttentionCall
+from headcount.trace.variants import Replacement, Zero, tile, untile
 
 
 def test_tile_and_back() -> None:
@@ -27,3 +30,20 @@ def test_a_replacement_of_some_heads() -> None:
     edited = Zero([0, 2])(outputs, None)
     assert edited.sum((0, 1, 3)).tolist() == [0, 8, 0]
     assert bool((outputs == 1).all()), "not in place"
+
+
+class Replaced(Replacement):
+    def __init__(self, columns: list[int], by: Tensor) -> None:
+        super().__init__(columns)
+        self.by = by
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return self.by
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (3, 4), (1, 4), (2, 1, 4), (5, 2, 3, 4), (5, 1, 1, 4)])
+def test_whatever_broadcasts_to_the_outputs_replaces_them(shape: tuple[int, ...]) -> None:
+    outputs, by = torch.zeros(5, 2, 3, 4), torch.randn(shape)
+    expected = outputs.clone()
+    expected[:, :, [2, 0]] = by.expand_as(outputs)[:, :, [2, 0]]
+    assert torch.equal(Replaced([2, 0], by)(outputs, None), expected)

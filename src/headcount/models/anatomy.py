@@ -133,10 +133,12 @@ def _uses(
     """The layers in the order of a pass, each one a use of one of the modules."""
     stars = layers[0].plan.layer.count("*")
     by_numbers = {tuple(map(int, re.findall(r"\.(\d+)", block.layer_name)[-stars:])): block for block in layers}
-    door = next(module for name, module in modules.items() if name == shared.door or name.endswith(f".{shared.door}"))
+    entry = next(
+        module for name, module in modules.items() if name == shared.entry or name.endswith(f".{shared.entry}")
+    )
     used: Counter[tuple[int, ...]] = Counter()
     uses = []
     for number, module_numbers in enumerate(shared.order(config)):
-        uses.append(replace(by_numbers[module_numbers], layer=number, use=used[module_numbers], door=door))
+        uses.append(replace(by_numbers[module_numbers], layer=number, use=used[module_numbers], entry=entry))
         used[module_numbers] += 1
     return tuple(uses)

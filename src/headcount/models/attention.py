@@ -53,7 +53,7 @@ class Attention:
     """For each of `heads`, the key/value group that it reads."""
     use: int = 0
     """Where one module serves several layers: which of its uses in a pass this layer is."""
-    door: nn.Module | None = None
+    entry: nn.Module | None = None
     """The module whose call begins a pass, where uses must be counted."""
 
     @property

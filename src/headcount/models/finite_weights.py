@@ -13,8 +13,8 @@ from headcount.models.fingerprint import model_name
 def check_weights(model: PreTrainedModel) -> None:
     """An error that names the first weight that is NaN or infinite; buffers, such as masks, may be infinite."""
     stored = model.state_dict(keep_vars=True)
-    bad = [name for name, tensor in model.named_parameters() if not _is_sound(tensor)]
-    bad += [name for name, tensor in model.named_buffers() if name in stored and not _is_sound(tensor, infinite=True)]
+    bad = [name for name, tensor in model.named_parameters() if not _is_finite(tensor)]
+    bad += [name for name, tensor in model.named_buffers() if name in stored and not _is_finite(tensor, infinite=True)]
     if not bad:
         return
     tensor = stored[bad[0]].detach()
@@ -30,7 +30,7 @@ def check_weights(model: PreTrainedModel) -> None:
     )
 
 
-def _is_sound(tensor: Tensor, infinite: bool = False) -> bool:
+def _is_finite(tensor: Tensor, infinite: bool = False) -> bool:
     """Whether all values are finite; with `infinite`, whether none is NaN."""
     if not tensor.is_floating_point() or tensor.is_meta or not tensor.numel():
         return True

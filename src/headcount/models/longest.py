@@ -25,9 +25,9 @@ def _position_offset(model: Any) -> int:
     return 0
 
 
-def longest_input(model: Any, tokenizer: Any, asked: int | None = None) -> int:
+def longest_input(model: Any, tokenizer: Any, max_length: int | None = None) -> int:
     """The smallest of the limits that the config, the tokenizer and the user set; 512 without any."""
-    limits = [asked] if asked else []
+    limits = [max_length] if max_length else []
     positions = longest_positions(model)
     if positions is not None:
         limits.append(positions)

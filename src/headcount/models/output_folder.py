@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headcount.errors import CannotWrite, OutputTaken, cannot_write
 
-WRITTEN = "headcount-files.json"
+FILE_LIST = "headcount-files.json"
 """A file in every folder that Headcount wrote: the names of what it wrote. All else in the folder is the user's."""
 
 
@@ -25,7 +25,7 @@ def check_output_folder(folder: str | Path, overwrite: bool = False) -> Path:
         return path
     if not overwrite:
         raise OutputTaken(f"the folder {path} is not empty; give another one, or overwrite it (overwrite=True)")
-    if not (path / WRITTEN).is_file():
+    if not (path / FILE_LIST).is_file():
         names = ", ".join(sorted(entry.name for entry in path.iterdir())[:3])
         raise OutputTaken(
             f"headcount did not write what is in {path} ({names}, ...) and replaces only what it wrote; "
@@ -61,7 +61,7 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
         yield new
         names = sorted(entry.name for entry in new.iterdir())
         _carry_over(path, new, names)
-        (new / WRITTEN).write_text(json.dumps({"files": names}, indent=1) + "\n", encoding="utf-8")
+        (new / FILE_LIST).write_text(json.dumps({"files": names}, indent=1) + "\n", encoding="utf-8")
         _put(new, path)
     except OSError as error:
         raise CannotWrite(cannot_write(path, error)) from error
@@ -71,12 +71,12 @@ def whole_folder(folder: str | Path, overwrite: bool = False) -> Iterator[Path]:
 
 def _carry_over(path: Path, new: Path, names: list[str]) -> None:
     """Link the user's own files into the new folder; both folders have them until the old one is removed."""
-    if not (path / WRITTEN).is_file():
+    if not (path / FILE_LIST).is_file():
         return
     try:
-        ours = {WRITTEN, *json.loads((path / WRITTEN).read_text(encoding="utf-8"))["files"]}
+        ours = {FILE_LIST, *json.loads((path / FILE_LIST).read_text(encoding="utf-8"))["files"]}
     except (ValueError, KeyError, TypeError):
-        ours = {WRITTEN}
+        ours = {FILE_LIST}
     for entry in path.iterdir():
         if entry.name in ours:
             continue

@@ -28,19 +28,19 @@ def guard_passes(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
                     f"got {name}=, which transformers 5 accepts and ignores; use headcount.gated(model, gates)"
                 )
         if module is wiring.model() and not in_backward():
-            wiring.under.in_pass = True
+            wiring.state.in_pass = True
             # An encoder that has run before, alone and in this context, has been reached.
             encoded = kwargs.get("encoder_outputs") is not None
-            wiring.under.reached = {
+            wiring.state.reached = {
                 session: {key for key in session.apart if encoded and key[0] == "encoder"} for session in active
             }
 
     def after(*_: Any) -> None:
         if not in_backward():
-            wiring.under.in_pass = False
+            wiring.state.in_pass = False
             for session in wiring.active:
-                session.check(wiring.layout, wiring.under.reached.get(session, ()))
-            wiring.under.reached = {}
+                session.check(wiring.layout, wiring.state.reached.get(session, ()))
+            wiring.state.reached = {}
 
     def count_pass(*_: Any) -> None:
         if not in_backward():

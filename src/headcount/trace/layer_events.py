@@ -36,20 +36,20 @@ class LayerEvents:
             self.by_output.setdefault(block.output, {})[block.use] = block
 
     @property
-    def under(self) -> PassState:
-        """What is under way in this thread."""
+    def state(self) -> PassState:
+        """The state of the pass that is under way in this thread."""
         return self.states.state
 
     @property
     def uses(self) -> Counter[nn.Module]:
         """How often the pass under way has used each output projection."""
-        return self.under.uses
+        return self.state.uses
 
     @property
     def active(self) -> tuple[Session, ...]:
         """The sessions that the passes of this thread or task are subject to, in the order of entry."""
-        if self.under.repeating is not None:
-            return self.under.repeating
+        if self.state.repeating is not None:
+            return self.state.repeating
         sessions = open_sessions()
         if sessions is None and self.sessions and in_backward():
             return self._of_repeated_pass()
@@ -78,8 +78,8 @@ class LayerEvents:
         if len(blocks) > 1:  # one module serves several layers
             call = replace(call, block=blocks[self.uses[call.block.output]])
         if self.is_needed(call.block, weights):
-            (self.under.heard if weights else self.under.calls)[call.layer_key] = call
-            self._show_heard(call.layer_key)
+            (self.state.calls_for_observers if weights else self.state.calls_for_edits)[call.layer_key] = call
+            self._show_complete(call.layer_key)
 
     def _concerned(self, output: nn.Module) -> tuple[Session, ...]:
         """The sessions of this thread or task that name a layer of the projection.
@@ -98,7 +98,7 @@ class LayerEvents:
         block = blocks[self.uses[output] if len(blocks) > 1 else 0]
         self.uses[output] += 1
         key = block.layer_key
-        call = self.under.calls.pop(key, None)
+        call = self.state.calls_for_edits.pop(key, None)
         active = tuple(session for session in active if key in session.layers)
         if not active:
             return None
@@ -123,18 +123,18 @@ class LayerEvents:
             if key in session.observers and session.outputs_only:
                 self._show(session, run)
         if any(session.needs_call(key, weights=True) for session in active):
-            self.under.ran[key] = run
-            self._show_heard(key)
+            self.state.runs[key] = run
+            self._show_complete(key)
         return (outputs.flatten(-2), *rest) if edits else None
 
-    def _show_heard(self, key: LayerKey) -> None:
+    def _show_complete(self, key: LayerKey) -> None:
         """Show a layer to the observers of its attention, once both its call and its head outputs are known.
 
         Most families call their attention first, MPNet its output projection.
         """
-        state = self.under
-        if key in state.ran and key in state.heard:
-            run = replace(state.ran.pop(key), call=state.heard.pop(key))
+        runs, calls = self.state.runs, self.state.calls_for_observers
+        if key in runs and key in calls:
+            run = replace(runs.pop(key), call=calls.pop(key))
             for session in self.active:
                 if session.needs_call(key, weights=True):
                     self._show(session, run)
@@ -148,7 +148,7 @@ class LayerEvents:
         if in_backward():
             return
         session.hits[key] += 1
-        if self.under.in_pass:
-            self.under.reached.setdefault(session, set()).add(key)
+        if self.state.in_pass:
+            self.state.reached.setdefault(session, set()).add(key)
         else:
             session.apart.add(key)

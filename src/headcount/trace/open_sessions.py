@@ -79,11 +79,10 @@ class Session:
 class PassState:
     """The state of the pass over one model that is under way in one thread."""
 
-    calls: dict[LayerKey, AttentionCall] = field(default_factory=dict)
-    """Kept for the edits that need them."""
-    heard: dict[LayerKey, AttentionCall] = field(default_factory=dict)
-    """Kept for observers until the layer's head outputs are known."""
-    ran: dict[LayerKey, LayerRun] = field(default_factory=dict)
+    calls_for_edits: dict[LayerKey, AttentionCall] = field(default_factory=dict)
+    calls_for_observers: dict[LayerKey, AttentionCall] = field(default_factory=dict)
+    """Kept until the layer's head outputs are known."""
+    runs: dict[LayerKey, LayerRun] = field(default_factory=dict)
     """Kept for observers until the layer's attention call is known."""
     uses: Counter[nn.Module] = field(default_factory=Counter)
     """How often the pass has used each output projection."""
@@ -94,10 +93,9 @@ class PassState:
     """The sessions of the forward pass that gradient checkpointing repeats."""
 
     def forget(self) -> None:
-        """Let go of the tensors of a pass that has ended or failed."""
+        """Drop the tensors of a pass that has ended or failed."""
         self.in_pass = False
-        for kept in (self.calls, self.heard, self.ran):
-            kept.clear()
+        self.calls_for_edits, self.calls_for_observers, self.runs = {}, {}, {}
 
 
 class PassStates(threading.local):

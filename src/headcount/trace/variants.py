@@ -34,8 +34,11 @@ class Replacement(OutputEdit):
         raise NotImplementedError
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        replacement = self.everywhere(outputs, call)
+        if replacement.ndim > 1 and replacement.shape[-2] > 1:  # not the same for all heads
+            replacement = replacement[..., self.columns, :]
         edited = outputs.clone()
-        edited[:, :, self.columns] = self.everywhere(outputs, call).expand_as(outputs)[:, :, self.columns]
+        edited[:, :, self.columns] = replacement
         return edited
 
 

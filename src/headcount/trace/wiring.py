@@ -59,7 +59,7 @@ class Wiring(LayerEvents):
             needed = self._needed()
             for key in [key for key in self.remove if key not in needed]:
                 self.remove.pop(key)()
-        self.under.forget()
+        self.state.forget()
 
     @contextmanager
     def repeated(self, sessions: tuple[Session, ...], uses: Counter[nn.Module]) -> Iterator[None]:
@@ -82,15 +82,15 @@ class Wiring(LayerEvents):
         for session in self.sessions:
             for key in session.layers:
                 block = self.anatomy.attention(*key)
-                needed |= {block.output, block.door}
+                needed |= {block.output, block.entry}
                 needed |= {(block.module, weights) for weights in (False, True) if session.needs_call(key, weights)}
         return needed
 
     def _hook_output(self, block: Attention) -> None:
         self.remove[block.output] = block.output.register_forward_pre_hook(Hook(self.edit)).remove
-        if block.door is not None and block.door not in self.remove:
-            door = block.door.register_forward_pre_hook(Hook(lambda *_: self.uses.clear()))
-            self.remove[block.door] = door.remove
+        if block.entry is not None and block.entry not in self.remove:
+            entry = block.entry.register_forward_pre_hook(Hook(lambda *_: self.uses.clear()))
+            self.remove[block.entry] = entry.remove
 
     def _listen(self, block: Attention, weights: bool) -> None:
         keep, is_needed = partial(self.keep_call, weights=weights), partial(self.is_needed, block, weights)

@@ -29,5 +29,5 @@ ALBERT = Family(
             widths=(),
         ),
     ),
-    shared=SharedLayers(door="encoder", order=_order),
+    shared=SharedLayers(entry="encoder", order=_order),
 )

@@ -50,11 +50,11 @@ class StackPlan:
 class SharedLayers:
     """Several layers use the weights of one module: a layer is a use, counted from the start of a pass.
 
-    `door` is the path of the module whose call begins a pass. `order` gives, for a config, the numbers in the path of
+    `entry` is the path of the module whose call begins a pass. `order` gives, for a config, the numbers in the path of
     the module that each layer of a pass uses.
     """
 
-    door: str
+    entry: str
     order: Callable[[Any], list[tuple[int, ...]]]
 
 
