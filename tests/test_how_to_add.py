@@ -94,11 +94,6 @@ class Negated(Replacement):
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         return -outputs
 
-    def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        outputs = outputs.clone()
-        outputs[:, :, self.columns] *= -1
-        return outputs
-
 
 def test_a_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A class and an entry in the table: contexts, sweeps and the command line take it, the promises hold for it."""
