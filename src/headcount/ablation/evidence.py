@@ -22,6 +22,9 @@ from headcount.core.statistics import ScoreTable, Sums, false_discovery, interva
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 
+AnyMetric = Metric | Callable[[Any, Any], float]
+"""A metric of a kind of task, or a user's function of predictions and labels."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -31,7 +34,7 @@ class Evidence:
     mean: dict[str, float]
 
 
-def which_test(metric: Metric | Callable[[Any, Any], float]) -> str:
+def which_test(metric: AnyMetric) -> str:
     """The name of the test for the changes of a metric."""
     if not isinstance(metric, Metric):
         return "permutation"
@@ -44,7 +47,7 @@ def evidence_of(
     table: ScoreTable,
     outputs: list[dict[str, Any]],
     labels: Any,
-    metric: Metric | Callable[[Any, Any], float],
+    metric: AnyMetric,
     resampled: np.ndarray,
     tested: np.ndarray,
     exchanged: np.ndarray,
@@ -77,7 +80,7 @@ def evidence_of(
 
 
 def loss_evidence(
-    outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind, seed: int
+    outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind, seed: int
 ) -> dict[str, np.ndarray]:
     """The effect on a classifier's loss, which also shows changes that flip no prediction; empty for other models.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
+from headcount.ablation.evidence import AnyMetric
 from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import check_how
 from headcount.core.provenance import fingerprint
@@ -42,7 +42,7 @@ class Job:
     task: Task
     examples: Examples
     encodings: Encodings
-    metric: Metric | Callable[[Any, Any], float]
+    metric: AnyMetric
 
     @property
     def metric_name(self) -> str:
@@ -104,7 +104,7 @@ def prepare_job(
     return Job(model, anatomy, task, examples, encodings, task_metric(task, metric))
 
 
-def task_metric(task: Task, metric: Any) -> Metric | Callable[[Any, Any], float]:
+def task_metric(task: Task, metric: Any) -> AnyMetric:
     """A metric by its name, a function, or the task's own metric."""
     return metric if callable(metric) else task.kind.find_metric(metric or task.metric)
 

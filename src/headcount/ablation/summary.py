@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from headcount.ablation.choices import Choices
-from headcount.ablation.evidence import evidence_of, loss_evidence
+from headcount.ablation.evidence import AnyMetric, evidence_of, loss_evidence
 from headcount.core.statistics import (
     Calls,
     ScoreTable,
@@ -32,7 +32,7 @@ def summarise_sweep(
     baseline: Mapping[str, np.ndarray],
     variants: Mapping[str, np.ndarray],
     labels: Any,
-    metric: Metric | Callable[[Any, Any], float],
+    metric: AnyMetric,
     kind: Kind,
     seed: int = 0,
 ) -> Summary:
@@ -94,11 +94,11 @@ def summarise_sweep(
     return arrays
 
 
-def metric_name(metric: Metric | Callable[[Any, Any], float]) -> str:
+def metric_name(metric: AnyMetric) -> str:
     return metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
 
 
-def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callable[[Any, Any], float]) -> None:
+def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> None:
     """An error where a score is not finite, though the outputs are: a custom metric, a perplexity that overflows."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
@@ -109,9 +109,7 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: Metric | Callabl
         )
 
 
-def _table(
-    outputs: list[dict[str, Any]], labels: Any, metric: Metric | Callable[[Any, Any], float], kind: Kind
-) -> ScoreTable:
+def _table(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
