@@ -30,6 +30,7 @@ def block(heads: int, groups: int, causal: bool = False) -> Any:
     return SimpleNamespace(
         name="by hand",
         stack="encoder",
+        layer_key=("encoder", 0),
         layer=0,
         heads=tuple(range(heads)),
         groups=tuple(head // (heads // groups) for head in range(heads)),
