@@ -65,7 +65,7 @@ def read_examples(
     texts = _texts(table, columns, task)
     column = None
     if task.label is not None:
-        column = LabelColumn(table[task.label], task.names, task.given, id2label or {})
+        column = LabelColumn(table[task.label], task.names, task.user_labels, id2label or {})
     labels, notes = task.kind.read_labels(column, texts)
     texts = task.kind.input_texts(texts)
     return Examples(task, table.index.to_numpy(), texts, labels, label_notes + notes, known_blank(table), table.attrs)
