@@ -78,8 +78,8 @@ def match_labels(
     if unnamed and user_labels is not None and not {_spelled(label) for label in user_labels} <= set(model):
         if len(user_labels) != len(id2label):
             raise DataProblem(
-                f"got {len(user_labels)} labels ({listed(user_labels)}) for a model of {len(id2label)} classes; expected "
-                "one for each class, in the model's order"
+                f"got {len(user_labels)} labels ({listed(user_labels)}) for a model of {len(id2label)} classes; "
+                "expected one for each class, in the model's order"
             )
         id2label = dict(enumerate(user_labels))
     elif user_labels is not None:

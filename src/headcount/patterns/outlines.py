@@ -22,33 +22,12 @@ from headcount.patterns.picture_sums import (
     spread_diagonals,
 )
 
-OUTLINES = (
-    "line_rows",
-    "line_mass",
-    "column_rows",
-    "column2_rows",
-    "column_mass",
-    "columns_mass",
-    "first_mass",
-    "line_bare",
-    "near_bare",
-    "line_fit_bare",
-    "column_fit_bare",
-    "fill_bare",
-    "rest_bare",
-    "line_rows_bare",
-    "follow",
-    "slide",
-    "block_mass",
-    "block_soft",
-    "far_mass",
-    "block_left",
-    "block_line",
-    "edge",
-    "edge_fill",
-    "reach",
-    "reach_bare",
-)
+_NAMES = """
+line_rows line_mass column_rows column2_rows column_mass columns_mass first_mass line_bare near_bare
+line_fit_bare column_fit_bare fill_bare rest_bare line_rows_bare follow slide block_mass block_soft far_mass
+block_left block_line edge edge_fill reach reach_bare
+"""
+OUTLINES = tuple(_NAMES.split())
 SOFT = 64
 """The cells that are as bright as possible in the square roots of the weights."""
 STRONGEST = 3
