@@ -137,7 +137,8 @@ def _borders(pictures: Tensor, light: Tensor, open_: Tensor, far: Tensor) -> dic
     bright = roots.flatten(2).topk(SOFT, -1).values[..., -1].clamp(min=0.05)
     soft = (roots / bright[..., None, None]).clamp(max=1)
     lines = spread_diagonals(along_diagonals(light, open_))
-    left = (light - _far_columns(light, far)) * open_
+    columns = (light * far).sum(-2, keepdim=True) / far.sum(-2, keepdim=True).clamp(min=1)
+    left = (light - columns) * open_
     rest = left - spread_diagonals(along_diagonals(left, open_))
     edge, fill = _edge(light, lines, open_)
     distance = offsets(light.device).abs().to(light.dtype)
@@ -156,10 +157,6 @@ def _borders(pictures: Tensor, light: Tensor, open_: Tensor, far: Tensor) -> dic
         "reach": reach(light),
         "reach_bare": reach(left.clamp(min=0)),
     }
-
-
-def _far_columns(light: Tensor, far: Tensor) -> Tensor:
-    return (light * far).sum(-2, keepdim=True) / far.sum(-2, keepdim=True).clamp(min=1)
 
 
 def _edge(light: Tensor, lines: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:
