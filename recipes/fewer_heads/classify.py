@@ -21,7 +21,8 @@ from headcount.choosing.importance import importance
 from headcount.choosing.orders import Order, Source, Wanted, at_random, by_values, find_orders, order_anew, spare
 from headcount.core.heads import Layout
 from headcount.core.results import as_table
-from headcount.core.statistics import Sums, bootstrap
+from headcount.core.score_tables import Sums
+from headcount.core.statistics import bootstrap
 from headcount.data.encode import encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import find_task

@@ -9,7 +9,8 @@ import xarray as xr
 
 import headcount as hc
 from headcount.core.heads import Head
-from headcount.core.statistics import Sums, bootstrap
+from headcount.core.score_tables import Sums
+from headcount.core.statistics import bootstrap
 from headcount.data.tasks import Task
 from recipes.evidence import ends
 

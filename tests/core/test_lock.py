@@ -19,7 +19,6 @@ import pytest
 
 from headcount.core import lock
 from headcount.core.lock import finishing, lock_file, writing
-from headcount.core.provenance import command
 from headcount.errors import HeadcountWarning, StudyProblem
 
 HOLDER = """
@@ -230,10 +229,3 @@ with writing(sys.argv[1]):
                 pass
         finally:
             os.kill(child, signal.SIGKILL)
-
-
-def test_a_long_command_is_cut(tmp_path: Path) -> None:
-    with command("headcount sweep " + "x" * 500), writing(tmp_path / "study"):
-        said = lock._refusal(tmp_path / "study", lock_file(tmp_path / "study"))
-    assert said.count("x") < 100
-    assert "...)" in said

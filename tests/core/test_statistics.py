@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import f1_score, matthews_corrcoef
 
 from headcount.core import statistics as hs
-from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS
+from headcount.core.score_tables import Sums
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS
 
 
-def table(right: np.ndarray) -> hs.Sums:
+def table(right: np.ndarray) -> Sums:
     """Accuracies from right/wrong [1 + V, n]."""
-    return hs.Sums(np.stack([right, np.ones_like(right)], -1).astype(float), ACCURACY.combine, draws=4000)
+    return Sums(np.stack([right, np.ones_like(right)], -1).astype(float), ACCURACY.combine, draws=4000)
 
 
 def test_permutation_test_agrees_with_scipy() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(0.15, 1, 60)
-    sums = hs.Sums(
+    sums = Sums(
         np.stack([np.stack([np.zeros(60), np.ones(60)], -1), np.stack([x, np.ones(60)], -1)]),
         CLASS_LOSS.combine,
         draws=20_000,
@@ -82,33 +82,6 @@ def test_an_honest_gain_stays() -> None:
     assert gain.best == 4
     assert gain.honest == pytest.approx(right[5].mean() - right[0].mean(), abs=0.01)
     assert gain.low > 0
-
-
-def test_calls_and_sums_agree() -> None:
-    generator = np.random.default_rng(5)
-    labels = generator.integers(0, 2, 50)
-    found = [generator.integers(0, 2, 50) for _ in range(4)]
-    sums = table(np.stack([one == labels for one in found]))
-    calls = hs.Calls(found, labels, lambda p, t: float((p == t).mean()), draws=100)
-    weights = generator.integers(0, 3, (5, 50))
-    np.testing.assert_allclose(sums.scores(weights), calls.scores(weights))
-    swaps = generator.integers(0, 2, (5, 50))
-    np.testing.assert_allclose(sums.exchanged(swaps), calls.exchanged(swaps))
-
-
-@settings(max_examples=30)
-@given(st.integers(2, 4), st.integers(0, 10_000))
-def test_scores_of_any_part_are_those_of_the_part(classes: int, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    labels, logits = generator.integers(0, classes, 30), generator.normal(size=(30, classes))
-    part = generator.random(30) < 0.6
-    part[:2] = True
-    average = {"average": "binary"} if classes == 2 else {"average": "macro", "labels": range(classes)}
-    functions = {F1: lambda t, p: f1_score(t, p, zero_division=0, **average), MATTHEWS: matthews_corrcoef}
-    for metric, function in functions.items():
-        sums = hs.Sums(metric.features({"logits": logits}, labels)[None], metric.combine)
-        found = sums.scores(part[None].astype(float))[0, 0]
-        assert found == pytest.approx(function(labels[part], logits.argmax(-1)[part]), abs=1e-9)
 
 
 def test_rank_correlation_is_scipys() -> None:

@@ -29,7 +29,7 @@ def test_columns_have_several_names() -> None:
 
 def test_what_is_given_replaces_what_is_known() -> None:
     task = find_task("classification", text=("a", "b"), label="y", labels=("no", "yes"), metric="f1")
-    assert (task.texts, task.label, task.given, task.metric) == ((("a", "b"),), "y", ("no", "yes"), "f1")
+    assert (task.texts, task.label, task.user_labels, task.metric) == ((("a", "b"),), "y", ("no", "yes"), "f1")
     with pytest.raises(InvalidOption, match="context, then each choice"):
         find_task("multiple-choice")
 

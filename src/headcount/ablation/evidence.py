@@ -18,7 +18,8 @@ from scipy.stats import norm
 
 from headcount.core.mean_changes import mean_changes, signed_rank
 from headcount.core.proportions import count_changes, mcnemar, tango_interval
-from headcount.core.statistics import ScoreTable, Sums, false_discovery, interval
+from headcount.core.score_tables import ScoreTable, Sums
+from headcount.core.statistics import false_discovery, interval
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 

@@ -9,16 +9,8 @@ import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.evidence import AnyMetric, evidence_of, loss_evidence
-from headcount.core.statistics import (
-    Calls,
-    ScoreTable,
-    Sums,
-    bootstrap,
-    false_discovery,
-    honest_gain,
-    interval,
-    permutation_test,
-)
+from headcount.core.score_tables import Calls, ScoreTable, Sums
+from headcount.core.statistics import bootstrap, false_discovery, honest_gain, interval, permutation_test
 from headcount.core.sweep_schemas import sweep_schemas
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric

@@ -14,7 +14,7 @@ LEVEL = 0.05
 """Significant: a q-value (corrected for the number of heads, layers or sets tested) below this."""
 CONFIDENCE = 0.95
 """The one-sided confidence level of the bounds that are compared with a tolerance."""
-MOST = 1e12
+MOST_EXAMPLES = 1e12
 """More examples than anybody has."""
 POWER = 0.8
 """The statistical power for which the number of examples needed is computed."""
@@ -95,7 +95,7 @@ def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) ->
     error = (best - worst) / 2 / float(norm.ppf(CONFIDENCE))
     share = (float(norm.ppf(CONFIDENCE)) + float(norm.ppf(POWER))) * error / allowed
     needed = int(curve.attrs["examples"]) * share * share
-    return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST else None
+    return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST_EXAMPLES else None
 
 
 def _bounds(curve: xr.Dataset, order: str, count: int) -> tuple[float, float]:

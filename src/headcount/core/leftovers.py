@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from headcount.core.lock import is_alive
+from headcount.core.lock_holders import is_alive
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import socket
 import threading
 import time
 import warnings
@@ -17,9 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from headcount.core.provenance import current_command
+from headcount.core.lock_holders import REMEDY, describe_holder, refusal
 from headcount.errors import CannotWrite, HeadcountWarning, StudyProblem, cannot_write
 
 try:
@@ -102,9 +100,6 @@ def finishing(path: str | Path) -> Iterator[None]:
         _release(file, descriptor)
 
 
-REMEDY = "wait until it has ended, or give another study folder"
-
-
 def _acquire(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
     """A descriptor that holds the lock (None where locks do not work), and the folders that were created for it."""
     file = lock_file(path)
@@ -121,12 +116,12 @@ def _acquire(path: str | Path, together: bool) -> tuple[int | None, list[Path]]:
                 break
             except BlockingIOError:
                 if not together or time.monotonic() > deadline:
-                    raise StudyProblem(_refusal(path, file)) from None
+                    raise StudyProblem(refusal(path, file, PATIENCE)) from None
                 time.sleep(0.02)
         with suppress(OSError):  # on a full disk the lock still holds
             if not together:
                 os.ftruncate(descriptor, 0)
-            os.write(descriptor, (json.dumps(_myself()) + "\n").encode())
+            os.write(descriptor, (json.dumps(describe_holder()) + "\n").encode())
     except OSError as error:
         if error.errno in NO_LOCKS:
             _warn(path, "its file system has no locks")
@@ -172,57 +167,9 @@ def _release(file: Path, descriptor: int | None) -> None:
             file.unlink()
     except OSError:  # other shards still hold it
         with suppress(OSError):
-            os.write(descriptor, (json.dumps(_myself() | {"left": True}) + "\n").encode())
+            os.write(descriptor, (json.dumps(describe_holder() | {"left": True}) + "\n").encode())
     finally:
         os.close(descriptor)
-
-
-def _myself() -> dict[str, Any]:
-    since = time.strftime("%Y-%m-%d %H:%M")
-    return {"host": socket.gethostname(), "process": os.getpid(), "since": since, "command": current_command()}
-
-
-def _refusal(path: str | Path, file: Path) -> str:
-    """Who holds the lock, according to the file, which is written a moment after the lock was acquired."""
-    deadline = time.monotonic() + PATIENCE
-    while not (holders := _holders(file)) and time.monotonic() < deadline and file.exists():
-        time.sleep(0.02)
-    if not holders:
-        return f"{path} is being written by another process; {REMEDY}"
-    holder = list(holders.values())[-1]
-    command = str(holder.get("command") or "")
-    shown = f" ({command if len(command) <= 100 else command[:97] + '...'})" if command else ""
-    return (
-        f"{path} is being written by process {holder['process']} on host {holder['host']} since {holder.get('since')}"
-        f"{shown}; {REMEDY}"
-    )
-
-
-def _holders(file: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """By host and process, what the holders of the lock have written into its file."""
-    holders: dict[tuple[str, int], dict[str, Any]] = {}
-    with suppress(OSError):
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError, TypeError, KeyError):
-                holder = json.loads(line)
-                key = str(holder["host"]), int(holder["process"])
-                if holder.get("left") or not is_alive(*key):
-                    holders.pop(key, None)
-                else:
-                    holders[key] = holder
-    return holders
-
-
-def is_alive(host: str, process: int) -> bool:
-    """Whether a process may still be running; on another machine that is unknown, so True."""
-    if host == socket.gethostname():
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-        except OSError:  # it runs as another user
-            pass
-    return True
 
 
 def _warn(path: str | Path, reason: str) -> None:

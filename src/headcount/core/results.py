@@ -68,12 +68,12 @@ def _fill(values: Mapping[tuple[Any, ...], Any], coords: Mapping[str, Any]) -> n
     return filled
 
 
-COLUMNS = ("score", "delta", "low", "high", "p", "q")
+FIRST_COLUMNS = ("score", "delta", "low", "high", "p", "q")
 
 
 def _column_order(name: Any) -> tuple[int, str]:
     """The statistics that people look for come first, all others follow by name."""
-    return (COLUMNS.index(name) if name in COLUMNS else len(COLUMNS), str(name))
+    return (FIRST_COLUMNS.index(name) if name in FIRST_COLUMNS else len(FIRST_COLUMNS), str(name))
 
 
 def as_table(dataset: xr.Dataset) -> Any:

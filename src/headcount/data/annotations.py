@@ -14,28 +14,11 @@ from headcount.errors import DataProblem, short
 
 NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "csubj")
-NEGATIONS = frozenset(
-    (
-        "neither",
-        "nor",
-        "not",
-        "never",
-        "none",
-        "don't",
-        "won't",
-        "didn't",
-        "hadn't",
-        "haven't",
-        "can't",
-        "isn't",
-        "wasn't",
-        "shouldn't",
-        "couldn't",
-        "nothing",
-        "nowhere",
-        "n't",
-    )
-)
+_NEGATIONS = """
+neither nor not never none don't won't didn't
+hadn't haven't can't isn't wasn't shouldn't couldn't nothing nowhere n't
+"""
+NEGATIONS = frozenset(_NEGATIONS.split())
 """The list of Kovaleva et al. and `n't`, the word that Universal Dependencies split off "don't" and "can't"."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
+from headcount.data.kinds.texts import Texts
 from headcount.data.labels import LabelColumn
 from headcount.data.row_numbers import name_row
 from headcount.data.tasks import Task
@@ -59,13 +60,12 @@ def read_examples(
     if tokenizer is None:
         table = draw_rows(table, limit, seed)
     else:
-        table = draw_rows(leave_out_blank(table, columns, task.kind, tokenizer), limit, seed)
-        table = leave_out_blank(table, columns, task.kind, tokenizer, drawn=True)
+        table = draw_present_rows(table, columns, task.kind, tokenizer, limit, seed)
     table = task.with_lists(table)
     texts = _texts(table, columns, task)
     column = None
     if task.label is not None:
-        column = LabelColumn(table[task.label], task.names, task.given, id2label or {})
+        column = LabelColumn(table[task.label], task.names, task.user_labels, id2label or {})
     labels, notes = task.kind.read_labels(column, texts)
     texts = task.kind.input_texts(texts)
     return Examples(task, table.index.to_numpy(), texts, labels, label_notes + notes, known_blank(table), table.attrs)
@@ -76,6 +76,14 @@ def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame
     if limit is None or limit >= len(table):
         return table
     return table.iloc[np.sort(np.random.default_rng(seed).permutation(len(table))[:limit])]
+
+
+def draw_present_rows(
+    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, limit: int | None, seed: int
+) -> pd.DataFrame:
+    """A random sample, like `draw_rows`, of the rows that are not blank."""
+    table = draw_rows(leave_out_blank(table, columns, kind, tokenizer), limit, seed)
+    return leave_out_blank(table, columns, kind, tokenizer, drawn=True)
 
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:

@@ -16,11 +16,11 @@ from headcount.errors import DataProblem, listed, short
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """The label column of a table, with the names of its codes: the task's, the user's (`given`) and the model's."""
+    """The label column of a table, with the names of its codes: the task's, the user's and the model's."""
 
     column: pd.Series
     names: tuple[str, ...] | None
-    given: tuple[str, ...] | None
+    user_labels: tuple[str, ...] | None
     id2label: Mapping[int, str]
 
     def where(self, number: int) -> str:
@@ -39,7 +39,7 @@ class LabelColumn:
 
     def classes(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """Class numbers of the model, and what the user should know about them."""
-        return match_labels(self.column, self.names, self.id2label, self.given)
+        return match_labels(self.column, self.names, self.id2label, self.user_labels)
 
     def class_lists(self, called: str, expected: str) -> tuple[list[list[int]], tuple[str, ...]]:
         """Class numbers of the model where each cell is a list of labels; a message calls a cell `called`."""
@@ -49,7 +49,7 @@ class LabelColumn:
         sizes = [len(cell) for cell in self.column]
         flat = pd.Series([label for cell in self.column for label in cell], index=np.repeat(self.column.index, sizes))
         flat.attrs = self.column.attrs
-        numbers, notes = match_labels(flat, self.names, self.id2label, self.given)
+        numbers, notes = match_labels(flat, self.names, self.id2label, self.user_labels)
         return [part.tolist() for part in np.split(numbers, np.cumsum(sizes)[:-1])], notes
 
 
@@ -57,15 +57,15 @@ def match_labels(
     values: Iterable[Any],
     names: tuple[str, ...] | None,
     id2label: Mapping[int, str],
-    given: tuple[str, ...] | None = None,
+    user_labels: tuple[str, ...] | None = None,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """The model's class numbers for labels that are names or codes, and what the user should know about them.
 
-    `names` are the task's meanings of the codes, `given` the user's. A model whose classes have names of their own is
-    matched by these. For one without (LABEL_0, LABEL_1, ...) the user has to name the classes; a task's codes are never
-    taken for class numbers, because models order them differently. Labels with other names than the model's classes
-    are matched by `given`, if it has all of them, one for each class in the model's order. What cannot be matched is
-    an error that shows both sides.
+    `names` are the task's meanings of the codes, `user_labels` the user's. A model whose classes have names of their
+    own is matched by these. For one without (LABEL_0, LABEL_1, ...) the user has to name the classes; a task's codes
+    are never taken for class numbers, because models order them differently. Labels with other names than the model's
+    classes are matched by `user_labels`, if it has all of them, one for each class in the model's order. What cannot
+    be matched is an error that shows both sides.
     """
     column = values if isinstance(values, pd.Series) else pd.Series(list(values))
     if column.isna().any():
@@ -74,21 +74,21 @@ def match_labels(
     model = {_spelled(label): int(number) for number, label in id2label.items()}
     unnamed = all(label == f"label_{number}" for label, number in model.items())
     if not pd.api.types.is_numeric_dtype(column):
-        return _by_name(column, id2label, given), ()
-    if unnamed and given is not None and not {_spelled(label) for label in given} <= set(model):
-        if len(given) != len(id2label):
+        return _by_name(column, id2label, user_labels), ()
+    if unnamed and user_labels is not None and not {_spelled(label) for label in user_labels} <= set(model):
+        if len(user_labels) != len(id2label):
             raise DataProblem(
-                f"got {len(given)} labels ({listed(given)}) for a model of {len(id2label)} classes; expected one "
-                "for each class, in the model's order"
+                f"got {len(user_labels)} labels ({listed(user_labels)}) for a model of {len(id2label)} classes; "
+                "expected one for each class, in the model's order"
             )
-        id2label = dict(enumerate(given))
-    elif given is not None:
-        names = given
+        id2label = dict(enumerate(user_labels))
+    elif user_labels is not None:
+        names = user_labels
     codes = _numbers(column)
     if (codes != codes.astype(int)).any():
         raise DataProblem(f"got the label {codes[codes != codes.astype(int)][0]}; expected whole numbers or names")
     codes = codes.astype(int)
-    if unnamed and given is None and names is not None:
+    if unnamed and user_labels is None and names is not None:
         raise DataProblem(
             f"the model's classes have no names ({listed(id2label.values())}), and models order {listed(names)} "
             f"differently; give the names in the order of its classes, such as labels={_example(names)}"
@@ -117,17 +117,19 @@ def _spelled(label: Any) -> str:
     return str(label).lower().replace(" ", "_")
 
 
-def _by_name(column: pd.Series, id2label: Mapping[int, str], given: tuple[str, ...] | None) -> np.ndarray:
+def _by_name(column: pd.Series, id2label: Mapping[int, str], user_labels: tuple[str, ...] | None) -> np.ndarray:
     """Class numbers for labels that are names: the model's names of its classes, or the user's."""
     spelled = column.map(_spelled)
-    for words in (id2label, dict(enumerate(given or ()))):
+    for words in (id2label, dict(enumerate(user_labels or ()))):
         classes = {_spelled(label): int(number) for number, label in words.items()}
         if set(spelled) <= set(classes) and len(words) == len(id2label):
-            if words is id2label and [*map(_spelled, given or ())] not in ([], list(classes)):
-                without_effect("labels", given, f"the data's labels are the model's classes ({listed(words.values())})")
+            if words is id2label and [*map(_spelled, user_labels or ())] not in ([], list(classes)):
+                without_effect(
+                    "labels", user_labels, f"the data's labels are the model's classes ({listed(words.values())})"
+                )
             return spelled.map(classes).to_numpy(dtype=int)
     labels = sorted(set(column.astype(str)))
-    named = f" or those of labels= ({listed(given)})" if given else ""
+    named = f" or those of labels= ({listed(user_labels)})" if user_labels else ""
     example = _example(labels if len(labels) == len(id2label) else [labels[0], "..."])
     raise DataProblem(
         f"the data's labels ({listed(labels)}) are not the model's classes ({listed(id2label.values())}){named}; "

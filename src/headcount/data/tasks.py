@@ -33,7 +33,7 @@ class Task:
     metric: str
     names: tuple[str, ...] | None = None
     hub: tuple[str, str, str] | None = None
-    given: tuple[str, ...] | None = None
+    user_labels: tuple[str, ...] | None = None
     """Names that the user gave: of the label's codes, in the model's words, or, if the model's classes have no names of
     their own (LABEL_0, ...), of these classes in their order."""
     further: tuple[str, ...] = ()
@@ -154,8 +154,8 @@ def find_task(
     if label is not None:
         task = replace(task, label=label)
     if labels is not None:
-        task = replace(task, given=tuple(labels))
-        if not task.given:
+        task = replace(task, user_labels=tuple(labels))
+        if not task.user_labels:
             raise InvalidOption("got labels= without a name; expected names of classes, such as negative positive")
     if metric is not None:
         task = replace(task, metric=metric)

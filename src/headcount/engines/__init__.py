@@ -1,1 +1,1 @@
-"""Where work runs and how it is recorded: runs, the sinks that keep their arrays, the executors of their units."""
+"""Where work runs and how it is recorded: runs, sinks for their arrays, executors for their units."""

@@ -1,4 +1,4 @@
-"""How a computation runs: its results do not depend on these options."""
+"""How a computation runs: options that do not change its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed and kept as one result: a run, and the units of work that it falls into."""
+"""A run, which computes one result of a study, and the units of work that it is divided into."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Unit:
-    """Some work: the examples `start` to `stop`, for the results of these groups."""
+    """A unit of work: the examples `start` to `stop`, for the results of these groups."""
 
     number: int
     start: int
@@ -26,22 +26,22 @@ class Unit:
 
 @dataclass(frozen=True)
 class Run:
-    """One result: where it goes, what it is known by, its arrays, and what follows from them.
+    """One result: its group in a study, its origin and options, its arrays, and the summary of these.
 
     `arrays` are filled unit by unit along their dimension `example`; units are all of one size but the last. A run
-    without units has no such arrays: all of it comes from `finish`.
+    without units has no such arrays: `finish` computes all of it.
     """
 
     group: str
     origin: Origin
     options: Mapping[str, Any]
-    """What else than the origin must be equal for the result to be resumed."""
+    """What must be equal, besides the origin, for the result to be resumed."""
     attributes: Mapping[str, Any]
     finish: Callable[[Arrays], Labelled]
-    """From the arrays, when all units are there and in the order of the examples' ids, to what is kept beside them."""
+    """Computes the summary from the arrays, once all units are done, in the order of the examples' ids."""
     arrays: Mapping[str, ArrayPlan] = field(default_factory=dict)
     fixed: Labelled = field(default_factory=dict)
-    """What is known before any work: coordinates, labels, texts."""
+    """What is known beforehand: coordinates, labels, texts."""
     units: Sequence[tuple[int, int]] = ()
     by_layer: Sequence[str] = ()
     """Arrays of `finish` that are read one layer at a time."""
@@ -52,12 +52,12 @@ class Run:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The attributes of the result, with where its numbers come from."""
+        """The attributes of the result, with its versions, models and device."""
         return {**self.attributes, **self.origin.provenance}
 
 
 def group_name(group: str, name: str | None) -> str:
-    """The name of a group in a study: that of its kind and, where there is one, the name that the user gave.
+    """The name of a group in a study: that of its kind, followed by the user's name for it, if given.
 
     >>> group_name("sweep/head-zero", "again")
     'sweep/head-zero@again'

@@ -1,4 +1,4 @@
-"""Where the arrays of a run go as they come: into memory, or into a study folder."""
+"""Where the arrays of a run are kept: in memory, or in a study folder."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """Keeps one run: unit by unit, then what follows from all of them."""
+    """Keeps one run: its units, then the summary of all of them."""
 
     units: list[tuple[int, int]]
-    """As they were laid out when the run began, which may have been on another machine."""
+    """As planned when the run was begun, which may have been on another machine."""
 
     @property
     def complete(self) -> bool: ...
@@ -70,7 +70,7 @@ class MemorySink:
 
 
 class FolderSink:
-    """Writes a run into a study folder. A run without units is written as a whole, when it is finished."""
+    """Writes a run into a study folder; a run without units is written as a whole when it is finished."""
 
     def __init__(self, run: Run, out: str | Path) -> None:
         from headcount.core.store import Study
@@ -78,7 +78,7 @@ class FolderSink:
         self.run, self.study = run, Study(out)
         self.group: Group | None
         if run.units:
-            self.group = self._lay_out()
+            self.group = self._create()
             self.units = self.group.units()
         else:
             self.units = []
@@ -86,7 +86,7 @@ class FolderSink:
             if self.group is None:
                 self.study.announce(run.group, run.identity, run.provenance)
 
-    def _lay_out(self) -> Group:
+    def _create(self) -> Group:
         run = self.run
         return self.study.group(
             run.group, run.identity, run.provenance, run.arrays, run.fixed, list(run.units) or [(0, 1)]
@@ -105,26 +105,26 @@ class FolderSink:
 
     def finish(self, summary: Labelled) -> None:
         if self.group is None:
-            self.group = self._lay_out()
+            self.group = self._create()
         self.group.finish(summary, {}, by_layer=self.run.by_layer)
 
     def read(self) -> xr.Dataset:
         from headcount.core.group import DONE
 
         assert self.group is not None
-        found = self.group.read() if self.units else self.group.read().drop_vars(DONE)
-        texts = [name for name, variable in found.variables.items() if variable.dtype.kind == "T"]
-        return found.assign(
-            {name: (found[name].dims, found[name].values.astype(object), found[name].attrs) for name in texts}
+        result = self.group.read() if self.units else self.group.read().drop_vars(DONE)
+        texts = {name: variable for name, variable in result.variables.items() if variable.dtype.kind == "T"}
+        return result.assign(
+            {name: (text.dims, text.values.astype(object), text.attrs) for name, text in texts.items()}
         )
 
 
 def open_sinks(runs: Sequence[Run], out: str | Path | None) -> dict[str, Sink]:
-    """By group, where each run is kept: in the study folder `out`, or in memory.
+    """By group, the sink of each run: in the study folder `out`, or in memory.
 
-    What is in the study comes first: if it is refused, nothing new has been laid out beside it.
+    Runs that the study has come first: if one of them is refused, nothing new has been written yet.
     """
     if out is None:
         return {run.group: MemorySink(run) for run in runs}
-    known_first = sorted(runs, key=lambda run: not (Path(out) / run.group).exists())
-    return {run.group: FolderSink(run, out) for run in known_first}
+    existing_first = sorted(runs, key=lambda run: not (Path(out) / run.group).exists())
+    return {run.group: FolderSink(run, out) for run in existing_first}

@@ -1,9 +1,9 @@
 """Independent batches on several workers: threads of this process that run a batch each, on one core.
 
-A small batch does not scale inside an operator, and OpenMP's threads spin while they wait for one another: as soon as
-anything else uses the machine, one batch on all cores is far slower than a batch on each. What a batch gives must not
-depend on the number of workers, to the last bit: so a lone batch has one core too, unless it is so large that memory
-allows few of them at once.
+A small batch does not scale within an operator, and OpenMP's threads spin while they wait for each other: as soon as
+anything else uses the machine, one batch on all cores is far slower than a batch on each. Results must not depend on
+the number of workers, to the last bit: so a single batch uses one core, too, unless batches are so large that memory
+allows only a few at once.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from typing import Any
 
 NAME = "headcount-worker"
 AHEAD = 2
-"""Batches for each worker that are begun before the first result is taken, so that few results wait to be saved."""
+"""Batches for each worker that are started ahead of the results, so that few results wait to be saved."""
 
 
 @dataclass(frozen=True)
 class Batched:
-    """Work on a unit that consists of independent batches. Called with a unit, it runs them one after the other."""
+    """Work on a unit of independent batches; called with a unit, it runs them one after the other."""
 
     split: Callable[[Any], Sequence[Any]]
     """The batches of a unit."""
     work: Callable[[Any], Any]
-    """What a batch gives: the same in any thread, at any time. It tells its progress through `in_caller`."""
+    """The result of a batch, the same in any thread at any time; reports progress through `in_caller`."""
     join: Callable[[Any, list[Any]], Any]
     """The result of a unit from those of its batches, in order."""
     at_once: int = 1
-    """Batches that may run at the same time, however many cores there are; one has all cores."""
+    """How many batches may run at the same time, if there are enough cores; a single one has all cores."""
 
     def __call__(self, unit: Any) -> Any:
         return self.join(unit, [self.work(batch) for batch in self.split(unit)])
 
 
 def each_unit(work: Batched, units: Sequence[Any]) -> Generator[tuple[Any, Any]]:
-    """The units and their results, in order. Batches of later units are begun while the earlier ones are finished."""
+    """The units and their results, in order; batches of later units start while earlier units are finished."""
     batches = [work.split(unit) for unit in units]
     flat = [batch for several in batches for batch in several]
     with closing(spread(work.work, flat, work.at_once)) as results:
@@ -49,7 +49,7 @@ def each_unit(work: Batched, units: Sequence[Any]) -> Generator[tuple[Any, Any]]
 
 
 def count_cores() -> int:
-    """The cores that this process may use: the user's number of threads (OMP_NUM_THREADS) is the limit."""
+    """The number of cores that this process may use, at most torch's number of threads (OMP_NUM_THREADS)."""
     import torch
 
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -57,9 +57,9 @@ def count_cores() -> int:
 
 
 def spread(work: Callable[[Any], Any], items: Sequence[Any], at_once: int) -> Generator[Any]:
-    """What `work` gives for each item, in order, with so many items at once at most; use it inside `closing`.
+    """The results of `work` for each item, in order, with at most `at_once` items at once; to be used inside `closing`.
 
-    The first error in the order of the items is raised when all results before it have been taken. Whatever ends the
+    The first error, in the order of the items, is raised when all results before it have been taken. Whatever ends the
     iteration (an error, Ctrl-C, `close`) ends the workers: no thread is left.
     """
     cores = count_cores()
@@ -79,7 +79,7 @@ def spread(work: Callable[[Any], Any], items: Sequence[Any], at_once: int) -> Ge
 
 
 def in_caller(function: Callable[..., object], *args: Any) -> None:
-    """Call a function in the thread that has spread this work, as soon as that thread waits; at once elsewhere."""
+    """Call a function in the thread that started the workers, as soon as that thread waits; elsewhere at once."""
     crew = _crew.get()
     if crew is None:
         function(*args)
@@ -90,20 +90,20 @@ def in_caller(function: Callable[..., object], *args: Any) -> None:
 
 
 class _Stopped(BaseException):
-    """Ends the work of a worker whose results nobody waits for any more."""
+    """Ends the work of a worker whose results are no longer needed."""
 
 
 class _Crew:
-    """Threads that take the numbers of items from one queue and put what they have to say into another."""
+    """Threads that take the numbers of items from one queue and put calls for the caller into another."""
 
     def __init__(self, work: Callable[[Any], Any], items: Sequence[Any], workers: int, share: int) -> None:
         self.work, self.items, self.share = work, items, share
         self.todo: SimpleQueue[int | None] = SimpleQueue()
         self.events: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self.stopped, self.ready = threading.Event(), threading.Semaphore(0)
-        self.given = 0
+        self.assigned = 0
         self.done: dict[int, tuple[Any, BaseException | None]] = {}
-        # A copy of the context for each: the sessions that the caller has open hold for the workers too.
+        # A copy of the context for each, so that the caller's open sessions apply to the workers, too.
         self.threads = [
             threading.Thread(target=copy_context().run, args=(self._run,), name=NAME, daemon=True)
             for _ in range(workers)
@@ -117,21 +117,21 @@ class _Crew:
             thread.start()
         for _ in self.threads:
             self.ready.acquire()
-        # What a worker has set holds for itself, and would be the default of every thread that begins later.
+        # A worker's setting applies to itself, but would also be the default of every thread that starts later.
         torch.set_num_threads(threads)
         for _ in range(AHEAD * len(self.threads)):
-            self._give()
+            self._assign()
 
-    def _give(self) -> None:
-        if self.given < len(self.items):
-            self.todo.put(self.given)
-            self.given += 1
+    def _assign(self) -> None:
+        if self.assigned < len(self.items):
+            self.todo.put(self.assigned)
+            self.assigned += 1
 
     def _run(self) -> None:
         import torch
 
         _crew.set(self)
-        torch.get_num_threads()  # a thread takes the default when it first asks, and would take it after this otherwise
+        torch.get_num_threads()  # initialises the thread's setting, which would otherwise replace the next line's later
         torch.set_num_threads(self.share)
         self.ready.release()
         while (number := self.todo.get()) is not None and not self.stopped.is_set():
@@ -146,13 +146,13 @@ class _Crew:
         self.events.put(lambda: self.done.update({number: (value, problem)}))
 
     def result(self, number: int) -> Any:
-        """What the item has given; meanwhile whatever the workers want to be called is called."""
+        """The result of an item; while waiting for it, calls that workers have asked for are made."""
         while number not in self.done:
             self.events.get()()
         value, problem = self.done.pop(number)
         if problem is not None:
             raise problem
-        self._give()
+        self._assign()
         return value
 
     def stop(self) -> None:
@@ -168,7 +168,7 @@ _crew: ContextVar[_Crew | None] = ContextVar("headcount_crew", default=None)
 
 
 def _has_autocast() -> bool:
-    """Autocast is the caller's thread's own: elsewhere the work would be done in another dtype."""
+    """Whether autocast is on, which applies to one thread only: workers would compute in another dtype."""
     import torch
 
     return bool(torch.is_autocast_enabled("cpu"))
@@ -176,7 +176,7 @@ def _has_autocast() -> bool:
 
 @contextmanager
 def _threads(count: int | None) -> Iterator[None]:
-    """So many threads inside operators of this thread for a while; None: as it is."""
+    """Set the number of threads within operators for a while; None leaves it as it is."""
     import torch
 
     before = torch.get_num_threads()

@@ -14,9 +14,9 @@ from transformers import PreTrainedModel
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, join_sentences
-from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
-from headcount.data.examples import draw_rows
-from headcount.data.kinds.texts import PLAIN, Texts
+from headcount.data.blank_rows import is_absent, known_blank
+from headcount.data.examples import draw_present_rows
+from headcount.data.kinds.texts import PLAIN
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.translation import Translation
 from headcount.data.marks import Facts, VocabularyIds, find_facts
@@ -104,7 +104,7 @@ def read_inputs(
         _check_alone(both)
         return _from_sentences(read_annotated(table), tokenizer, longest, limit, seed)
     names = _text_columns(table, columns)
-    table = _draw(table, names, Translation() if both else PLAIN, tokenizer, limit, seed)
+    table = draw_present_rows(table, names, Translation() if both else PLAIN, tokenizer, limit, seed)
     rows, blank = table.index.to_numpy(), known_blank(table)
     texts = [_check_texts(table, row, names) for row in rows]
     if annotate is not None:
@@ -116,14 +116,6 @@ def read_inputs(
     else:
         found = _plain(texts, rows, tokenizer, longest, model, table.attrs)
     return replace(found, blank=blank)
-
-
-def _draw(
-    table: pd.DataFrame, columns: tuple[str, ...], kind: Texts, tokenizer: Any, limit: int | None, seed: int
-) -> pd.DataFrame:
-    """The rows that are measured: drawn from those that are not blank."""
-    table = draw_rows(leave_out_blank(table, columns, kind, tokenizer), limit, seed)
-    return leave_out_blank(table, columns, kind, tokenizer, drawn=True)
 
 
 def check_tokenizer(tokenizer: Any) -> None:
@@ -274,7 +266,7 @@ def _words_of(sentences: tuple[Annotated, ...], spans: list[tuple[int, int]], of
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:
     table = pd.DataFrame({"words": [" ".join(sentence.words) for sentence in sentences]})
-    table = _draw(table, ("words",), PLAIN, tokenizer, limit, seed)
+    table = draw_present_rows(table, ("words",), PLAIN, tokenizer, limit, seed)
     ids = table.index.to_numpy()
     chosen = [sentences[number] for number in ids]
     texts = [" ".join(sentence.words) for sentence in chosen]

@@ -22,33 +22,12 @@ from headcount.patterns.picture_sums import (
     spread_diagonals,
 )
 
-OUTLINES = (
-    "line_rows",
-    "line_mass",
-    "column_rows",
-    "column2_rows",
-    "column_mass",
-    "columns_mass",
-    "first_mass",
-    "line_bare",
-    "near_bare",
-    "line_fit_bare",
-    "column_fit_bare",
-    "fill_bare",
-    "rest_bare",
-    "line_rows_bare",
-    "follow",
-    "slide",
-    "block_mass",
-    "block_soft",
-    "far_mass",
-    "block_left",
-    "block_line",
-    "edge",
-    "edge_fill",
-    "reach",
-    "reach_bare",
-)
+_NAMES = """
+line_rows line_mass column_rows column2_rows column_mass columns_mass first_mass line_bare near_bare
+line_fit_bare column_fit_bare fill_bare rest_bare line_rows_bare follow slide block_mass block_soft far_mass
+block_left block_line edge edge_fill reach reach_bare
+"""
+OUTLINES = tuple(_NAMES.split())
 SOFT = 64
 """The cells that are as bright as possible in the square roots of the weights."""
 STRONGEST = 3
@@ -158,7 +137,8 @@ def _borders(pictures: Tensor, light: Tensor, open_: Tensor, far: Tensor) -> dic
     bright = roots.flatten(2).topk(SOFT, -1).values[..., -1].clamp(min=0.05)
     soft = (roots / bright[..., None, None]).clamp(max=1)
     lines = spread_diagonals(along_diagonals(light, open_))
-    left = (light - _far_columns(light, far)) * open_
+    columns = (light * far).sum(-2, keepdim=True) / far.sum(-2, keepdim=True).clamp(min=1)
+    left = (light - columns) * open_
     rest = left - spread_diagonals(along_diagonals(left, open_))
     edge, fill = _edge(light, lines, open_)
     distance = offsets(light.device).abs().to(light.dtype)
@@ -177,10 +157,6 @@ def _borders(pictures: Tensor, light: Tensor, open_: Tensor, far: Tensor) -> dic
         "reach": reach(light),
         "reach_bare": reach(left.clamp(min=0)),
     }
-
-
-def _far_columns(light: Tensor, far: Tensor) -> Tensor:
-    return (light * far).sum(-2, keepdim=True) / far.sum(-2, keepdim=True).clamp(min=1)
 
 
 def _edge(light: Tensor, lines: Tensor, open_: Tensor) -> tuple[Tensor, Tensor]:

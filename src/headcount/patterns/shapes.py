@@ -20,24 +20,11 @@ from headcount.patterns.picture_sums import (
 from headcount.trace.uniform import uniform_weights
 from headcount.trace.view import AttentionView
 
-LIGHTS = (
-    "line",
-    "near",
-    "line_fit",
-    "line_rest",
-    "column",
-    "columns",
-    "column_fit",
-    "row_fit",
-    "block",
-    "block_fit",
-    "fill",
-    "far_fill",
-    "rest",
-    "even",
-    "alike",
-    "peak",
-)
+_NAMES = """
+line near line_fit line_rest column columns column_fit row_fit block block_fit fill far_fill rest even alike
+peak
+"""
+LIGHTS = tuple(_NAMES.split())
 SHAPES = (*LIGHTS, *OUTLINES)
 
 

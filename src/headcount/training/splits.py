@@ -64,7 +64,7 @@ def read_splits(
         rows = np.sort(np.random.default_rng(seed).permutation(len(train))[:limit])
         train = train.iloc[rows]
     if task.kind.named_classes and task.names is None:
-        task = replace(task, names=names, given=names)
+        task = replace(task, names=names, user_labels=names)
     return Splits(task, train, validation, names, notes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -149,23 +149,16 @@ def _sentence_counts(name: str, text: str, reference: str) -> tuple[float, ...]:
     return tuple(_corpus_metric(name)._extract_corpus_statistics([text], [[reference]])[0])
 
 
-def _corpus_features(name: str) -> Callable[[Outputs, Any], np.ndarray]:
+def _corpus_features(name: str, outputs: Outputs, labels: Any) -> np.ndarray:
     """BLEU and chrF are functions of sums over sentences, too: of matches and lengths, which sacrebleu counts."""
-
-    def features(outputs: Outputs, labels: Any) -> np.ndarray:
-        pairs = zip(outputs["predictions"], labels, strict=True)
-        return np.array([_sentence_counts(name, text, reference) for text, reference in pairs], dtype=float)
-
-    return features
+    pairs = zip(outputs["predictions"], labels, strict=True)
+    return np.array([_sentence_counts(name, text, reference) for text, reference in pairs], dtype=float)
 
 
-def _corpus_score(name: str) -> Callable[[np.ndarray], np.ndarray]:
-    def combine(sums: np.ndarray) -> np.ndarray:
-        metric = _corpus_metric(name)
-        rows = sums.reshape(-1, sums.shape[-1]).round().astype(int).tolist()
-        return np.array([metric._compute_score_from_stats(row).score for row in rows]).reshape(sums.shape[:-1])
-
-    return combine
+def _corpus_score(name: str, sums: np.ndarray) -> np.ndarray:
+    metric = _corpus_metric(name)
+    rows = sums.reshape(-1, sums.shape[-1]).round().astype(int).tolist()
+    return np.array([metric._compute_score_from_stats(row).score for row in rows]).reshape(sums.shape[:-1])
 
 
 def _perplexity(sums: np.ndarray) -> np.ndarray:
@@ -182,5 +175,5 @@ SPEARMAN = Metric("spearman", _spearman, _correlation)
 CLASS_LOSS = Metric("loss", _class_loss, _ratio, higher_is_better=False, mean=True)
 TOKEN_LOSS = Metric("loss", _token_loss, _ratio, higher_is_better=False, mean=True)
 PERPLEXITY = Metric("perplexity", _token_loss, _perplexity, higher_is_better=False, mean=True)
-BLEU = Metric("bleu", _corpus_features("bleu"), _corpus_score("bleu"), generated=True)
-CHRF = Metric("chrf", _corpus_features("chrf"), _corpus_score("chrf"), generated=True)
+BLEU = Metric("bleu", partial(_corpus_features, "bleu"), partial(_corpus_score, "bleu"), generated=True)
+CHRF = Metric("chrf", partial(_corpus_features, "chrf"), partial(_corpus_score, "chrf"), generated=True)
