@@ -63,8 +63,8 @@ def probe(
 
     `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels. `relations`: only these;
     all with at least 100 cases by default. `from_word`: attention from a word of several pieces is the `mean` over
-    them, or that of the `first`. `control`: the same model with random weights is probed too. `out`: a study folder, written
-    as it runs; the same call resumes.
+    them, or that of the `first`. `control`: the same model with random weights is probed too. `out`: a study folder,
+    written as it runs; the same call resumes.
 
     `accuracy` [stack, layer, head, direction, relation] is the share of the words whose most attended word (or the word
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
