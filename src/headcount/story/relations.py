@@ -15,7 +15,7 @@ SYNTACTIC = 0.10
 
 def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
     """For each relation, the largest gain first: its best head and direction, accuracies, the gain, the control."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     order = np.argsort(-np.nan_to_num(probed["gain"].values, nan=-2), kind="stable")
     for number in order:
         row = probed.isel(relation=int(number))
@@ -47,10 +47,9 @@ def _triple(row: xr.Dataset, name: str) -> tuple[float, float, float]:
 def relation_sentences(probed: xr.Dataset) -> list[str]:
     """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
     whole = probed.sel(relation=ALL)
-    lines = [
-        f"{whole['best_head'].item()} finds the syntactic head of {float(whole['best_accuracy']):.1%} of the words, the "
-        f"best fixed offset that of {float(whole['offset_accuracy']):.1%}: {_verdict(_triple(whole, 'gain'))}."
-    ]
+    head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["offset_accuracy"])
+    verdict = _verdict(_triple(whole, "gain"))
+    lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
     shown = single["relation"].values[(single["gain_low"] > 0).values]
     total = single.sizes["relation"]
