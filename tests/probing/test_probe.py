@@ -95,7 +95,7 @@ def test_batches_and_units_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
     model, tokenizer = masked()
     expected = hc.probe(model.double(), tokenizer, TREES[:40], relations="det,obj")
     monkeypatch.setattr(passes, "UNIT", 7)
-    found = hc.probe(model, tokenizer, TREES[:40], relations="det,obj", batch_tokens=30)
+    found = hc.probe(model, tokenizer, TREES[:40], relations="det,obj", compute=hc.Compute(batch_tokens=30))
     xr.testing.assert_equal(found, expected)
 
 

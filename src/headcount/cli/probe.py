@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_saved
+from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,6 +39,7 @@ def probe(
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     batch_tokens: options.BatchTokens = None,
+    shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -60,6 +61,7 @@ def probe(
     from rich.console import Console
 
     from headcount.cli.progress import show_progress
+    from headcount.engines.compute import Compute
     from headcount.probing.probe import probe as run
 
     console = Console(highlight=False)
@@ -78,11 +80,14 @@ def probe(
             max_length=max_length,
             out=out,
             name=name,
-            batch_tokens=batch_tokens,
+            compute=Compute(batch_tokens, shard=shard),
             progress=progress,
         )
     if json_:
         print(json.dumps(relations_as_json(probed)))
+        return
+    if not probed.attrs["complete"]:
+        say_part(console)
         return
     for line in relation_lines(probed):
         console.print(line)

@@ -16,6 +16,7 @@ from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.read_annotated import read_annotated
+from headcount.engines.compute import Compute, check_compute
 from headcount.engines.progress import Progress
 from headcount.errors import DataProblem, InvalidOption
 from headcount.measures.contract import Question, Seen, Values
@@ -56,7 +57,7 @@ def probe(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    batch_tokens: int | None = None,
+    compute: Compute | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
@@ -64,7 +65,7 @@ def probe(
     `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels. `relations`: only these;
     all with at least 100 cases by default. `from_word`: attention from a word of several pieces is the `mean` over
     them, or that of the `first`. `control`: the same model with random weights is probed too. `out`: a study folder,
-    written as it runs; the same call resumes.
+    written as it runs; the same call resumes. `compute`: how it runs.
 
     `accuracy` [stack, layer, head, direction, relation] is the share of the words whose most attended word (or the word
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
@@ -72,7 +73,8 @@ def probe(
     `offset_accuracy`, their difference `gain` and `random_accuracy` evaluated on the other; the relation `all` is the
     unlabelled attachment score.
     """
-    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=batch_tokens)
+    compute, part = check_compute(compute, out)
+    check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     if kind not in KINDS:
         raise InvalidOption(f"got kind={kind!r}; expected one of {', '.join(KINDS)}")
@@ -89,9 +91,9 @@ def probe(
     only = relations.split(",") if isinstance(relations, str) else relations
     trees = read_trees(sentences.annotated, sentences.known, only)
     inputs = sentences.inputs
-    tokens = batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
-    measurement = Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, progress)
+    measurement = Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
     question = Dependencies(trees, inputs.ids, anatomy.layout, from_word, control)
     random = with_random_weights(model, seed) if control else None
 
