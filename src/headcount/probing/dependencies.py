@@ -13,7 +13,7 @@ from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.measures.contract import Question, Setting, Values
-from headcount.probing.relations import CATEGORY, PAPER, best_heads, best_random_heads, every_head
+from headcount.probing.relations import SCHEMAS, best_heads, best_random_heads, every_head
 from headcount.probing.trees import DIRECTIONS, NO_HEAD, Trees
 from headcount.probing.words import WordPieces, between_words
 from headcount.trace.view import AttentionView
@@ -39,8 +39,8 @@ class Dependencies(Question):
     attends to it most. The word itself and special tokens are left out.
     """
 
-    name, summary, paper = "dependencies", "how often the most attended word is the syntactic head", PAPER
-    category, averaged = CATEGORY, False
+    name, summary, paper = "dependencies", "how often the most attended word is the syntactic head", "Clark 2019, 4.2"
+    category, averaged, schemas = "Syntax", False, SCHEMAS
 
     def __init__(self, trees: Trees, ids: np.ndarray, layout: Layout, source: str, control: bool) -> None:
         self.trees, self.ids, self.layout, self.source, self.control = trees, ids, layout, source, control

@@ -12,35 +12,32 @@ from headcount.core.schema import Schema
 from headcount.probing.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate, halves, select_best
 from headcount.probing.trees import DIRECTIONS, OFFSETS
 
-CATEGORY, PAPER = "Syntax", "Clark 2019, 4.2"
 SYNTACTIC = 0.10
 """Above the best offset by so much, a head is syntactic (Voita et al. 2019)."""
-ACCURACY = Schema(
-    "Attends along a relation",
-    "share of the words",
-    "1: the most attended word is always the syntactic head",
-    (0, 1),
-    category=CATEGORY,
-    paper=PAPER,
-    shown=False,
-)
-GAIN = Schema(
-    "Follows its best relation, above the best fixed offset",
-    "share of the words",
-    "above 0: right more often than any fixed offset",
-    signed=True,
-    category=CATEGORY,
-    paper=f"{PAPER}; Voita 2019",
-    most="follows a relation between words furthest beyond any fixed offset",
-    role="syntactic",
-    role_from=SYNTACTIC,
-)
+SCHEMAS = {
+    "accuracy": Schema(
+        "Attends along a relation",
+        "share of the words",
+        "1: the most attended word is always the syntactic head",
+        (0, 1),
+        shown=False,
+    ),
+    "relation_gain": Schema(
+        "Follows its best relation, above the best fixed offset",
+        "share of the words",
+        "above 0: right more often than any fixed offset",
+        signed=True,
+        most="follows a relation between words furthest beyond any fixed offset",
+        role="syntactic",
+        role_from=SYNTACTIC,
+    ),
+}
 
 
 def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
     """The accuracy of every head for every relation, on all sentences."""
     dims = (*HEAD_DIMS, "direction", "relation")
-    found = _with_interval("accuracy", dims, accuracy_interval(hits, cases, seed), ACCURACY)
+    found = _with_interval("accuracy", dims, accuracy_interval(hits, cases, seed))
     counted = np.nan_to_num(cases.sum(0)).max((1, 2)).astype(int)
     return {**found, "cases": (("stack", "direction", "relation"), counted)}
 
@@ -102,7 +99,7 @@ def _relations_of_heads(
     direction = np.where(chosen < 0, np.nan, chosen // relations).reshape(heads)
     value, low, high = (array.reshape(heads) for array in gain)
     return {
-        **_with_interval("relation_gain", HEAD_DIMS, (value, low, high), GAIN),
+        **_with_interval("relation_gain", HEAD_DIMS, (value, low, high)),
         "relation_of_head": (HEAD_DIMS, number),
         "direction_of_head": (HEAD_DIMS, direction),
     }
@@ -113,10 +110,9 @@ def _by_candidate(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), -1, array.shape[-1])
 
 
-def _with_interval(name: str, dims: tuple[str, ...], triple: Triple, schema: Schema | None = None) -> dict[str, Any]:
-    said = {} if schema is None else schema.attributes()
+def _with_interval(name: str, dims: tuple[str, ...], triple: Triple) -> dict[str, Any]:
     value, low, high = triple
-    return {name: (dims, value, said), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
+    return {name: (dims, value), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
 
 
 def _spell(number: int, shape: tuple[int, ...], layout: Layout) -> tuple[str, str]:
