@@ -51,6 +51,7 @@ COMPUTE = (
     "patterns",
     "measures",
     "attention_maps",
+    "probing",
     "choosing",
     "pruning",
     "costs",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from headcount.measures.measure import measure as measure
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
+    from headcount.probing.probe import probe as probe
     from headcount.pruning.prune import prune as prune
     from headcount.pruning.recover import recover as recover
     from headcount.reporting.document import report as report
@@ -89,6 +90,7 @@ _HOMES = {
     "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.read_study",
+    "probe": "probing.probe",
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",
     "recover": "pruning.recover",

@@ -24,7 +24,19 @@ from tests import planted
 from tests.contracts.writers import SHARDED, make_checkpoints, writers
 from tests.engines.runs import missing
 
-NAMES = ["sweep", "measure", "compare", "patterns", "maps", "importance", "gates", "choose", "cost", "dynamics"]
+NAMES = [
+    "sweep",
+    "measure",
+    "compare",
+    "patterns",
+    "maps",
+    "probe",
+    "importance",
+    "gates",
+    "choose",
+    "cost",
+    "dynamics",
+]
 TIMED = "cost"
 """Its numbers are times: they are never the same."""
 SOURCE = Path(hc.__file__).parent

@@ -16,6 +16,7 @@ from headcount.choosing.dynamics import dynamics
 from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
+from tests.probing.treebank import sentences
 
 
 def make_checkpoints(folder: Path) -> Path:
@@ -54,6 +55,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "compare": lambda out: hc.compare(model, other, tokenizer, texts, out=out, **plain),
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
+        "probe": lambda out: hc.probe(model, tokenizer, sentences(20), relations=["det"], out=out),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
         "gates": lambda out: hc.learn_gates(
             model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out

@@ -30,6 +30,7 @@ from headcount.cli.importance import importance
 from headcount.cli.learn_gates import learn_gates
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
+from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
 from headcount.cli.renamed import check_renamed
@@ -58,6 +59,7 @@ for verb in (
     heads,
     sweep,
     measure,
+    probe,
     compare,
     find_patterns,
     maps,

@@ -61,7 +61,7 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
     flat = np.ascontiguousarray(values.reshape(examples, -1).T, dtype=np.float32)
     known = np.isfinite(flat)
     filled = np.where(known, flat, np.float32(0))
-    weights = _resamples(examples, draws, seed)
+    weights = resamples(examples, draws, seed)
     low, high = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = filled.sum(1, dtype=float) / known.sum(1)
@@ -83,7 +83,7 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
 
 
 @lru_cache(maxsize=4)
-def _resamples(examples: int, draws: int, seed: int) -> np.ndarray:
+def resamples(examples: int, draws: int, seed: int) -> np.ndarray:
     """How often each example is in each resample [example, draw]; many variables share one set of examples."""
     counts = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), draws)
     return np.ascontiguousarray(counts.T, dtype=np.float32)

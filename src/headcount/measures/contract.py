@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
@@ -85,6 +86,8 @@ class Question(ABC):
     kind: ClassVar[str] = "layers"
     """Which pass feeds it: `layers`, `gradients` (of a loss), or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
+    averaged: ClassVar[bool] = True
+    """Whether its values are averaged over the texts; what counts cases says in `whole` what follows from them."""
     category: ClassVar[str] = "What it looks at"
     """The heading under which pages list it."""
     schemas: ClassVar[Schemas] = {}
@@ -115,7 +118,7 @@ class Question(ABC):
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""
         return {}
 
-    def whole(self, values: dict[str, np.ndarray], seed: int) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    def whole(self, values: dict[str, np.ndarray], seed: int) -> Labelled:
         """What all heads together give, from values [example, stack, layer, head, ...]: dimensions and arrays."""
         return {}
 

@@ -24,6 +24,7 @@ from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import read_table
+from headcount.data.word_pieces import words_of_tokens
 from headcount.errors import DataProblem, InvalidOption, UnsuitableModel, listed, short
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
@@ -229,7 +230,8 @@ def _encode(
         words: list[int | None] = made.word_ids(number)
         if sentence is not None:
             assert sentences is not None
-            words = _words_of(sentences[number], made["offset_mapping"][number], made.sequence_ids(number))
+            texts = [one.words for one in sentences[number]]
+            words = words_of_tokens(texts, made["offset_mapping"][number], made.sequence_ids(number))
             lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
             if lost and gold:
                 raise DataProblem(
@@ -243,25 +245,6 @@ def _encode(
         facts.append(found)
     mark_rarest([row["input_ids"] for row in rows], facts)
     return rows, facts, len(long)
-
-
-def _words_of(sentences: tuple[Annotated, ...], spans: list[tuple[int, int]], of: list[int | None]) -> list[int | None]:
-    """The word of each token, by its place in the words of its sentence (`of`) joined by spaces; pairs count on.
-
-    Given the words one by one, a byte-level tokenizer would glue them together.
-    """
-    at: list[list[int | None]] = []
-    before = 0
-    for sentence in sentences:
-        letters: list[int | None] = []
-        for number, word in enumerate(sentence.words, start=before):
-            letters += [*[number if letter != " " else None for letter in word], None]
-        at.append(letters)
-        before += len(sentence.words)
-    return [
-        None if which is None else next((at[which][p] for p in range(*span) if at[which][p] is not None), None)
-        for span, which in zip(spans, of, strict=True)
-    ]
 
 
 def _from_sentences(sentences: list[Annotated], tokenizer: Any, longest: int, limit: int | None, seed: int) -> Inputs:

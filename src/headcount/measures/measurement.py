@@ -103,11 +103,18 @@ def prepare_measurement(
         _annotator(spacy, tagger, model.device),
         "tagger" if spacy is None else "spacy",
     )
+    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    setting = find_setting(model, tokenizer, anatomy, inputs)
+    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
+
+
+def find_setting(model: PreTrainedModel, tokenizer: Any, anatomy: Anatomy, inputs: Inputs) -> Setting:
+    """What can be asked of these texts and this model."""
     layout = anatomy.layout
     language = language_of(model)
     if new_head(model) or (language is not None and language.masked and tokenizer.mask_token_id is None):
         language = None
-    setting = Setting(
+    return Setting(
         inputs.classes,
         inputs.annotated,
         inputs.pairs,
@@ -116,8 +123,6 @@ def prepare_measurement(
         max(layout.width(stack) for stack in layout.stacks),
         inputs.linked,
     )
-    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
-    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
 
 
 def _annotator(spacy: str | None, tagger: str | Path | None, device: Any) -> Annotate | None:

@@ -46,8 +46,10 @@ def mean_values(variables: Variables, values: Arrays, seed: int) -> dict[str, tu
 def summarise_measure(measure: Question, setting: Setting, seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the texts, and what follows from the means."""
     variables = measure.variables(setting)
-    found = mean_values(variables, values, seed)
-    for name, array in measure.finish({name: found[name][1] for name in variables}).items():
-        found[name] = (HEAD_DIMS[: array.ndim], array)
+    found: dict[str, tuple[Any, ...]] = {}
+    if measure.averaged:
+        found = mean_values(variables, values, seed)
+        for name, array in measure.finish({name: found[name][1] for name in variables}).items():
+            found[name] = (HEAD_DIMS[: array.ndim], array)
     found |= measure.whole({name: values[f"values_{name}"] for name in variables}, seed)
     return with_schemas(found, measure.stored_schemas())

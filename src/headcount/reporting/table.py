@@ -11,7 +11,7 @@ from headcount.core.results import as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")
-ROWS = ("sweep/", "pruning/")
+ROWS = ("sweep/", "pruning/", "probe/")
 """Results whose numbers stand one under the other."""
 MERGED = ("measures", "compare")
 """Results whose numbers stand side by side, one row for each head, with the measure's name before each column."""

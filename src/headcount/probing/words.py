@@ -1,0 +1,66 @@
+"""From attention between pieces to attention between words: to a split word the sum, from a split word the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headcount.errors import InvalidOption
+from headcount.trace.view import AttentionView
+
+SOURCES = ("mean", "first")
+"""From a split word: the mean over its pieces, as Clark et al. write, or its first piece, as their code does."""
+
+
+@dataclass(frozen=True)
+class WordPieces:
+    """The words of the texts of a batch: B texts, T tokens, N words."""
+
+    member: Tensor
+    """[B, T, N]: 1 where the token is a piece of the word."""
+    share: Tensor
+    """[B, N, T]: how much each piece counts in the attention from its word; the rows of real words sum to 1."""
+    known: Tensor
+    """[B, N]: whether the word is there and has pieces of its own."""
+
+
+def as_word_pieces(
+    words: Sequence[Sequence[int | None]], known: Sequence[Sequence[bool]], device: Any, source: str = "mean"
+) -> WordPieces:
+    """From the word of each token, and which words count, text by text."""
+    tokens, most = max(map(len, words)), max(max(map(len, known)), 1)
+    member = np.zeros((len(words), tokens, most), dtype=np.float32)
+    first = np.zeros_like(member)
+    counts = np.zeros((len(words), most), dtype=bool)
+    for text, (numbers, flags) in enumerate(zip(words, known, strict=True)):
+        counts[text, : len(flags)] = flags
+        seen = set()
+        for token, word in enumerate(numbers):
+            if word is not None and flags[word]:
+                member[text, token, word] = 1
+                first[text, token, word] = word not in seen
+                seen.add(word)
+    share = first if source == "first" else member / np.maximum(member.sum(1, keepdims=True), 1)
+    return WordPieces(
+        torch.from_numpy(member).to(device),
+        torch.from_numpy(share).to(device).transpose(1, 2).contiguous(),
+        torch.from_numpy(counts).to(device),
+    )
+
+
+def between_words(view: AttentionView, pieces: WordPieces) -> Tensor:
+    """[B, H, N, N]: the attention from word to word, zero from and to words that are not known."""
+    dtype = view.unnormalised.dtype
+    to_words = view.unnormalised @ pieces.member.to(dtype)[:, None] / view.total[..., None]
+    return pieces.share.to(dtype)[:, None] @ to_words
+
+
+def check_source(source: str) -> str:
+    if source not in SOURCES:
+        raise InvalidOption(f"got from_word={source!r}; expected one of {', '.join(SOURCES)}")
+    return source

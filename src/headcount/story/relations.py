@@ -1,0 +1,76 @@
+"""Which heads follow syntactic relations: rows and sentences, each claim with the half that it was not selected on."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from headcount.story.names import spell_interval
+from headcount.story.notes import cut_note
+
+ALL = "all"
+SYNTACTIC = 0.10
+"""Above the best fixed offset by so much, a head is syntactic (Voita et al. 2019)."""
+
+
+def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
+    """For each relation, the largest gain first: its best head and direction, accuracies, the gain, the control."""
+    rows: list[tuple[str, ...]] = []
+    order = np.argsort(-np.nan_to_num(probed["gain"].values, nan=-2), kind="stable")
+    for number in order:
+        row = probed.isel(relation=int(number))
+        if not np.isfinite(float(row["best_accuracy"])):
+            continue
+        random = f"{float(row['random_accuracy']):.3f}" if "random_accuracy" in probed else ""
+        rows.append(
+            (
+                str(row["relation"].item()),
+                f"{row['best_head'].item()} {_arrow(str(row['best_direction'].item()))}",
+                f"{float(row['best_accuracy']):.3f}",
+                f"{float(row['offset_accuracy']):.3f} ({int(row['best_offset']):+d})",
+                spell_interval(_triple(row, "gain"), signed=True),
+                random,
+            )
+        )
+    return rows
+
+
+def _arrow(direction: str) -> str:
+    return "->" if direction == "dependent to head" else "<-"
+
+
+def _triple(row: xr.Dataset, name: str) -> tuple[float, float, float]:
+    value, low, high = (float(row[f"{name}{ending}"]) for ending in ("", "_low", "_high"))
+    return value, low, high
+
+
+def relation_sentences(probed: xr.Dataset) -> list[str]:
+    """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
+    whole = probed.sel(relation=ALL)
+    head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["offset_accuracy"])
+    verdict = _verdict(_triple(whole, "gain"))
+    lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
+    single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
+    shown = single["relation"].values[(single["gain_low"] > 0).values]
+    total = single.sizes["relation"]
+    lines.append(
+        f"For {len(shown)} of {total} relations a head is shown to beat every fixed offset on sentences that did not "
+        "select it (95 % interval above 0, each relation by itself)."
+    )
+    syntactic = int((probed["relation_gain_low"] >= SYNTACTIC).sum())
+    lines.append(
+        f"{syntactic} of {int(probed['relation_gain'].notnull().sum())} heads are shown to be at least 10 points above "
+        "the best offset for the relation that they follow best (Voita et al.'s syntactic heads)."
+    )
+    return [*lines, *_lost(probed), *cut_note(probed.attrs)]
+
+
+def _verdict(gain: tuple[float, float, float]) -> str:
+    if gain[1] > 0:
+        return "more"
+    return "fewer" if gain[2] < 0 else "too few sentences to tell which is more"
+
+
+def _lost(probed: xr.Dataset) -> list[str]:
+    lost = {reason: count for reason, count in probed.attrs.get("lost", {}).items() if count}
+    return [f"{count} words are left out: {reason}." for reason, count in lost.items()]

@@ -1,0 +1,74 @@
+"""`headcount probe`: the table and its sentences, JSON, a study, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import headcount as hc
+from headcount.cli.main import main
+from tests.measures.planted import planted_attention
+from tests.probing.treebank import sentences
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("probe")
+    model, tokenizer = planted_attention()
+    model.save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    sentences(120).to_json(folder / "trees.jsonl", orient="records", lines=True)
+    return folder
+
+
+def typed(folder: Path, *more: str) -> list[str]:
+    return ["probe", str(folder / "model"), "--data", str(folder / "trees.jsonl"), *more]
+
+
+def test_table_and_sentences(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(folder, "--out", str(tmp_path / "study"))) == 0
+    shown = capsys.readouterr().out
+    row = next(line for line in shown.splitlines() if "│ det" in line)
+    assert "L0H3 ->" in row
+    assert "of 3 relations a head is shown to beat every fixed offset" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert "probe/dependencies" in [group[1:] for group in hc.open_study(tmp_path / "study").groups]
+    assert main(["table", str(tmp_path / "study"), "--group", "probe/dependencies"]) == 0
+    assert "relation_gain" in capsys.readouterr().out
+    assert main(["report", str(tmp_path / "study"), "--output", str(tmp_path / "page.html")]) == 0
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(folder, "--json", "--no-control", "--relations", "det")) == 0
+    said = json.loads(capsys.readouterr().out)
+    det = next(row for row in said["relations"] if row["relation"] == "det")
+    assert (det["best_head"], det["best_direction"]) == ("L0H3", "dependent to head")
+    assert "random_accuracy" not in det
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--relations", "dobj"], "got the relation 'dobj', which never occurs; the sentences have dep"),
+        (["--kind", "constituents"], "constituents"),
+        (["--from-word", "max"], "max"),
+        (["--limit", "0"], "--limit"),
+        (["--name", "again"], "--out"),
+    ],
+)
+def test_bad_input(folder: Path, more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(folder, *more)) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert expected in said
+
+
+def test_bad_trees(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "{}\t{}\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
+    (tmp_path / "a.conllu").write_text("".join(line.format(n, "dog", head) for n, head in ((1, 2), (2, 1))) + "\n")
+    assert main(["probe", str(folder / "model"), "--data", str(tmp_path / "a.conllu")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "circle" in said or "at least two" in said

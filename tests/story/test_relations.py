@@ -1,0 +1,63 @@
+"""Sentences on relations say what their intervals allow, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.story.relations import relation_rows, relation_sentences
+
+
+def probed(gains: dict[str, tuple[float, float, float]], **attributes: Any) -> xr.Dataset:
+    """A result in which L0H1 has these gains above the best offset."""
+    names = list(gains)
+    columns = np.array(list(gains.values())).T
+    relation = ("relation",)
+    heads = np.array([[[columns[0].max(), np.nan]]])
+    return xr.Dataset(
+        {
+            "best_head": (relation, np.array(["L0H1"] * len(names), dtype=object)),
+            "best_direction": (relation, np.array(["head to dependent"] * len(names), dtype=object)),
+            "best_offset": (relation, np.full(len(names), -1)),
+            "best_accuracy": (relation, columns[0] + 0.3),
+            "offset_accuracy": (relation, np.full(len(names), 0.3)),
+            **{
+                f"gain{ending}": (relation, column)
+                for ending, column in zip(("", "_low", "_high"), columns, strict=True)
+            },
+            "relation_gain": (("stack", "layer", "head"), heads),
+            "relation_gain_low": (("stack", "layer", "head"), heads - 0.1),
+        },
+        {"relation": names},
+        attributes,
+    )
+
+
+FOUND = {"all": (0.2, 0.1, 0.3), "nsubj": (0.4, 0.2, 0.5), "obj": (0.05, -0.1, 0.2)}
+
+
+def test_rows_with_the_largest_gain_first() -> None:
+    rows = relation_rows(probed(FOUND))
+    assert [row[0] for row in rows] == ["nsubj", "all", "obj"]
+    assert rows[0] == ("nsubj", "L0H1 <-", "0.700", "0.300 (-1)", "+0.400 [+0.200, +0.500]", "")
+
+
+def test_only_what_its_interval_shows() -> None:
+    first, second, third = relation_sentences(probed(FOUND))
+    assert first == "L0H1 finds the syntactic head of 50.0% of the words, the best offset 30.0%: more."
+    assert second.startswith("For 1 of 2 relations a head is shown to beat every fixed offset")
+    assert third.startswith("1 of 1 heads are shown")
+    unsure = relation_sentences(probed({"all": (0.1, -0.1, 0.2), "obj": (0.05, -0.1, 0.2)}))
+    assert unsure[0].endswith("too few sentences to tell which is more.")
+    assert unsure[1].startswith("For 0 of 1")
+    assert unsure[2].startswith("0 of 1 heads")
+    assert relation_sentences(probed({"all": (-0.2, -0.3, -0.1), "obj": (0.05, -0.1, 0.2)}))[0].endswith("fewer.")
+
+
+def test_what_was_lost_is_said() -> None:
+    lines = relation_sentences(probed(FOUND, lost={"without a token": 3, "sharing a token": 0}, cut=2))
+    assert "3 words are left out: without a token." in lines
+    assert not any("sharing" in line for line in lines)
+    assert "2 texts were longer than the model takes and were cut." in lines
