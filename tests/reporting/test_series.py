@@ -316,4 +316,6 @@ def test_costs(tmp_path: Path) -> None:
     ]
     first = found[0]["rows"][0]
     assert (first["ms"], first["parameters"], first["bytes"]) == (1.23457, 109_484_000, None)
+    said = {"title": "Median time of a pass", "unit": "ms"}
+    assert found[0]["said"]["ms"] == said, "known of arrays of earlier studies, which say nothing of themselves"
     assert find_costs(view_of({})) == []
