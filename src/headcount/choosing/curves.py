@@ -100,7 +100,7 @@ def curve(
         for count in counts:
             if count <= len(heads):
                 places.setdefault(frozenset(heads[:count]), len(places))
-    found = sweep(
+    swept = sweep(
         model,
         tokenizer,
         data,
@@ -124,14 +124,14 @@ def curve(
     arrays: dict[str, tuple[Any, ...]] = {
         key: (
             ("order", "removed"),
-            np.array([[at(order, count, found[key].values) for count in counts] for order in orders.values()]),
-            found[key].attrs,
+            np.array([[at(order, count, swept[key].values) for count in counts] for order in orders.values()]),
+            swept[key].attrs,
         )
         for key in PER_STEP
     }
     width = max(map(len, orders.values()))
     spelled = [[*map(layout.spell, order), *[""] * (width - len(order))] for order in orders.values()]
-    arrays |= {key: ((), float(found[key]), found[key].attrs) for key in SINGLE}
+    arrays |= {key: ((), float(swept[key]), swept[key].attrs) for key in SINGLE}
     steps_of = {
         "sequence": (("order", "rank"), np.array(spelled, dtype=object)),
         "kept": (("removed",), layout.count - np.array(counts)),
@@ -139,10 +139,10 @@ def curve(
     }
     run = Run(
         group_name("pruning/curve", name),
-        origin_of(found.attrs),
+        origin_of(swept.attrs),
         {"orders": fingerprint([list(orders), spelled]), "steps": counts},
-        {key: found.attrs[key] for key in SAID if key in found.attrs}
-        | {"examples": found.sizes["example"], "heads": layout.count},
+        {key: swept.attrs[key] for key in SAID if key in swept.attrs}
+        | {"examples": swept.sizes["example"], "heads": layout.count},
         lambda _: {**arrays, **with_schemas(steps_of, SCHEMAS)},
     )
     return perform(run, out).set_coords("kept")

@@ -50,13 +50,14 @@ SCHEMAS = {
 
 def find_checkpoints(folder: str | Path) -> list[Path]:
     """The models along the way that `finetune --checkpoints` wrote into a run's folder, in order."""
-    place = Path(folder)
-    found = sorted((place / "checkpoints").glob("step-*")) or sorted(place.glob("step-*"))
-    if len(found) < 2:
+    run = Path(folder)
+    checkpoints = sorted((run / "checkpoints").glob("step-*")) or sorted(run.glob("step-*"))
+    if len(checkpoints) < 2:
         raise InvalidOption(
-            f"{place} has {len(found)} checkpoints (step-...); expected a run of finetune --checkpoints with at least 2"
+            f"{run} has {len(checkpoints)} checkpoints (step-...); expected a run of finetune --checkpoints with at "
+            "least 2"
         )
-    return found
+    return checkpoints
 
 
 @renamed(max_new_tokens='generate={"max_new_tokens": ...}')
@@ -91,19 +92,19 @@ def dynamics(
     check_numbers(seed=seed, limit=limit, max_length=max_length)
     known = find_known_task(data, task)
     check_generate(generate, task_metric(known, metric))
-    places = find_checkpoints(folder)
-    parts = read_halves(data, known, limit, seed, load_tokenizer(places[0]))
+    checkpoints = find_checkpoints(folder)
+    parts = read_halves(data, known, limit, seed, load_tokenizer(checkpoints[0]))
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []
     if study is not None:
-        _announce(study, places, known)
-    for place in places:
-        model = load_model(place, head=known.kind.name, dtype=torch.float32).to(device)
-        words = load_tokenizer(tokenizer or place)
+        _announce(study, checkpoints, known)
+    for checkpoint in checkpoints:
+        model = load_model(checkpoint, head=known.kind.name, dtype=torch.float32).to(device)
+        words = load_tokenizer(tokenizer or checkpoint)
         layout = read_anatomy(model).layout
-        name = None if study is None else place.name
-        found = importance(model, words, parts[0], name=name, progress=in_step(progress, place.name), **shared)
-        order = by_values(estimate(found, estimator), layout)
+        name = None if study is None else checkpoint.name
+        estimated = importance(model, words, parts[0], name=name, progress=in_step(progress, checkpoint.name), **shared)
+        order = by_values(estimate(estimated, estimator), layout)
         curves.append(
             curve(
                 model,
@@ -114,11 +115,11 @@ def dynamics(
                 name=name,
                 metric=metric,
                 generate=generate,
-                progress=in_step(progress, place.name),
+                progress=in_step(progress, checkpoint.name),
                 **shared,
             )
         )
-        values.append(found[estimator])
+        values.append(estimated[estimator])
         marks.append(model_fingerprint(model))
     data_mark = fingerprint([part.to_json() for part in parts])
     run = Run(
@@ -127,20 +128,21 @@ def dynamics(
         {"task": known.name, "steps": steps, "estimator": estimator, "limit": limit, "max_length": max_length},
         {key: curves[0].attrs[key] for key in (*SAID, "heads", "examples") if key in curves[0].attrs}
         | {"estimator": estimator},
-        lambda _: _arrays(places, curves, values),
+        lambda _: _arrays(checkpoints, curves, values),
     )
     return perform(run, study)
 
 
-def _announce(study: str | Path, places: list[Path], task: Task) -> None:
+def _announce(study: str | Path, checkpoints: list[Path], task: Task) -> None:
     """All checkpoints are of one training, of which the study's model must be one."""
     marks = {
-        str(place): model_fingerprint(load_model(place, head=task.kind.name, dtype=torch.float32)) for place in places
+        str(checkpoint): model_fingerprint(load_model(checkpoint, head=task.kind.name, dtype=torch.float32))
+        for checkpoint in checkpoints
     }
     announce(GROUP, marks, study)
 
 
-def _arrays(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray]) -> Labelled:
+def _arrays(checkpoints: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray]) -> Labelled:
     last = values[-1].values.ravel()
     agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
     by_step = {
@@ -148,7 +150,7 @@ def _arrays(places: list[Path], curves: list[xr.Dataset], values: list[xr.DataAr
         for key in ("score", "delta", "low", "high")
     }
     by_checkpoint = {
-        "checkpoint": np.array([int(place.name.removeprefix("step-")) for place in places]),
+        "checkpoint": np.array([int(checkpoint.name.removeprefix("step-")) for checkpoint in checkpoints]),
         "agreement": agreement[:, 0],
         "agreement_low": agreement[:, 1],
         "agreement_high": agreement[:, 2],

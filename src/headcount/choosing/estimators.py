@@ -57,48 +57,48 @@ SAID = {
 
 def summarise_importance(seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the examples, and what follows from the means."""
-    found = mean_values(VARIABLES, values, seed)
-    derived = derive({key: found[key][1] for key in VARIABLES})
-    return with_schemas(found | {name: (HEAD_DIMS, array) for name, array in derived.items()}, SCHEMAS)
+    arrays = mean_values(VARIABLES, values, seed)
+    derived = derive({key: arrays[key][1] for key in VARIABLES})
+    return with_schemas(arrays | {name: (HEAD_DIMS, array) for name, array in derived.items()}, SCHEMAS)
 
 
 def derive(means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What follows from the means: `gate`, and the estimates divided by the l2 norm of their layer."""
-    found = {"gate": np.abs(means["taylor"])}
+    derived = {"gate": np.abs(means["taylor"])}
     for name in NORMED:
-        values = (means | found)[name]
+        values = (means | derived)[name]
         length = np.sqrt(np.nansum(values**2, axis=-1, keepdims=True))
-        found[f"{name}_normed"] = values / np.where(length > 0, length, 1)
-    return found
+        derived[f"{name}_normed"] = values / np.where(length > 0, length, 1)
+    return derived
 
 
-def estimate(found: xr.Dataset, name: str, rows: np.ndarray | None = None) -> np.ndarray:
+def estimate(estimated: xr.Dataset, name: str, rows: np.ndarray | None = None) -> np.ndarray:
     """[stack, layer, head]: an estimator's values, over all examples or over some of them."""
     if rows is None:
-        values: np.ndarray = found[name].values
+        values: np.ndarray = estimated[name].values
         return values
-    means = {key: found[f"values_{key}"].values[rows].mean(0) for key in ("michel", "taylor", "norm")}
+    means = {key: estimated[f"values_{key}"].values[rows].mean(0) for key in ("michel", "taylor", "norm")}
     chosen: np.ndarray = (means | derive(means))[name]
     return chosen
 
 
-def stability(found: xr.Dataset, name: str, splits: int = 50, seed: int = 0) -> tuple[float, float, float]:
+def stability(estimated: xr.Dataset, name: str, splits: int = 50, seed: int = 0) -> tuple[float, float, float]:
     """Spearman's correlation of an estimator on two random halves of the examples: mean and 95 % of the halves."""
-    examples = found.sizes["example"]
+    examples = estimated.sizes["example"]
     if examples < 2:  # there are no halves
         return float("nan"), float("nan"), float("nan")
     generator = np.random.default_rng(seed)
     seen = []
     for _ in range(splits):
         order = generator.permutation(examples)
-        halves = [estimate(found, name, order[: examples // 2]), estimate(found, name, order[examples // 2 :])]
+        halves = [estimate(estimated, name, order[: examples // 2]), estimate(estimated, name, order[examples // 2 :])]
         seen.append(rank_correlation(halves[0].ravel(), halves[1].ravel(), draws=1)[0])
     return float(np.mean(seen)), float(np.quantile(seen, 0.025)), float(np.quantile(seen, 0.975))
 
 
-def prediction(found: xr.Dataset, sweep: xr.Dataset, name: str) -> tuple[float, float, float]:
+def prediction(estimated: xr.Dataset, sweep: xr.Dataset, name: str) -> tuple[float, float, float]:
     """How well an estimator foretells the true effect of ablation: Spearman's correlation over the heads, interval.
 
     The effect is the score that a head's removal costs: positive where the head is needed.
     """
-    return rank_correlation(found[name].values.ravel(), effects(sweep).values.ravel())
+    return rank_correlation(estimated[name].values.ravel(), effects(sweep).values.ravel())

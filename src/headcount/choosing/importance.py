@@ -150,7 +150,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     slopes = torch.autograd.grad(lost.sum(), list(gates.values()), allow_unused=True)
     gradients: dict[LayerKey, Tensor | None] = dict(zip(gates, slopes, strict=True))
     _check_gradients(job, rows, gradients, width)
-    found: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
+    by_variable: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
     for layer_key, gradient in gradients.items():
         given = torch.zeros_like(gates[layer_key]) if gradient is None else gradient
         slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
@@ -159,11 +159,11 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
         length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()
         for number, head in enumerate(job.anatomy.attention(*layer_key).heads):
             key = Head(*layer_key, head)
-            found["michel"][key], found["taylor"][key] = np.abs(slope[:, number]), -slope[:, number]
-            found["norm"][key] = length[:, number]
+            by_variable["michel"][key], by_variable["taylor"][key] = np.abs(slope[:, number]), -slope[:, number]
+            by_variable["norm"][key] = length[:, number]
     return {
         name: np.moveaxis(by_head(values, job.anatomy.layout), -1, 0).astype(np.float32)
-        for name, values in found.items()
+        for name, values in by_variable.items()
     }
 
 
@@ -178,12 +178,12 @@ def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> Non
 
 def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[LayerKey, Tensor | None], width: int) -> None:
     """An error with the example and the layer where a gradient stopped being finite: the highest, as they go down."""
-    for place, gradient in reversed(gradients.items()):
+    for layer_key, gradient in reversed(gradients.items()):
         bad = torch.empty(0) if gradient is None else (~gradient.isfinite().all(-1)).nonzero()
         if len(bad):
             row = rows[int(bad[0]) // width]
             dtype = str(job.model.dtype).removeprefix("torch.")
-            where = f"{job.anatomy.layout.spell_layer(*place)} and below"
+            where = f"{job.anatomy.layout.spell_layer(*layer_key)} and below"
             raise NotFinite(
                 f"row {job.examples.ids[row]}: the gradient of the loss is not finite in {where} ({dtype}); "
                 "give dtype=float32, or leave the row out"

@@ -102,9 +102,9 @@ def cost(
         lambda _: _measure(models, shapes, repeats, progress),
     )
     result = perform(run, study)
-    found = pd.DataFrame({key: result[key].values for key in SCHEMAS})
-    found.attrs = result.attrs
-    return found
+    table = pd.DataFrame({key: result[key].values for key in SCHEMAS})
+    table.attrs = result.attrs
+    return table
 
 
 def _measure(
@@ -153,15 +153,15 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     if model.main_input_name == "pixel_values":
         return random_images(model, batch, generator)
     ids = torch.randint(3, max(4, config.vocab_size), (batch, length), generator=generator).to(model.device)
-    found = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if getattr(config, "is_encoder_decoder", False):
         if is_classifier(model):
             ids[:, -1] = config.eos_token_id  # where it reads
         else:
-            found["decoder_input_ids"] = ids
+            inputs["decoder_input_ids"] = ids
     if is_multiple_choice(model):
-        found = {key: tensor[:, None] for key, tensor in found.items()}
-    return found
+        inputs = {key: tensor[:, None] for key, tensor in inputs.items()}
+    return inputs
 
 
 def _needs_padding(model: PreTrainedModel) -> bool:

@@ -30,16 +30,16 @@ class _Live(TorchDispatchMode):
         return made
 
     def _count(self, storage: Any) -> None:
-        place, size = storage._cdata, storage.nbytes()
-        if place in self.known or not size:
+        address, size = storage._cdata, storage.nbytes()
+        if address in self.known or not size:
             return
-        self.known.add(place)
+        self.known.add(address)
         self.bytes += size
         self.peak = max(self.peak, self.bytes)
-        weakref.finalize(storage, self._free, place, size)
+        weakref.finalize(storage, self._free, address, size)
 
-    def _free(self, place: int, size: int) -> None:
-        self.known.discard(place)
+    def _free(self, address: int, size: int) -> None:
+        self.known.discard(address)
         self.bytes -= size
 
 

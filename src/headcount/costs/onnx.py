@@ -34,8 +34,8 @@ class _Outputs(nn.Module):
         self.model, self.inputs, self.output = model, inputs, output
 
     def forward(self, *tensors: Tensor) -> Tensor:
-        found: Tensor = self.model(**dict(zip(self.inputs, tensors, strict=True)), return_dict=True)[self.output]
-        return found
+        output: Tensor = self.model(**dict(zip(self.inputs, tensors, strict=True)), return_dict=True)[self.output]
+        return output
 
 
 @takes_compiled
@@ -51,29 +51,29 @@ def export_onnx(model: PreTrainedModel, path: str | Path, *, overwrite: bool = F
         raise MissingPackage(f"{', '.join(missing)} not installed; install headcount[onnx] to export to ONNX")
     if model.dtype != torch.float32:
         raise UnsuitableModel(f"got a model in {model.dtype}; expected float32: model.float()")
-    place = Path(path)
-    new = place.with_name(f".{place.name}-new")
+    file = Path(path)
+    new = file.with_name(f".{file.name}-new")
     made: list[Path] = []
     try:
-        if place.is_dir() or (place.exists() and not overwrite):
-            raise OutputTaken(f"{place} is there already; give another file, or overwrite it (overwrite=True)")
-        made = [one for one in (place.parent, *place.parent.parents) if not one.exists()]
-        place.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir() or (file.exists() and not overwrite):
+            raise OutputTaken(f"{file} is there already; give another file, or overwrite it (overwrite=True)")
+        made = [one for one in (file.parent, *file.parent.parents) if not one.exists()]
+        file.parent.mkdir(parents=True, exist_ok=True)
         with evaluating(model):
-            return _export(model, new, place)
+            return _export(model, new, file)
     except BaseException as error:
         for folder in made:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
         if isinstance(error, OSError):
-            raise CannotWrite(cannot_write(place, error)) from error
+            raise CannotWrite(cannot_write(file, error)) from error
         if isinstance(error, torch.onnx.errors.OnnxExporterError):
             reason = str(error).strip().splitlines()[0]
             raise UnsuitableModel(f"torch cannot export {type(model).__name__} to ONNX ({reason})") from error
         raise
 
 
-def _export(model: PreTrainedModel, new: Path, place: Path) -> Check:
+def _export(model: PreTrainedModel, new: Path, file: Path) -> Check:
     """Write beside the place, check, move."""
     batch = _inputs(model)
     output = _first_output(model, batch)
@@ -92,11 +92,11 @@ def _export(model: PreTrainedModel, new: Path, place: Path) -> Check:
         assert program is not None
         _forget_places(program.model)
         program.save(str(new), external_data=False)
-        found = _check(model, new, output)
-        os.replace(new, place)
+        check = _check(model, new, output)
+        os.replace(new, file)
     finally:
         new.unlink(missing_ok=True)
-    return found
+    return check
 
 
 def _inputs(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
@@ -108,8 +108,8 @@ def _inputs(model: PreTrainedModel, seed: int = 0) -> dict[str, Tensor]:
 
 def _first_output(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> str:
     with torch.no_grad():
-        found = model(**batch)
-    return next(name for name in OUTPUTS if name in found)
+        outputs = model(**batch)
+    return next(name for name in OUTPUTS if name in outputs)
 
 
 def _free(name: str, tensor: Tensor) -> dict[int, str]:
@@ -174,7 +174,7 @@ def _check(model: PreTrainedModel, path: Path, output: str) -> Check:
     mask = batch.get("attention_mask")
     if mask is not None and "decoder_input_ids" not in batch and gap.shape[: mask.ndim] == mask.shape:
         gap = gap[mask.cpu().bool()]
-    found = Check(float(gap.max()), float(ours.abs().median()), TOLERANCE)
-    if not found.passed:
-        raise PruneMismatch(f"the ONNX file does not compute what the model does ({found}); nothing was written")
-    return found
+    check = Check(float(gap.max()), float(ours.abs().median()), TOLERANCE)
+    if not check.passed:
+        raise PruneMismatch(f"the ONNX file does not compute what the model does ({check}); nothing was written")
+    return check

@@ -94,10 +94,10 @@ def perform(run: Run, out: str | Path | None = None) -> xr.Dataset:
 
 def _finish(run: Run, sink: Sink) -> xr.Dataset:
     if not sink.complete and all(sink.done()):
-        found = _by_example(sink.read()) if run.units else xr.Dataset()
-        sink.finish(run.finish({name: found[name].values for name in run.arrays}))
+        stored = _by_example(sink.read()) if run.units else xr.Dataset()
+        sink.finish(run.finish({name: stored[name].values for name in run.arrays}))
     return _by_example(sink.read())
 
 
-def _by_example(found: xr.Dataset) -> xr.Dataset:
-    return found.sortby("example") if "example" in found.coords else found
+def _by_example(stored: xr.Dataset) -> xr.Dataset:
+    return stored.sortby("example") if "example" in stored.coords else stored

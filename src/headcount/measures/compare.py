@@ -166,8 +166,8 @@ def compare(
 
     rows = np.arange(len(measurement.inputs.ids))
     with evaluating(model), evaluating(other):
-        found = collect(measurement, questions, rows, run, "compare", other=other)
-    tree = xr.DataTree.from_dict(found)
+        results = collect(measurement, questions, rows, run, "compare", other=other)
+    tree = xr.DataTree.from_dict(results)
     tree.attrs = {"cut": measurement.inputs.cut, ATTRIBUTE: measurement.inputs.blank, "texts": len(rows)}
     return tree
 
@@ -206,7 +206,7 @@ def _run_pair(
     # The map is built before a question that could do without it: it would be built a second time otherwise.
     ordered = sorted(wanted, key=lambda question: not question.needs_map)
     kept: dict[LayerKey, dict[str, Any]] = {}
-    found: dict[str, dict[LayerKey, Values]] = {question.name: {} for question in wanted}
+    values: dict[str, dict[LayerKey, Values]] = {question.name: {} for question in wanted}
 
     def first(seen: Seen) -> None:
         kept[seen.stack, seen.view.block.layer] = {question.name: question.keep(seen) for question in ordered}
@@ -215,12 +215,12 @@ def _run_pair(
         layer_key = (seen.stack, seen.view.block.layer)
         before = kept.pop(layer_key)
         for question in ordered:
-            found[question.name][layer_key] = question.see(Pair(before.pop(question.name), seen))
+            values[question.name][layer_key] = question.see(Pair(before.pop(question.name), seen))
 
     see_layers(measurement.model, measurement.anatomy, batch, source, target, measurement.setting.classes, first)
     moved = {key: tensor.to(other.device) for key, tensor in batch.items()}
     see_layers(other, anatomy, moved, source, target, measurement.setting.classes, then)
-    return found
+    return values
 
 
 def _parts(seen: Seen) -> tuple[Tensor, Tensor]:

@@ -76,21 +76,21 @@ class Distances(Question):
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         distance = means["distance"]
         shape = distance.shape[:3]
-        found: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in ("x", "y", "cluster")}
+        arrays: dict[str, np.ndarray] = {name: np.full(shape, np.nan) for name in ("x", "y", "cluster")}
         for name in ("within_layers", "between_layers", "p"):
-            found[name] = np.full(shape[:1], np.nan)
+            arrays[name] = np.full(shape[:1], np.nan)
         for stack in range(shape[0]):
             flat = distance[stack].reshape(shape[1] * shape[2], -1)
             present = np.flatnonzero(np.isfinite(np.diagonal(flat)))
             square = flat[np.ix_(present, present)]
             if len(present) < 3 or square.max() < 1e-6:  # texts of one token: all heads are alike
                 continue
-            place = np.unravel_index(present, shape[1:])
+            heads = np.unravel_index(present, shape[1:])
             for name, values in zip(("x", "y", "cluster"), _arrange(square), strict=True):
-                found[name][stack][place] = values
-            for name, value in _layers_alike(square, place[0]).items():
-                found[name][stack] = value
-        return found
+                arrays[name][stack][heads] = values
+            for name, value in _layers_alike(square, heads[0]).items():
+                arrays[name][stack] = value
+        return arrays
 
 
 def head_distances(maps: Tensor, queries: int) -> Tensor:
@@ -98,15 +98,15 @@ def head_distances(maps: Tensor, queries: int) -> Tensor:
     layers, heads = maps.shape[:2]
     flat = maps.flatten(0, 1)[:, :queries].float()
     entropy = _entropy(flat)
-    found = flat.new_zeros(len(flat), len(flat))
+    distances = flat.new_zeros(len(flat), len(flat))
     for number in range(len(flat)):
         # JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2
         mixed = _entropy((flat[number] + flat[number + 1 :]) / 2)
-        found[number, number + 1 :] = mixed - (entropy[number] + entropy[number + 1 :]) / 2
-    found = (found + found.T).clamp(min=0) / queries
-    found[flat[:, 0, 0].isnan()] = float("nan")  # heads that the layer no longer has
-    found[:, flat[:, 0, 0].isnan()] = float("nan")
-    return found.view(layers, heads, layers, heads)
+        distances[number, number + 1 :] = mixed - (entropy[number] + entropy[number + 1 :]) / 2
+    distances = (distances + distances.T).clamp(min=0) / queries
+    distances[flat[:, 0, 0].isnan()] = float("nan")  # heads that the layer no longer has
+    distances[:, flat[:, 0, 0].isnan()] = float("nan")
+    return distances.view(layers, heads, layers, heads)
 
 
 def _entropy(maps: Tensor) -> Tensor:
@@ -126,10 +126,10 @@ def _arrange(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     plane = MDS(2, **options).fit_transform(square, init=_first_plane(square))
     best, labels = -2.0, np.zeros(len(square), dtype=int)
     for count in range(2, min(12, len(square) - 1) + 1):
-        found = AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(square)
-        score = silhouette_score(square, found, metric="precomputed")
+        clusters = AgglomerativeClustering(count, metric="precomputed", linkage="average").fit_predict(square)
+        score = silhouette_score(square, clusters, metric="precomputed")
         if score > best:
-            best, labels = score, found
+            best, labels = score, clusters
     return plane[:, 0], plane[:, 1], labels
 
 

@@ -59,5 +59,5 @@ class Features(Question):
 
 def _largest(values: Tensor, kind: Tensor) -> Tensor:
     """The largest of values [B, H, K] at the places of `kind` [B, K]; NaN where there is none."""
-    found = values.masked_fill(kind[:, None] == 0, -1.0).amax(-1)
-    return torch.where(found < 0, float("nan"), found)
+    largest = values.masked_fill(kind[:, None] == 0, -1.0).amax(-1)
+    return torch.where(largest < 0, float("nan"), largest)

@@ -58,7 +58,7 @@ def _distances(question: Question, measurement: Measurement, numbers: np.ndarray
     batch, source, target = measurement.batch(numbers, links=False)
     with torch.no_grad():
         maps = observe(measurement.model, batch, outputs=False).maps
-    found: dict[LayerKey, Values] = {}
+    values: dict[LayerKey, Values] = {}
     for stack, tensor in maps.items():
         queries = source if stack == "encoder" or target is None else target
         bad = [
@@ -69,5 +69,5 @@ def _distances(question: Question, measurement: Measurement, numbers: np.ndarray
         refuse_rows(measurement.model, bad, "the attention is")
         whole = StackMaps(tensor[:, :, 0], int(queries.real.sum()))
         for block in measurement.anatomy.stacks[stack]:
-            found[stack, block.layer] = question.see(SeenMaps(whole, block.layer, list(block.heads)))
-    return found
+            values[stack, block.layer] = question.see(SeenMaps(whole, block.layer, list(block.heads)))
+    return values

@@ -93,7 +93,7 @@ def run_gradients(
     """The answers for all layers of one batch."""
     labels = batch["labels"]
     inputs = dict(batch) if language.labels_are_inputs else {key: batch[key] for key in batch if key != "labels"}
-    found: dict[LayerKey, Values] = {}
+    values: dict[LayerKey, Values] = {}
     bad: list[Tensor] = []
     predicted = (language.aligned(labels, labels)[1] != IGNORED).any(1)
 
@@ -115,8 +115,8 @@ def run_gradients(
         sizes = torch.where(allowed, gradient.float().abs(), 0)
         bad.append(~sizes.isfinite().flatten(1).all(-1))
         classes = [name for name in CLASSES if name in source.classes]
-        found[stack, call.block.layer] = question.see(SeenGradient(sizes, allowed, keys, classes, predicted))
+        values[stack, call.block.layer] = question.see(SeenGradient(sizes, allowed, keys, classes, predicted))
 
     each_map_gradient(model, inputs, objective, look)
     refuse_rows(model, bad, "the gradients of the attention are")
-    return found
+    return values

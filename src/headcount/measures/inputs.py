@@ -111,12 +111,12 @@ def read_inputs(
     if annotate is not None:
         _check_alone(both)
         columns_of = [annotate(list(column)) for column in zip(*texts, strict=True)]
-        found = _plain(texts, rows, tokenizer, longest, model, table.attrs, list(zip(*columns_of, strict=True)))
+        inputs = _plain(texts, rows, tokenizer, longest, model, table.attrs, list(zip(*columns_of, strict=True)))
     elif both:
-        found = _translations(texts, rows, tokenizer, longest, model, table.attrs)
+        inputs = _translations(texts, rows, tokenizer, longest, model, table.attrs)
     else:
-        found = _plain(texts, rows, tokenizer, longest, model, table.attrs)
-    return replace(found, blank=blank)
+        inputs = _plain(texts, rows, tokenizer, longest, model, table.attrs)
+    return replace(inputs, blank=blank)
 
 
 def check_tokenizer(tokenizer: Any) -> None:
@@ -148,12 +148,12 @@ def _text_columns(table: pd.DataFrame, columns: tuple[str, ...] | None) -> tuple
         if missing or not 1 <= len(columns) <= 2:
             raise DataProblem(f"got the text columns {listed(columns)}; expected one or two of {listed(table.columns)}")
         return columns
-    found = next((names for names in COLUMNS if set(names) <= set(table.columns)), None)
-    if found is None:
+    known = next((names for names in COLUMNS if set(names) <= set(table.columns)), None)
+    if known is None:
         raise DataProblem(
             f"which column holds the text? The table has {listed(table.columns)}; name one or two of them with text="
         )
-    return found
+    return known
 
 
 def _check_texts(table: pd.DataFrame, row: int, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -237,12 +237,12 @@ def _encode(
                 raise DataProblem(
                     f"{where(number)}: the tokenizer makes no token of the word {short(sentence.words[lost[0]])}"
                 )
-        found = find_facts(row, known, words, sentence)
-        if len(found.classes["special"]) == found.length:
+        described = find_facts(row, known, words, sentence)
+        if len(described.classes["special"]) == described.length:
             text = " | ".join(column[number] for column in columns)
             raise DataProblem(f"{where(number)}: nothing but special tokens in {short(text)}; expected some text")
         rows.append(row)
-        facts.append(found)
+        facts.append(described)
     mark_rarest([row["input_ids"] for row in rows], facts)
     return rows, facts, len(long)
 

@@ -70,16 +70,16 @@ def run_measures(
     measures: list[Question],
 ) -> Found:
     """The values of all measures for all layers of one batch."""
-    found: Found = {measure.name: {} for measure in measures}
+    values_by_measure: Found = {measure.name: {} for measure in measures}
     # The map is built before a measure that could do without it: it would be built a second time otherwise.
     ordered = sorted(measures, key=lambda measure: not measure.needs_map)
 
     def look(seen: Seen) -> None:
         for name, values in see_in_memory(ordered, seen).items():
-            found[name][seen.stack, seen.view.block.layer] = values
+            values_by_measure[name][seen.stack, seen.view.block.layer] = values
 
     see_layers(model, anatomy, batch, source, target, classes, look)
-    return found
+    return values_by_measure
 
 
 def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
@@ -91,9 +91,9 @@ def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     places = list(range(len(seen.view.block.heads)))
     if len(seen.view.call.value) > 1 or len(places) == 1:
         return see()
-    found = try_in_memory(see)
-    if found is not None:
-        return found
+    seen_at_once = try_in_memory(see)
+    if seen_at_once is not None:
+        return seen_at_once
     middle = len(places) // 2
     halves = [_see_some(measures, seen, part) for part in (places[:middle], places[middle:])]
     if any(half is None for half in halves):

@@ -89,7 +89,7 @@ def measure(
         first = next(iter(left_out))
         raise InvalidOption(f"{first} cannot be measured here: {left_out[first]}")
     kept = [one for one in chosen if one.name not in left_out]
-    found: dict[str, xr.Dataset] = {}
+    results: dict[str, xr.Dataset] = {}
     with evaluating(model), torch.inference_mode(False):
         for kind, feed in feeds_of(measurement).items():
             group = [one for one in kept if one.kind == kind]
@@ -98,8 +98,8 @@ def measure(
                 most = distance_examples or EXAMPLES
                 if kind == "maps" and len(rows) > most:
                     rows = np.sort(np.random.default_rng(seed).permutation(len(rows))[:most])
-                found |= collect(measurement, group, rows, feed, one_by_one=kind == "maps")
-    tree = xr.DataTree.from_dict(found)
+                results |= collect(measurement, group, rows, feed, one_by_one=kind == "maps")
+    tree = xr.DataTree.from_dict(results)
     tree.attrs = {
         "left_out": left_out,
         "cut": measurement.inputs.cut,

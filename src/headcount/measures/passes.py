@@ -100,8 +100,8 @@ def collect(
         join,
         batches_at_once(measurement.model, _bytes_of_batch(measurement, measures, other is not None)),
     )
-    found = Ledger(runs, measurement.out, measurement.part, measurement.progress).perform(work)
-    return {one.name: result for one, result in zip(measures, found, strict=True)}
+    results = Ledger(runs, measurement.out, measurement.part, measurement.progress).perform(work)
+    return {one.name: result for one, result in zip(measures, results, strict=True)}
 
 
 def _bytes_of_batch(measurement: Measurement, measures: list[Question], compared: bool) -> int:
@@ -136,9 +136,9 @@ def run_in_memory(
     Of one text, half the measures at a time; where one measure does not fit, an error says what it needs.
     """
     try:
-        found = try_in_memory(lambda: feed(measures, rows))
-        if found is not None:
-            yield from [(one.name, _by_head(measurement, one, found[one.name], len(rows))) for one in measures]
+        values = try_in_memory(lambda: feed(measures, rows))
+        if values is not None:
+            yield from [(one.name, _by_head(measurement, one, values[one.name], len(rows))) for one in measures]
             return
     except NotFiniteRow as error:
         raise _not_finite(measurement, error, rows[error.row]) from error
@@ -160,7 +160,7 @@ def run_in_memory(
         )
 
 
-def _by_head(measurement: Measurement, one: Question, found: dict[LayerKey, Values], examples: int) -> Arrays:
+def _by_head(measurement: Measurement, one: Question, values_by_layer: dict[LayerKey, Values], examples: int) -> Arrays:
     """[example, stack, layer, head, ...] from the values of each layer; NaN where a model has no such head."""
     coords = one.coords(measurement.setting)
     stacks = list(measurement.anatomy.stacks)
@@ -168,7 +168,7 @@ def _by_head(measurement: Measurement, one: Question, found: dict[LayerKey, Valu
     arrays = {}
     for name, extra in one.variables(measurement.setting).items():
         full = np.full((*lead, *(len(coords[dim]) for dim in extra)), np.nan, dtype=np.float32)
-        for (stack, layer), values in found.items():
+        for (stack, layer), values in values_by_layer.items():
             heads = list(measurement.anatomy.attention(stack, layer).heads)
             inner = tuple(slice(size) for size in values[name].shape[2:])
             where: Any = (slice(None), stacks.index(stack), layer, heads, *inner)

@@ -83,11 +83,11 @@ class Patterns(Question):
             by_text = np.where(known, values["share"], 0).sum((2, 3)) / known.sum((2, 3))
         share, low, high = mean_interval(by_text, seed=seed)
         margin = read_rule().share_margin(share)
-        found = {
+        arrays = {
             "whole_share": share,
             "whole_share_low": np.maximum(share - np.hypot(share - low, margin), 0),
             "whole_share_high": np.minimum(share + np.hypot(high - share, margin), 1),
             "whole_share_texts_low": low,
             "whole_share_texts_high": high,
         }
-        return {name: (("stack", "pattern"), array) for name, array in found.items()}
+        return {name: (("stack", "pattern"), array) for name, array in arrays.items()}

@@ -54,8 +54,8 @@ class Position(Question):
                 "largest_at": empty,
             }
         width = real.shape[1]
-        place = torch.arange(width, device=real.device)
-        offset_of_largest = view.column_of_largest - place
+        position = torch.arange(width, device=real.device)
+        offset_of_largest = view.column_of_largest - position
         attention, largest_at = [], []
         for offset in OFFSETS:
             start, stop = max(0, -offset), max(0, min(width, width - offset))
@@ -70,13 +70,13 @@ class Position(Question):
             share = ((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count
             # An offset that few tokens of a short text have says nothing about a habit.
             largest_at.append(torch.where(2 * count >= real.sum(-1)[:, None], share, float("nan")))
-        found = torch.stack(attention, -1)
+        by_offset = torch.stack(attention, -1)
         middle = OFFSETS.index(0)
         return {
-            "previous": found[..., middle - 1],
-            "same": found[..., middle],
-            "next": found[..., middle + 1],
-            "attention": found,
+            "previous": by_offset[..., middle - 1],
+            "same": by_offset[..., middle],
+            "next": by_offset[..., middle + 1],
+            "attention": by_offset,
             "largest_at": torch.stack(largest_at, -1),
         }
 

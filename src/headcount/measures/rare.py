@@ -53,10 +53,10 @@ class Rare(Question):
         index = seen.view.column_of_largest
         hit = chosen[:, None].expand(-1, index.shape[1], -1).gather(2, index)
         nothing = torch.full_like(attention[..., 0], float("nan"))
-        found = {
+        values = {
             "attention": seen.mean(attention, asked),
             "control": torch.where(others[..., 0] > 0, seen.mean(control, asked), nothing),
             "largest": seen.mean(hit, asked),
         }
-        found = {name: torch.where(known, value, nothing) for name, value in found.items()}
-        return {**found, "gain": found["attention"] - found["control"]}
+        values = {name: torch.where(known, value, nothing) for name, value in values.items()}
+        return {**values, "gain": values["attention"] - values["control"]}

@@ -35,21 +35,21 @@ def plan_values(variables: Variables, coords: Labelled, schemas: Schemas) -> dic
 
 def mean_values(variables: Variables, values: Arrays, seed: int) -> dict[str, tuple[Any, ...]]:
     """Means over the texts, with intervals."""
-    found: dict[str, tuple[Any, ...]] = {}
+    arrays: dict[str, tuple[Any, ...]] = {}
     for name, extra in variables.items():
         dims = (*HEAD_DIMS, *extra)
         mean, low, high = mean_interval(values[f"values_{name}"], seed=seed)
-        found |= {name: (dims, mean), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
-    return found
+        arrays |= {name: (dims, mean), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
+    return arrays
 
 
 def summarise_measure(measure: Question, setting: Setting, seed: int, values: Arrays) -> Labelled:
     """Means with intervals over the texts, and what follows from the means."""
     variables = measure.variables(setting)
-    found: dict[str, tuple[Any, ...]] = {}
+    arrays: dict[str, tuple[Any, ...]] = {}
     if measure.averaged:
-        found = mean_values(variables, values, seed)
-        for name, array in measure.finish({name: found[name][1] for name in variables}).items():
-            found[name] = (HEAD_DIMS[: array.ndim], array)
-    found |= measure.whole({name: values[f"values_{name}"] for name in variables}, seed)
-    return with_schemas(found, measure.stored_schemas())
+        arrays = mean_values(variables, values, seed)
+        for name, array in measure.finish({name: arrays[name][1] for name in variables}).items():
+            arrays[name] = (HEAD_DIMS[: array.ndim], array)
+    arrays |= measure.whole({name: values[f"values_{name}"] for name in variables}, seed)
+    return with_schemas(arrays, measure.stored_schemas())

@@ -44,8 +44,8 @@ class Spread(Question):
         if seen.stack == "cross":
             return {"confidence": confidence, "distance": torch.full_like(confidence, float("nan"))}
         queries, keys = view.unnormalised.shape[2:]
-        place = torch.arange(keys, device=confidence.device)
-        far = (place[None, :] - torch.arange(queries, device=confidence.device)[:, None]).abs()
+        column = torch.arange(keys, device=confidence.device)
+        far = (column[None, :] - torch.arange(queries, device=confidence.device)[:, None]).abs()
         distance = torch.einsum("bhqk,qk->bhq", view.unnormalised, far.to(view.unnormalised.dtype)) / view.total
         return {"confidence": confidence, "distance": seen.mean(distance)}
 

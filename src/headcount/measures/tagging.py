@@ -76,21 +76,21 @@ def tag_texts(texts: list[str], tagger: str | Path, device: Any = "cpu") -> list
         raise UnsuitableModel(f"{tagger} has {type(tokenizer).__name__}; expected a fast tokenizer, which tells words")
     limit = longest_input(model, tokenizer)
     # One text of a pair may have no words.
-    found = {number: _annotated(number, [], [], []) for number, split in enumerate(words) if not split}
+    annotated = {number: _annotated(number, [], [], []) for number, split in enumerate(words) if not split}
     spoken = [number for number, split in enumerate(words) if split]
     if not spoken:
-        return [found[number] for number in range(len(texts))]
+        return [annotated[number] for number in range(len(texts))]
     made = tokenizer([words[number] for number in spoken], is_split_into_words=True, truncation=True, max_length=limit)
-    rows = [{key: made[key][place] for key in made} for place in range(len(spoken))]
+    rows = [{key: made[key][row] for key in made} for row in range(len(spoken))]
     order = by_length(np.array([len(row["input_ids"]) for row in rows]))
     with torch.no_grad(), evaluating(model):
         for start, stop in plan_batches(np.array([len(rows[number]["input_ids"]) for number in order]), BATCH):
             chosen = order[start:stop]
             best = model(**collate([rows[n] for n in chosen], tokenizer.pad_token_id or 0, device)).logits.argmax(-1)
-            for place, tags in zip(chosen.tolist(), best.tolist(), strict=True):
-                number, said = spoken[place], [classes[tag] for tag in tags]
-                found[number] = _annotated(number, words[number], made.word_ids(place), said)
-    return [found[number] for number in range(len(texts))]
+            for row, tags in zip(chosen.tolist(), best.tolist(), strict=True):
+                number, said = spoken[row], [classes[tag] for tag in tags]
+                annotated[number] = _annotated(number, words[number], made.word_ids(row), said)
+    return [annotated[number] for number in range(len(texts))]
 
 
 def _annotated(number: int, words: list[str], of: list[int | None], tags: list[str]) -> Annotated:

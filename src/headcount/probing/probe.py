@@ -105,8 +105,8 @@ def probe(
         return {question.name: values}
 
     with evaluating(model), torch.inference_mode(False):
-        found = collect(measurement, [question], np.arange(len(inputs.ids)), feed, "probe")[question.name]
-    return found.assign_attrs(lost=sentences.lost, sentences=len(inputs.ids))
+        probed = collect(measurement, [question], np.arange(len(inputs.ids)), feed, "probe")[question.name]
+    return probed.assign_attrs(lost=sentences.lost, sentences=len(inputs.ids))
 
 
 def _see(

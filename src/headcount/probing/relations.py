@@ -37,9 +37,9 @@ SCHEMAS = {
 def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
     """The accuracy of every head for every relation, on all sentences."""
     dims = (*HEAD_DIMS, "direction", "relation")
-    found = _with_interval("accuracy", dims, accuracy_interval(hits, cases, seed))
+    arrays = _with_interval("accuracy", dims, accuracy_interval(hits, cases, seed))
     counted = np.nan_to_num(cases.sum(0)).max((1, 2)).astype(int)
-    return {**found, "cases": (("stack", "direction", "relation"), counted)}
+    return {**arrays, "cases": (("stack", "direction", "relation"), counted)}
 
 
 def best_heads(

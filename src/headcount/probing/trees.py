@@ -98,9 +98,9 @@ def read_trees(
     named = [[_names(deprel) for deprel in sentence.deprels] for sentence in sentences]
     counts = Counter(
         name
-        for names, found in zip(named, heads, strict=True)
+        for names, gold in zip(named, heads, strict=True)
         for word, several in enumerate(names)
-        if found[word] != NO_HEAD
+        if gold[word] != NO_HEAD
         for name in several
     )
     if not counts:
@@ -108,10 +108,10 @@ def read_trees(
     relations = (ALL, *_chosen(counts, only))
     index = {name: number for number, name in enumerate(relations)}
     labels = []
-    for names, found in zip(named, heads, strict=True):
+    for names, gold in zip(named, heads, strict=True):
         table = np.zeros((len(names), len(relations)), dtype=np.float32)
         for word, several in enumerate(names):
-            if found[word] != NO_HEAD:
+            if gold[word] != NO_HEAD:
                 table[word, [0, *(index[name] for name in several if name in index)]] = 1
         labels.append(table)
     return Trees(relations, tuple(heads), tuple(labels))

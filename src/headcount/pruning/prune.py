@@ -55,9 +55,9 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
         before = outputs_of(model, given)
     undo = cut(model, chosen)
     try:
-        found: Check = check_outputs(before, outputs_of(model, given))
+        check: Check = check_outputs(before, outputs_of(model, given))
     except BaseException:
         undo()
         raise
-    setattr(model, LAST_CHECK, found)
+    setattr(model, LAST_CHECK, check)
     return model

@@ -47,18 +47,18 @@ def check_outputs(gated: Tensor, pruned: Tensor) -> Check:
         )
     before, after = gated.double(), pruned.double()
     difference = float((before - after).abs().max()) if before.numel() else 0.0
-    found = Check(difference, float(before.abs().median()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))
-    if not found.passed:
-        raise PruneMismatch(f"{found}: more than rounding; nothing was changed; please report the model's type")
-    return found
+    check = Check(difference, float(before.abs().median()) if before.numel() else 0.0, TOLERANCE.get(gated.dtype, 1e-4))
+    if not check.passed:
+        raise PruneMismatch(f"{check}: more than rounding; nothing was changed; please report the model's type")
+    return check
 
 
 @torch.no_grad()
 def outputs_of(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> Tensor:
     """The model's logits, or its last hidden state, at real positions."""
     with evaluating(model):
-        found = model(**batch)
-    first: Tensor = next(found[key] for key in OUTPUTS if key in found)
+        outputs = model(**batch)
+    first: Tensor = next(outputs[key] for key in OUTPUTS if key in outputs)
     mask = batch.get("attention_mask")
     if mask is not None and "decoder_input_ids" not in batch and first.shape[: mask.ndim] == mask.shape:
         return first[mask.bool()]
