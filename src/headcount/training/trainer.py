@@ -178,8 +178,7 @@ class StepProgress(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.progress(state.global_step, state.max_steps)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.progress(state.global_step, state.max_steps)
+    on_step_end = on_train_begin
 
 
 def save_whole(model: PreTrainedModel, tokenizer: Any, path: Path) -> None:
