@@ -106,6 +106,7 @@ ROWS = [
             "--seed 1",
             "--device cpu",
             "--dtype float32",
+            "--tokenizer t",
             "--trust-remote-code",
         )
     ],

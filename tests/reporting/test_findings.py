@@ -70,6 +70,14 @@ def test_the_sentences_of_a_sweep(found: xr.Dataset) -> None:
     assert "on the other, {:+.4f} ({:+.4f} to {:+.4f} in 95 % of the splits)".format(*honest) in text
 
 
+def test_rows_that_were_left_out_are_said_once(found: xr.Dataset) -> None:
+    blank = {"blank_rows": {"count": 2, "of": 122, "rows": [4, 7]}}
+    results = {"sweep/head-zero": found.assign_attrs(blank), "sweep/head-mean": found.assign_attrs(blank)}
+    said = [line for line in find_sentences(view_of(results)) if "blank" in line]
+    assert said == ["2 of 122 rows of the data are blank and were left out."]
+    assert not any("blank" in line for line in find_sentences(view_of({"sweep/head-zero": found})))
+
+
 def test_heads_that_cannot_be_told_from_chance(found: xr.Dataset) -> None:
     said = [one for one in find_sentences(view_of({"sweep/head-zero": found})) if "not proof" in one]
     assert len(said) == 1

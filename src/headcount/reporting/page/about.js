@@ -38,7 +38,7 @@ export function gaps(one) {
   );
 }
 
-export const made = (one, version) =>
+export const provenance = (one, version) =>
   h(
     "details",
     { class: "made" },
@@ -67,7 +67,7 @@ export const made = (one, version) =>
         h(
           "tbody",
           {},
-          one.made.map((row) =>
+          one.provenance.map((row) =>
             h(
               "tr",
               {},

@@ -1,5 +1,5 @@
 // The page: reads its data, draws its parts, and follows what people choose, click, type and link to.
-import { findings, gaps, made } from "./about.js";
+import { findings, gaps, provenance } from "./about.js";
 import { costs } from "./costs.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
@@ -25,11 +25,11 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 const page = document.getElementById("page");
 
-const state = { study: 0, metric: null, beside: "", head: null, find: "", only: false, least: "", sort: null, map: 0 };
+const state = { study: 0, colouring: null, beside: "", head: null, find: "", only: false, least: "", sort: null, map: 0 };
 
 const study = () => data.studies[state.study];
 
-const metricOf = (id) => study().metrics.find((metric) => metric.id === id);
+const colouringOf = (id) => study().colourings.find((colouring) => colouring.id === id);
 
 const tip = h("div", { class: "tip", role: "status", hidden: true });
 
@@ -77,7 +77,7 @@ function follow() {
   if (index < 0) return shut();
   if (number !== state.study) {
     state.study = number;
-    state.metric = null;
+    state.colouring = null;
     draw();
   }
   show(index);
@@ -134,11 +134,11 @@ function hover(index, event) {
   tip.hidden = index === null;
   if (index === null) return;
   for (const node of drawn(index)) node.classList.add("hovered");
-  const metrics = [metricOf(state.metric), metricOf(state.beside)].filter(Boolean);
+  const colourings = [colouringOf(state.colouring), colouringOf(state.beside)].filter(Boolean);
   tip.replaceChildren(
     h("b", {}, study().heads[index][3]),
-    ...metrics.map((metric) =>
-      h("div", {}, `${metric.title}: ${shown(metric, index)}${sure(metric, index) ? " ●" : ""}`),
+    ...colourings.map((colouring) =>
+      h("div", {}, `${colouring.title}: ${shown(colouring, index)}${sure(colouring, index) ? " ●" : ""}`),
     ),
   );
   const box = event.target.getBoundingClientRect();
@@ -148,18 +148,18 @@ function hover(index, event) {
   tip.style.top = `${below ? box.bottom + 8 : box.top - tip.offsetHeight - 8}px`;
 }
 
-const matches = (index) => keeps(study().heads[index][3], index, metricOf(state.metric), state);
+const matches = (index) => keeps(study().heads[index][3], index, colouringOf(state.colouring), state);
 
 function draw() {
   const one = study();
-  if (!metricOf(state.metric)) {
+  if (!colouringOf(state.colouring)) {
     // At first what happens without a head, and beside it what is most likely asked next.
-    state.metric = one.metrics[0]?.id ?? null;
+    state.colouring = one.colourings[0]?.id ?? null;
     state.beside =
-      one.metrics.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
+      one.colourings.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
   }
-  if (!metricOf(state.beside)) state.beside = "";
-  const metric = metricOf(state.metric);
+  if (!colouringOf(state.beside)) state.beside = "";
+  const colouring = colouringOf(state.colouring);
   body.replaceChildren(
     ...[
       data.studies.length > 1
@@ -174,36 +174,36 @@ function draw() {
           ]
         : null,
       findings(one),
-      metric ? h("div", { id: "centre" }) : null,
+      colouring ? h("div", { id: "centre" }) : null,
       h(
         "div",
         { class: "pair" },
         one.layers.map(layers),
-        metric ? histogram(one, metric.effect ? metric : one.metrics.find((each) => each.effect)) : null,
+        colouring ? histogram(one, colouring.effect ? colouring : one.colourings.find((each) => each.effect)) : null,
       ),
       h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
       one.dynamics ? dynamics(one.dynamics) : null,
       h(
         "div",
         { class: "pair" },
-        one.metrics.filter((each) => each.id === "roles").map(kinds),
-        one.embedding && metric ? h("div", { id: "alike" }) : null,
+        one.colourings.filter((each) => each.id === "roles").map(kinds),
+        one.embedding && colouring ? h("div", { id: "alike" }) : null,
       ),
       patterns(one),
       one.maps.length ? walls(one, open) : null,
       one.costs.map(costs),
       gaps(one),
-      made(one, data.version),
+      provenance(one, data.version),
     ]
       .flat(Infinity)
       .filter(Boolean),
   );
-  if (metric) centre();
+  if (colouring) centre();
   mark();
 }
 
 function choose(number) {
-  Object.assign(state, { study: number, metric: null, beside: "", sort: null, map: 0 });
+  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0 });
   if (state.head !== null) {
     history.pushState(null, "", location.pathname + location.search);
     shut();
@@ -211,12 +211,12 @@ function choose(number) {
   draw();
 }
 
-// The grid and what hangs on the choice of metrics; drawn again without the rest of the page.
+// The grid and everything that depends on the chosen colourings, redrawn without the rest of the page.
 function centre() {
   const one = study(),
-    metric = metricOf(state.metric),
-    beside = metricOf(state.beside);
-  const options = one.metrics.map((each) => ({ value: each.id, title: each.title, group: each.group }));
+    colouring = colouringOf(state.colouring),
+    beside = colouringOf(state.beside);
+  const options = one.colourings.map((each) => ({ value: each.id, title: each.title, group: each.group }));
   const shared = { open, hover, matches, chosen: state.head };
   const redraw = (change) => {
     Object.assign(state, change);
@@ -264,13 +264,13 @@ function centre() {
     h(
       "div",
       { class: "controls" },
-      select("Colour by", options, metric.id, (value) => redraw({ metric: value, sort: null })),
+      select("Colour by", options, colouring.id, (value) => redraw({ colouring: value, sort: null })),
       select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) =>
         redraw({ beside: value, sort: null }),
       ),
       input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
       input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
-      metric.q
+      colouring.q
         ? h(
             "label",
             { class: "choice check" },
@@ -289,16 +289,16 @@ function centre() {
     h(
       "div",
       { class: "pair" },
-      box(metric.title, metric, size),
+      box(colouring.title, colouring, size),
       beside ? box(beside.title, beside, size) : null,
-      beside ? scatter(one, metric, beside, shared) : null,
+      beside ? scatter(one, colouring, beside, shared) : null,
       h("div", { id: "list" }),
     ),
   ];
   document.getElementById("centre").replaceChildren(...content.filter(Boolean));
   list();
   const alike = document.getElementById("alike");
-  if (alike) alike.replaceChildren(...[embedding(one, metric, shared)].filter(Boolean));
+  if (alike) alike.replaceChildren(...[embedding(one, colouring, shared)].filter(Boolean));
   mark();
 }
 
@@ -310,7 +310,7 @@ function list() {
   document
     .getElementById("list")
     .replaceChildren(
-      headTable(study(), [metricOf(state.metric), metricOf(state.beside)], state, { open, matches, sort }),
+      headTable(study(), [colouringOf(state.colouring), colouringOf(state.beside)], state, { open, matches, sort }),
     );
 }
 
