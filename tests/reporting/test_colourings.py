@@ -181,7 +181,7 @@ def test_learned_gates_come_after_importance() -> None:
     gates["openness"].attrs = SCHEMAS["openness"].attributes()
     gates = gates.assign(gate=gates["openness"].expand_dims(strength=[0.1, 0.2]))
     importance = measured(UNEVEN, michel="").assign_attrs(measure="importance")
-    found = find_metrics(view_of({"pruning/gates": gates, "pruning/importance": importance}))
+    found = find_colourings(view_of({"pruning/gates": gates, "pruning/importance": importance}))
     assert [metric["id"] for metric in found] == ["pruning/importance:michel", "pruning/gates:openness"]
     assert (found[1]["title"], found[1]["kind"]) == (SCHEMAS["openness"].title, "diverging")
 

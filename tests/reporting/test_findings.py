@@ -62,7 +62,7 @@ def test_the_sentences_of_a_sweep(found: xr.Dataset) -> None:
     assert "head-zero" in said[0]
     base = f"{float(found['baseline']):.4f} [{float(found['baseline_low']):.4f}, {float(found['baseline_high']):.4f}]"
     assert f"Baseline accuracy {base} on 120 examples (95 % interval)." in text
-    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): ablated, 1 make it worse" in text
+    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): worse without 1 of them" in text
     mean = [float(found[f"mean_delta{end}"]) for end in ("", "_low", "_high")]
     assert "changes it by {:+.4f} [{:+.4f}, {:+.4f}]".format(*mean) in text
     assert "The best head to ablate is L0H1:" in text
@@ -109,7 +109,7 @@ def test_a_loss_is_better_when_it_is_lower(found: xr.Dataset) -> None:
     text = " ".join(find_sentences(view_of({"sweep/head-zero": turned})))
     assert "Baseline loss" in text
     tops = found["delta"].where(found["q"] < 0.05)
-    assert f"ablated, {int((tops > 0).sum())} make it worse and {int((tops < 0).sum())} better" in text
+    assert f"worse without {int((tops > 0).sum())} of them, better without {int((tops < 0).sum())}." in text
 
 
 def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = True) -> xr.Dataset:
@@ -337,7 +337,7 @@ def test_a_real_loss_names_the_heads_that_are_needed() -> None:
     text = " ".join(find_sentences(view_of({"sweep/head-zero": found})))
     sure = found["delta"].where(found["q"] < 0.05)
     assert int(sure.notnull().sum())
-    assert f"ablated, {int((sure > 0).sum())} make it worse and {int((sure < 0).sum())} better" in text
+    assert f"worse without {int((sure > 0).sum())} of them, better without {int((sure < 0).sum())}." in text
 
 
 def test_names_that_are_no_names(found: xr.Dataset) -> None:

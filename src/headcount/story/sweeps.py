@@ -55,11 +55,11 @@ def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "
         return f"No {what} has a significant effect on {metric} {tested}."
     better = effective & ((delta > 0) == higher)
     worse, total = int((effective & ~better).sum()), int(effective.sum())
-    has = "has" if total == 1 else "have"
-    plural = "" if total == 1 else "s"
+    if total == 1:
+        return f"1 {what} has a significant effect on {metric} {tested}: {'worse' if worse else 'better'} without it."
     return (
-        f"{total} {what}{plural} {has} a significant effect on {metric} {tested}: ablated, {worse} make it worse "
-        f"and {total - worse} better."
+        f"{total} {what}s have a significant effect on {metric} {tested}: worse without {worse} of them, better "
+        f"without {total - worse}."
     )
 
 

@@ -45,8 +45,8 @@ export function embedding(study, colouring, { open, hover, chosen }) {
         `of different layers ${plain(fact.between)} (${fact.stack}, p = ${plain(fact.p)}).`,
     );
   return figure(
-    "Which heads are alike",
-    ["Distances between heads' maps laid out in the plane, coloured as the grid is.", ...said].join(" "),
+    "Which heads are similar",
+    ["Distances between the maps of heads, laid out in the plane and coloured like the grid.", ...said].join(" "),
     node,
     {
       rows: () =>

@@ -77,7 +77,7 @@ export function relations(study, index) {
     figure(
       "Relations it follows",
       "Attention along each relation (thick) and at the same offset elsewhere (thin, in brackets); " +
-        "● more, by its 95 % interval.",
+        "● higher, by its 95 % interval.",
       node,
       {
         level: "h3",
@@ -109,7 +109,7 @@ export function offsets(study, index) {
   return h(
     "section",
     {},
-    figure("How far away it looks", "Mean attention to the token so many places before (−) or after (+).", node, {
+    figure("How far away it looks", "Mean attention to the token at each distance before (−) or after (+).", node, {
       level: "h3",
       rows: () => values.map((value, number) => ({ offset: study.offsets.offsets[number], attention: value })),
     }),

@@ -40,7 +40,7 @@ export function several(data, choose) {
       })),
     );
   const meaning = effects.some((colouring) => colouring?.effect)
-    ? ": orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8)"
+    ? ": orange heads are needed, the score is better without purple ones, ● significant (Kovaleva et al. 2019, Figure 8)"
     : "";
   const parts = [
     figure(

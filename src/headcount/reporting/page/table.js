@@ -70,7 +70,7 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
       : `${order.length} of ${study.heads.length} heads`;
   return figure(
     "Heads as a table",
-    `${count}. A click on a column sorts; the CSV has every number of every head shown.`,
+    `${count}. Click a column to sort; the CSV has every number of every head shown.`,
     h("div", { class: "scroll tall" }, table),
     { rows },
   );
