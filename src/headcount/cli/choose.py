@@ -25,9 +25,7 @@ Tolerance = Annotated[
 ]
 Drop = Annotated[str | None, Parameter(help="Number or share of heads to remove, such as 58 or 40%.")]
 Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, such as 80 or 60%.")]
-ByEstimate = Annotated[
-    bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.", negative="")
-]
+ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
 AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
 
 

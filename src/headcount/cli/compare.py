@@ -19,7 +19,7 @@ def compare(
     out: options.Study = None,
     name: options.Name = None,
     text: options.TextColumns = None,
-    limit: Annotated[int | None, Parameter(help="Use only N randomly drawn texts.")] = 1000,
+    limit: Annotated[int | None, Parameter(help="Use only this many randomly drawn texts.")] = 1000,
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     tagger: options.Tagger = None,

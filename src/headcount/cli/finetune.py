@@ -41,12 +41,10 @@ def finetune(
     spacing: Annotated[
         Literal["even", "log"] | None, Parameter(help="How the checkpoints are spaced; even by default.")
     ] = None,
-    keep_embeddings: Annotated[
-        bool, Parameter(help="With random weights, keep the pre-trained embeddings.", negative="")
-    ] = False,
+    keep_embeddings: Annotated[bool, Parameter(help="With random weights, keep the pre-trained embeddings.")] = False,
     text: options.Text = None,
     label: options.Label = None,
-    limit: Annotated[int | None, Parameter(help="Use only N randomly drawn training examples.")] = None,
+    limit: Annotated[int | None, Parameter(help="Use only this many randomly drawn training examples.")] = None,
     jobs: Annotated[int, Parameter(help="Number of runs in parallel.")] = 1,
     report_to: Annotated[str | None, Parameter(help="Trackers of transformers' Trainer, such as wandb.")] = None,
     tokenizer: options.Tokenizer = None,

@@ -47,7 +47,7 @@ def measure(
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
-    list_: Annotated[bool, Parameter(name="--list", help="List all measures and exit.", negative="")] = False,
+    list_: Annotated[bool, Parameter(name="--list", help="List all measures and exit.")] = False,
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:

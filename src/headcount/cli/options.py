@@ -44,7 +44,7 @@ Labels = Annotated[
         consume_multiple=True,
     ),
 ]
-Limit = Annotated[int | None, Parameter(help="Use only N randomly drawn examples.")]
+Limit = Annotated[int | None, Parameter(help="Use only this many randomly drawn examples.")]
 MaxLength = Annotated[int | None, Parameter(help="Truncate texts to this many tokens.")]
 Seed = Annotated[int, Parameter(help="Random seed.")]
 # Texts without labels.
@@ -76,8 +76,10 @@ Order = Annotated[
 ]
 Steps = Annotated[int, Parameter(help="Number of steps of each curve.")]
 Randoms = Annotated[int | None, Parameter(help="Number of random orders to compare with; 3 by default.")]
-Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.", negative="")]
-Normed = Annotated[bool, Parameter(help="Divide each importance by the norm over the heads of its layer.")]
+Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.")]
+Normed = Annotated[
+    bool, Parameter(negative="--no-normed", help="Divide each importance by the norm over the heads of its layer.")
+]
 Stack = Annotated[
     Literal["encoder", "decoder", "cross"] | None,
     Parameter(help="Only heads of this stack."),
@@ -86,13 +88,11 @@ Stack = Annotated[
 Out = Annotated[Path | None, Parameter(help="Study folder for the result.")]
 Study = Annotated[Path | None, Parameter(help="Study folder for the results.")]
 Name = Annotated[str | None, Parameter(help="Name of the result, if a study holds several of its kind.")]
-Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")]
-Overwrite = Annotated[
-    bool, Parameter(help="Replace a folder that headcount wrote; other files in it are kept.", negative="")
-]
+Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.")]
+Overwrite = Annotated[bool, Parameter(help="Replace a folder that headcount wrote; other files in it are kept.")]
 # The model, and where it runs.
 Tokenizer = Annotated[str | None, Parameter(help="Folder or hub name of a tokenizer, if the model comes without one.")]
-Trust = Annotated[bool, Parameter(help="Allow code that comes with the model to run.", negative="")]
+Trust = Annotated[bool, Parameter(help="Allow code that comes with the model to run.")]
 Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto (a GPU if there is one).")]
 Dtype = Annotated[
     Literal["float32", "bfloat16", "float16", "auto"],

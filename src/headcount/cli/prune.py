@@ -43,7 +43,10 @@ def prune(
     anew: options.Anew = False,
     normed: Annotated[
         bool | None,
-        Parameter(help="Divide each importance by the norm over the heads of its layer, as by default."),
+        Parameter(
+            negative="--no-normed",
+            help="Divide each importance by the norm over the heads of its layer, as by default.",
+        ),
     ] = None,
     at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps at least; 0 by default.")] = None,
     stack: options.Stack = None,

@@ -58,14 +58,14 @@ def sweep(
     batch_tokens: Annotated[
         int | None, Parameter(help="Tokens per batch, before it is repeated for each ablated variant.")
     ] = None,
-    compiled: Annotated[
-        bool, Parameter(name="--compile", help="Compile unchanged layers with torch.compile.", negative="")
-    ] = False,
+    compiled: Annotated[bool, Parameter(name="--compile", help="Compile unchanged layers with torch.compile.")] = False,
     num_beams: options.NumBeams = None,
     max_new_tokens: options.MaxNewTokens = None,
     shard: options.Shard = None,
-    texts: Annotated[bool | None, Parameter(help="Store the texts in the study, as by default.")] = None,
-    untrained: Annotated[bool, Parameter(help="Allow a model whose task head was never trained.", negative="")] = False,
+    texts: Annotated[
+        bool | None, Parameter(negative="--no-texts", help="Store the texts in the study, as by default.")
+    ] = None,
+    untrained: Annotated[bool, Parameter(help="Allow a model whose task head was never trained.")] = False,
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:

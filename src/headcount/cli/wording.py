@@ -19,6 +19,13 @@ _GIVEN = re.compile(
 )
 
 
+def _items(listed: str) -> list[object]:
+    try:
+        return list(ast.literal_eval(listed))
+    except ValueError:  # nan and inf are no literals
+        return listed[1:-1].split(", ")
+
+
 def option_names(verb: App) -> dict[str, str]:
     """The options of a verb by their Python names."""
     names = {}
@@ -37,6 +44,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     "--how mean needs --reference: data like 'how=x'"
     >>> in_options("such as labels=['no', 'yes']", {"labels": "--labels"})
     'such as --labels no yes'
+    >>> in_options("got strengths=[0.1, nan]", {"strengths": "--strengths"})
+    'got --strengths 0.1 nan'
     """
 
     def spell(match: re.Match[str]) -> str:
@@ -47,7 +56,7 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
             return ""  # the message names both
         value = match["value"]
         if value[:1] == "[":
-            value = " ".join(shlex.quote(str(item)) for item in ast.literal_eval(value))
+            value = " ".join(shlex.quote(str(item)) for item in _items(value))
         elif value[:1] in ("'", '"'):
             value = shlex.quote(value[1:-1])
         said = option if value in ("", "True") else f"{option} {value}"

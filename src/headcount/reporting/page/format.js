@@ -22,7 +22,8 @@ export function shown(colouring, index) {
 
 // What "significant" means, as in core/claims.py; a test compares the two.
 export const LEVEL = 0.05;
-export const sure = (colouring, index) => Boolean(colouring.q) && colouring.q[index] !== null && colouring.q[index] < LEVEL;
+export const sure = (colouring, index) =>
+  Boolean(colouring.q) && colouring.q[index] !== null && colouring.q[index] < LEVEL;
 
 export function rank(colouring, index) {
   if (colouring.kind === "category" || colouring.values[index] === null) return null;

@@ -81,7 +81,10 @@ export function grid(
             class: `cell${matches(index) ? "" : " dimmed"}${index === chosen ? " chosen" : ""}`,
             tabindex: tabs ? (index === (chosen ?? 0) ? 0 : -1) : undefined,
             "data-head": index,
-            "aria-label": [`${name}: ${colouring.title} ${shown(colouring, index)}`, sure(colouring, index) && "significant"]
+            "aria-label": [
+              `${name}: ${colouring.title} ${shown(colouring, index)}`,
+              sure(colouring, index) && "significant",
+            ]
               .filter(Boolean)
               .join(", "),
             onclick: () => open?.(index),

@@ -75,7 +75,9 @@ function attention(study, stack, layer, head, state) {
     const map = await headMap(found, layer, head, told);
     if (mine !== turn) return; // another text was chosen meanwhile
     container.replaceChildren(
-      figure("As a map", `A row shows where a token attends; stronger colours mean more attention.${coarse}`, map, { level: "h4" }),
+      figure("As a map", `A row shows where a token attends; stronger colours mean more attention.${coarse}`, map, {
+        level: "h4",
+      }),
       told,
     );
     // The lines come after the map has been painted, which is sure in the second frame: on long texts they are many.

@@ -23,7 +23,17 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 const page = document.getElementById("page");
 
-const state = { study: 0, colouring: null, beside: "", head: null, find: "", only: false, least: "", sort: null, map: 0 };
+const state = {
+  study: 0,
+  colouring: null,
+  beside: "",
+  head: null,
+  find: "",
+  only: false,
+  least: "",
+  sort: null,
+  map: 0,
+};
 
 const study = () => data.studies[state.study];
 

@@ -7,7 +7,9 @@ import { legend } from "./legend.js";
 import { patternsBeside } from "./patterns.js";
 
 export function several(data, choose) {
-  const effects = data.studies.map((study) => study.colourings.find((colouring) => colouring.effect) ?? study.colourings[0]);
+  const effects = data.studies.map(
+    (study) => study.colourings.find((colouring) => colouring.effect) ?? study.colourings[0],
+  );
   const boxes = data.studies.map((study, number) => {
     const colouring = effects[number];
     if (!colouring) return null;

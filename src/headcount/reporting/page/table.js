@@ -46,7 +46,9 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
             {},
             h("button", { type: "button", class: "plain", onclick: () => open(index) }, study.heads[index][3]),
           ),
-          columns.map((colouring) => h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : "")),
+          columns.map((colouring) =>
+            h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
+          ),
         ),
       ),
     ),
@@ -57,7 +59,9 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
         ["head", study.heads[index][3]],
         ...study.colourings.flatMap((colouring) => {
           const value = colouring.values[index];
-          const cells = [[colouring.title, colouring.kind === "category" && value !== null ? colouring.names[value] : value]];
+          const cells = [
+            [colouring.title, colouring.kind === "category" && value !== null ? colouring.names[value] : value],
+          ];
           for (const side of ["low", "high", "p", "q"])
             if (colouring[side]) cells.push([`${colouring.title}: ${side}`, colouring[side][index]]);
           return cells;
