@@ -285,8 +285,8 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     ]
     f1 = "{f1:.2f} [{f1_low:.2f}, {f1_high:.2f}]".format(**found.attrs["rule"])
     assert said == (
-        f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families "
-        "of models that it has not seen."
+        f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on model "
+        "families that it has not seen."
     )
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
@@ -336,8 +336,10 @@ def test_a_real_loss_names_the_heads_that_are_needed() -> None:
     found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(120)}), task="masked-lm", how="zero")
     text = " ".join(find_sentences(view_of({"sweep/head-zero": found})))
     sure = found["delta"].where(found["q"] < 0.05)
-    assert int(sure.notnull().sum())
-    assert f"worse without {int((sure > 0).sum())} of them, better without {int((sure < 0).sum())}." in text
+    worse, better = int((sure > 0).sum()), int((sure < 0).sum())
+    assert worse + better == 1, "one head: the sentence is in the singular"
+    assert f"1 head has a significant effect on loss (q < 0.05, {int(found['q'].notnull().sum())} heads tested)" in text
+    assert f"tested): {'worse' if worse else 'better'} without it." in text
 
 
 def test_names_that_are_no_names(found: xr.Dataset) -> None:
