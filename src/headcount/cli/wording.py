@@ -19,9 +19,9 @@ _GIVEN = re.compile(
 )
 
 
-def _items(listed: str) -> list[object]:
+def _items(listed: str) -> list[str]:
     try:
-        return list(ast.literal_eval(listed))
+        return [str(item) for item in ast.literal_eval(listed)]
     except ValueError:  # nan and inf are no literals
         return listed[1:-1].split(", ")
 
@@ -56,7 +56,7 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
             return ""  # the message names both
         value = match["value"]
         if value[:1] == "[":
-            value = " ".join(shlex.quote(str(item)) for item in _items(value))
+            value = " ".join(map(shlex.quote, _items(value)))
         elif value[:1] in ("'", '"'):
             value = shlex.quote(value[1:-1])
         said = option if value in ("", "True") else f"{option} {value}"
