@@ -89,7 +89,7 @@ def test_the_terminal_names_the_planted_head(study: tuple[Path, xr.DataTree]) ->
 
 def test_the_page_shows_it(study: tuple[Path, xr.DataTree]) -> None:
     page, _ = describe(read_view(study[0]), str(study[0]))
-    metrics = {metric["id"]: metric for metric in page["metrics"]}
+    metrics = {metric["id"]: metric for metric in page["colourings"]}
     last = metrics["measures/last:attention"]
     assert (last["title"], last["kind"]) == (TITLE, "sequential")
     assert (last["unit"], last["group"]) == ("share of attention", "What it looks at")
