@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover and find-patterns."""
+"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns and probe."""
 
 from __future__ import annotations
 
@@ -108,4 +108,12 @@ ROWS = [
     bad("find-patterns: half a token", PATTERNS + " --max-length 8.5", "--max-length", "8.5"),
     bad("find-patterns: two models", "find-patterns {classifier} {classifier-2} --data {texts}", "{classifier-2}"),
     bad("find-patterns: a model as data", "find-patterns {classifier} --data {classifier}", "{classifier}"),
+    # probe
+    bad("probe: no data", "probe {classifier}", "--data"),
+    bad("probe: texts without trees", "probe {classifier} --data {texts}", "{texts}|tokens"),
+    bad("probe: an unknown relation", "probe {classifier} --data {trees} --relations subject", "'subject'"),
+    bad("probe: an unknown kind", "probe {classifier} --data {trees} --kind trees", "--kind", "dependencies"),
+    bad("probe: an unknown source", "probe {classifier} --data {trees} --from-word last", "--from-word", "first"),
+    bad("probe: a head outside of the sentence", "probe {classifier} --data {tree-head-outside}", "'7'"),
+    bad("probe: a name without a study", "probe {classifier} --data {trees} --name mine", "--name", "--out"),
 ]

@@ -15,6 +15,7 @@ RESUMED = {
     "measure": "--out",
     "find-patterns": "--out",
     "patterns": "--out",
+    "probe": "--out",
     "prune": "--study",
     "sweep": "--out",
 }
