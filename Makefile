@@ -41,7 +41,7 @@ PAGE := src/headcount/reporting/page
 check-page:
 	@command -v npm >/dev/null || { echo "no node here: the script of the page is not checked"; exit 0; }; \
 	cd $(PAGE); test -x node_modules/.bin/biome || \
-	  npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000 >/dev/null 2>&1 || \
+	  npm install --no-save --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000 >/dev/null 2>&1 || \
 	  { echo "no packages for node here: the script of the page is not checked"; exit 0; }; \
 	npm run --silent check && npm run --silent test
 
@@ -66,7 +66,7 @@ chromium:
 
 # The script of the page, after a change of its sources (needs node): built/page.js is part of the repository.
 page:
-	cd $(PAGE) && npm ci --ignore-scripts && npm run build
+	cd $(PAGE) && npm install --no-save --ignore-scripts && npm run build
 
 clean:
 	rm -rf .venv demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache

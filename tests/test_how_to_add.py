@@ -22,8 +22,8 @@ from headcount.errors import InvalidOption
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.families.registry import FAMILIES
 from headcount.models.load import load_model
+from headcount.reporting.colourings import effect_of
 from headcount.reporting.document import describe
-from headcount.reporting.metrics import effect_of
 from headcount.reporting.view import read_view
 from headcount.trace.call import AttentionCall
 from headcount.trace.variants import Replacement
@@ -137,6 +137,6 @@ def test_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(swept["score"], 1 - plain["score"])
     np.testing.assert_allclose(swept["delta"], -plain["delta"])
     described, _ = describe(read_view(study), str(study))
-    effect = effect_of(described["metrics"])
+    effect = effect_of(described["colourings"])
     assert effect is not None
     assert (effect["unit"], effect["higher"]) == ("error", False)

@@ -1,7 +1,7 @@
-"""Headcount: what every attention head of a transformer does, what happens without it, and the model without it.
+"""Headcount: find out what every attention head of a transformer does, and prune the heads that it does not need.
 
-The names below are the public interface; each is imported when it is first used, so that
-`import headcount` is quick and the rooms without torch stay without torch.
+The names below are the public interface. Each is imported when it is first used, so `import headcount` is quick and
+does not load torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m headcount`: the command line where the program is not on the path."""
+"""`python -m headcount`: the command line, if the program is not on the path."""
 
 from __future__ import annotations
 

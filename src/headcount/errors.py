@@ -1,7 +1,4 @@
-"""The errors Headcount raises, one class for each remedy, and its warnings; each message is one line.
-
-Below them, how a message quotes data and says why a place cannot be written.
-"""
+"""Errors and warnings, one class for each remedy, and how their one-line messages quote data and name write errors."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ class HeadcountError(Exception):
 
 
 class UnknownHead(HeadcountError):
-    """A head is misspelt or the model does not have it: write it as `headcount heads MODEL` shows."""
+    """A head is misspelt, or the model does not have it: `headcount heads MODEL` lists the heads."""
 
 
 class UnknownFamily(HeadcountError):
@@ -26,27 +23,27 @@ class UnknownFamily(HeadcountError):
 
 
 class InvalidOption(HeadcountError):
-    """An option has a value that it cannot have: use one of those that the message names."""
+    """An option has an invalid value, or no effect here: change it as the message says."""
 
 
 class MissingPackage(HeadcountError):
-    """A package that this needs is not installed: install the extra that the message names."""
+    """An optional package is not installed: install the extra that the message names."""
 
 
 class CannotWrite(HeadcountError):
-    """A file or folder cannot be written: make room, or choose one that you may write."""
+    """A file or folder cannot be written: free disk space, or choose another path."""
 
 
 class OutputTaken(HeadcountError):
-    """Something is where the output should go: choose another name, or overwrite what headcount wrote."""
+    """The output path already exists: choose another one, or overwrite what Headcount wrote."""
 
 
 class UnsuitableModel(HeadcountError):
-    """The model or its tokenizer cannot do what was asked: take another one."""
+    """The model or its tokenizer cannot do what was asked: use another one."""
 
 
 class NotReached(HeadcountError):
-    """An intervention did not reach the forward pass: the result would be that of the untouched model."""
+    """An intervention did not reach the forward pass: the result would be that of the unchanged model."""
 
 
 class ModelUnavailable(HeadcountError):
@@ -54,39 +51,39 @@ class ModelUnavailable(HeadcountError):
 
 
 class NotFinite(HeadcountError):
-    """Weights, or what a model computes, are NaN or infinite: repair the checkpoint or use a dtype with more range."""
+    """Weights or outputs are NaN or infinite: repair the checkpoint, or use a dtype with a larger range."""
 
 
 class DataProblem(HeadcountError):
-    """The data cannot be used as given: fix the file or name other columns."""
+    """The data cannot be used: fix the file, or name other columns."""
 
 
 class StudyProblem(HeadcountError):
-    """A study folder cannot be read, written or added to: choose another one or the same options."""
+    """A study cannot be read, written or added to: choose another folder, or the options of its results."""
 
 
 class TrainingDiverged(HeadcountError):
-    """A training whose loss is no longer a number: lower the learning rate."""
+    """Training diverged: lower the learning rate."""
 
 
 class CannotPrune(HeadcountError):
-    """Heads cannot be cut out of this model, or not these: choose other heads, or ablate them."""
+    """The heads cannot be removed from this model: choose other heads, or ablate them."""
 
 
 class PruneMismatch(HeadcountError):
-    """A pruned model does not compute what the whole one does without these heads: a defect; nothing was changed."""
+    """The pruned model differs from the ablated one: a bug in Headcount; the model was left unchanged."""
 
 
 class HeadcountWarning(UserWarning):
-    """What a user should know of a result that was computed all the same, in one line."""
+    """Base of all warnings: something to know about a result, in one line."""
 
 
 class BlankRows(HeadcountWarning):
-    """Rows with nothing to look at or to predict were left out."""
+    """Blank rows of the data were left out."""
 
 
 def short(value: object, most: int = 80) -> str:
-    """A value of the user's data as a message quotes it: long ones are cut, and their length is told.
+    """Quote a value in a message; long ones are truncated, followed by their length.
 
     >>> short("some text"), short("word " * 300, most=20)
     ("'some text'", "'word word word word... (1,502 characters)")
@@ -96,17 +93,17 @@ def short(value: object, most: int = 80) -> str:
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
-    """Some names of the user's data in a row: of many the first, and how many there are.
+    """Names separated by commas; of many, the first ones and the total number.
 
     >>> listed(["a", "b"]), listed(range(30), most=3)
     ('a, b', '0, 1, 2, ... (30 in all)')
     """
-    words = [one if len(one) <= 40 else f"{one[:40]}..." for one in map(str, names)]
+    words = [name if len(name) <= 40 else f"{name[:40]}..." for name in map(str, names)]
     return ", ".join(words if len(words) <= most else [*words[:most], f"... ({len(words)} in all)"]) or "nothing"
 
 
-def cannot_write(place: object, error: OSError) -> str:
-    """What is wrong with a place that could not be written, and what helps there."""
+def cannot_write(path: object, error: OSError) -> str:
+    """Why a path could not be written, and what to do."""
     remedy = {
         errno.EROFS: "choose a folder that can be written",
         errno.EACCES: "choose a folder that you may write",
@@ -115,10 +112,10 @@ def cannot_write(place: object, error: OSError) -> str:
         errno.ENOTDIR: "a file is where a folder should be: choose another one",
         errno.EEXIST: "a file is where a folder should be: choose another one",
         errno.EISDIR: "a folder is where a file should be: choose another name",
-        errno.ENOENT: "make the folder first, or choose another one",
+        errno.ENOENT: "create the folder first, or choose another one",
     }.get(error.errno or 0, "check that the disk works and has room, and run the same command again")
     reason = error.strerror or str(error).partition("\n")[0]
-    # safetensors and torch pass the system's words on, not its number.
+    # safetensors and torch pass on the message of the system, not its error number.
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
-        remedy = "no room on the disk: free some and run the same command again"
-    return f"cannot write {place}: {reason}; {remedy}"
+        remedy = "no room on the disk: free some space and run the same command again"
+    return f"cannot write {path}: {reason}; {remedy}"

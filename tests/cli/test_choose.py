@@ -58,7 +58,7 @@ def test_nothing_to_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize(
     ("cut", "expected"),
-    [(None, "No head goes."), (Cut(0, 4, 900), "--by-estimate"), (Cut(0, 0, None), "a larger --tolerance")],
+    [(None, "No head is removed."), (Cut(0, 4, 900), "--by-estimate"), (Cut(0, 0, None), "a larger --tolerance")],
 )
 def test_what_to_try_next(cut: Cut | None, expected: str) -> None:
     choice: Any = SimpleNamespace(cut=cut)

@@ -77,7 +77,7 @@ def test_what_has_changed(bundled: tuple[Path, str]) -> None:
     layer, head = np.unravel_index(cosines.argmin(), cosines.shape)
     assert f"The maps of L{layer}H{head} differ most: {cosines.min():.3f} [" in told
     assert f"against {np.median(cosines):.3f} for the median head." in told
-    assert "Up and down: heads whose 95 % interval leaves no change out." in lines
+    assert "Up and down: heads whose 95 % interval of the change excludes 0." in lines
     assert lines[-1] == f"Saved in {study}. Next: headcount report {study}, or headcount table {study} --to csv"
 
 

@@ -94,7 +94,7 @@ def test_zeroed(models: Path, place: Path, capfd: pytest.CaptureFixture[str]) ->
     assert main(["export", str(models / "qnli"), "--to", "zeroed", "--out", "whole"]) == 0
     captured = capfd.readouterr()
     assert captured.err == ""
-    assert captured.out == "Saved in whole: plain from_pretrained loads it.\n"
+    assert captured.out == "Saved in whole; from_pretrained loads it without Headcount.\n"
     loaded = tf.AutoModelForSequenceClassification.from_pretrained(place / "whole")
     tokenizer = tf.AutoTokenizer.from_pretrained(place / "whole")
     first, _ = hc.load(hc.bundled("qnli"))
@@ -122,7 +122,7 @@ def test_a_family_that_cannot_be_cut_can_be_exported(models: Path, place: Path) 
 def test_long_paths_are_one_line(models: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = place / ("long" * 15 + "[draft]")
     assert main(["export", str(models / "small"), "--to", "zeroed", "--out", str(out)]) == 0
-    assert capsys.readouterr().out == f"Saved in {out}: plain from_pretrained loads it.\n"
+    assert capsys.readouterr().out == f"Saved in {out}; from_pretrained loads it without Headcount.\n"
 
 
 def refused(words: list[str], expected: str, place: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -78,7 +78,7 @@ def test_how_good_the_names_are(example: tuple[Path, str]) -> None:
     headline = rule.said
     assert f"95 % intervals: over {LIMIT} texts, and the mistakes of the rule" in said
     assert (
-        f"On {headline['maps']:.0f} labelled maps, each of a family of models that the rule had not seen, its macro "
+        f"On {headline['maps']:.0f} labelled maps, each of a model family that the rule had not seen, its macro "
         f"F1 is {headline['f1']:.2f} [{headline['f1_low']:.2f}, {headline['f1_high']:.2f}] "
         f"(accuracy {round(100 * headline['accuracy'])}%; weakest: block {rule.f1['block']:.2f}, "
         f"heterogeneous {rule.f1['heterogeneous']:.2f})"

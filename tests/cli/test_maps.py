@@ -94,7 +94,7 @@ def test_a_cut_is_said(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     command = words(folder, "bert", tmp_path / "study", "--text", "good " * 30, "--max-length", "16")
     assert main(command) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "The text was longer than 16 tokens and was cut: 16 tokens were left out."
+    assert first == "The text was longer than 16 tokens and was truncated: 16 tokens were left out."
     assert "over 16 tokens" in second
 
 

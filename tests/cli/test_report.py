@@ -132,7 +132,7 @@ def test_studies_that_cannot_be_read(
     ("words", "expected"),
     [
         (["study", "-o", "folder"], "folder is a folder; expected the name of a file"),
-        (["study", "-o", "none/page.html"], "there is no folder none to write page.html into; make it first"),
+        (["study", "-o", "none/page.html"], "there is no folder none to write page.html into; create it first"),
         (["study", "-o", "study/zarr.json/page.html"], "there is no folder"),
         (["study", "-o", "n" * 300 + ".html"], "name too long"),
         ([], "got no study"),
@@ -160,7 +160,7 @@ def test_a_folder_that_may_not_be_written(here: Path, capsys: pytest.CaptureFixt
     if os.access(here / "locked", os.W_OK):
         pytest.skip("this user may write everywhere")
     assert main(["report", "study", "-o", "locked/page.html"]) == 2
-    assert capsys.readouterr().err == "headcount: cannot write into locked; give a place where you may\n"
+    assert capsys.readouterr().err == "headcount: cannot write into locked; choose a folder that you may write to\n"
 
 
 def test_a_folder_that_may_not_be_written_for_anyone(

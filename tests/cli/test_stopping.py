@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import app
-from headcount.cli.stopping import AT_THE_END, RESUMED, option_value, tell_stopped
+from headcount.cli.stopping import AT_THE_END, RESUMED, option_value, stopped_line
 
 
 def test_every_verb_has_its_line() -> None:
@@ -24,18 +24,18 @@ def test_every_verb_has_its_line() -> None:
 def test_the_folder_and_the_command_are_as_typed(tmp_path: Path) -> None:
     place = tmp_path / "my runs"
     words = ["sweep", "bundled:qnli", "--task", "qnli", f"--out={place}"]
-    assert "before anything was saved" in tell_stopped(words)
+    assert "before anything was saved" in stopped_line(words)
     place.mkdir()
-    line = tell_stopped(words)
+    line = stopped_line(words)
     assert f"is in {place}, and the same command resumes: headcount sweep" in line
     assert line.endswith(f"'--out={place}'")
 
 
 def test_what_keeps_nothing_says_so(tmp_path: Path) -> None:
-    assert tell_stopped(["measure", "m", "--data", "d"]).endswith("headcount measure m --data d --out study")
-    assert "prune writes nothing before it is done" in tell_stopped(["prune", "m", "--heads", "L0H1", "--out", "small"])
-    assert "nothing is kept without --study" in tell_stopped(["prune", "m", "--drop", "40%", "--out", "small"])
-    assert tell_stopped([]) == tell_stopped(["--help"]) == "stopped"
+    assert stopped_line(["measure", "m", "--data", "d"]).endswith("headcount measure m --data d --out study")
+    assert "prune writes nothing before it is done" in stopped_line(["prune", "m", "--heads", "L0H1", "--out", "small"])
+    assert "nothing is kept without --study" in stopped_line(["prune", "m", "--drop", "40%", "--out", "small"])
+    assert stopped_line([]) == stopped_line(["--help"]) == "stopped"
 
 
 @pytest.mark.parametrize("content", ['out = "study"\n', "not toml"])

@@ -106,12 +106,15 @@ ROWS = [
             "--seed 1",
             "--device cpu",
             "--dtype float32",
+            "--tokenizer t",
             "--trust-remote-code",
         )
     ],
     ("find-patterns model --data texts.csv --name x", "--name", "without --out"),
     ("find-patterns model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data texts.csv --name x", "--name", "without --out"),
+    ("probe model --data trees.conllu --name x", "--name", "without --out"),
+    ("probe model --data trees.conllu --shard 1/2", "--shard", "without --out"),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
@@ -244,6 +247,10 @@ ALWAYS = {
     "warmup_steps",
     "gradient_accumulation_steps",
     "normed",
+    "kind",
+    "relations",
+    "from_word",
+    "control",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 

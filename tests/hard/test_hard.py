@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import app, main
-from tests.hard import accepted, config, data, models, options, outputs, studies
+from tests.hard import accepted, choosing, config, data, models, options, outputs, studies
 from tests.hard.row import Row
 from tests.hard.shelf import Shelf
 
-TABLES = {table.__name__.rpartition(".")[2]: table.ROWS for table in (models, data, options, studies, outputs, config)}
+TABLES = {
+    table.__name__.rpartition(".")[2]: table.ROWS
+    for table in (models, data, options, studies, outputs, config, choosing)
+}
 LEAST = 400
 LONGEST = 700
 """Characters of a line: two long paths and a list of names have room, a table's content has not."""

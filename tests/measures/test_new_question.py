@@ -14,7 +14,7 @@ import xarray as xr
 from rich.console import Console
 
 import headcount as hc
-from headcount.cli.measure import explain, lines_of
+from headcount.cli.measure import explain, measure_lines
 from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values, share_of_attention
 from headcount.reporting.document import describe
@@ -79,7 +79,7 @@ def test_it_is_the_naive_formula(study: tuple[Path, xr.DataTree]) -> None:
 
 def test_the_terminal_names_the_planted_head(study: tuple[Path, xr.DataTree]) -> None:
     shown = io.StringIO()
-    Console(file=shown, width=200).print(lines_of(study[1])[0])
+    Console(file=shown, width=200).print(measure_lines(study[1])[0])
     (line,) = [line for line in shown.getvalue().splitlines() if MOST in line]
     cells = [cell.strip() for cell in line.split("│")[1:-1]]
     value = float(study[1]["last"]["attention"].max())
@@ -89,7 +89,7 @@ def test_the_terminal_names_the_planted_head(study: tuple[Path, xr.DataTree]) ->
 
 def test_the_page_shows_it(study: tuple[Path, xr.DataTree]) -> None:
     page, _ = describe(read_view(study[0]), str(study[0]))
-    metrics = {metric["id"]: metric for metric in page["metrics"]}
+    metrics = {metric["id"]: metric for metric in page["colourings"]}
     last = metrics["measures/last:attention"]
     assert (last["title"], last["kind"]) == (TITLE, "sequential")
     assert (last["unit"], last["group"]) == ("share of attention", "What it looks at")

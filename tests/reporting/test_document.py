@@ -178,8 +178,8 @@ def test_the_data_of_a_real_study(small: Path, place: Path, view: View) -> None:
     assert told["task"] == "sst2"
     assert told["heads"] == [["encoder", layer, head, f"L{layer}H{head}"] for layer in (0, 1) for head in (0, 1)]
     assert told["stacks"] == [{"stack": "encoder", "layers": [[0, 1]] * 2, "width": 2}]
-    assert {row[0] for row in told["made"]} == set(view.results)
-    for key in ("sentences", "metrics", "flips", "layers", "embedding", "offsets", "maps", "gaps"):
+    assert {row[0] for row in told["provenance"]} == set(view.results)
+    for key in ("sentences", "colourings", "flips", "layers", "embedding", "offsets", "maps", "gaps"):
         assert told[key], key
     assert list(found.maps.values()) == list(blobs.values())
 
@@ -209,7 +209,7 @@ def test_studies_of_every_kind(make: Callable[[Path], Path], tmp_path: Path) -> 
     told = found.data["studies"][0]
     view = read_view(path)
     assert len(told["heads"]) == view.layout.count
-    for metric in told["metrics"]:
+    for metric in told["colourings"]:
         assert len(metric["values"]) == view.layout.count
     assert found.tags[: len(TAGS)] == TAGS
     assert [[*spelled[:3]] for spelled in told["heads"]] == [
@@ -362,7 +362,7 @@ def test_a_folder_whose_name_is_no_utf_8(small: Path, tmp_path: Path) -> None:
     told, expected = Page(page).data["studies"][0], plain.data["studies"][0]
     assert told["name"].startswith("st")
     assert told["name"].endswith("dy")
-    assert told["metrics"] == expected["metrics"]
+    assert told["colourings"] == expected["colourings"]
 
 
 def shaken(results: dict[str, xr.Dataset], name: str, variable: str, value: float) -> dict[str, xr.Dataset]:
@@ -386,7 +386,7 @@ def shaken(results: dict[str, xr.Dataset], name: str, variable: str, value: floa
 )
 def test_numbers_that_are_none_never_reach_the_page(view: View, name: str, variable: str, value: float) -> None:
     found = page_of(View("study", shaken(view.results, name, variable, value), (), view.layout))
-    assert found.data["studies"][0]["metrics"]
+    assert found.data["studies"][0]["colourings"]
 
 
 def test_nothing_of_torch_is_loaded(small: Path, tmp_path: Path) -> None:
@@ -566,7 +566,7 @@ def test_a_missing_chunk_is_no_page(copied: Path, tmp_path: Path, array: str) ->
 
 def effects(values: list[float | None], higher: bool = True, heads: int | None = None) -> dict[str, Any]:
     names = [["encoder", 0, head, f"L0H{head}"] for head in range(heads or len(values))]
-    return {"heads": names, "metrics": [{"id": "x", "values": values, "effect": True, "higher": higher}]}
+    return {"heads": names, "colourings": [{"id": "x", "values": values, "effect": True, "higher": higher}]}
 
 
 def test_agreement_of_studies() -> None:
@@ -581,7 +581,7 @@ def test_agreement_of_studies() -> None:
 def test_studies_that_cannot_be_compared() -> None:
     assert rank_agreement([effects([0.1, 0.2, 0.3]), effects([0.1, 0.2, 0.3, 0.4])]) == []
     assert rank_agreement([effects([0.1, 0.2]), effects([0.1, 0.2])]) == [], "two heads are no order"
-    assert rank_agreement([effects([0.1, 0.2, 0.3]), {"heads": effects([0.1] * 3)["heads"], "metrics": []}]) == []
+    assert rank_agreement([effects([0.1, 0.2, 0.3]), {"heads": effects([0.1] * 3)["heads"], "colourings": []}]) == []
     assert rank_agreement([]) == []
     plain(rank_agreement([effects([0.0] * 4), effects([0.0] * 4)]))
 
@@ -630,4 +630,4 @@ def test_an_unusual_name_of_a_result(tmp_path: Path) -> None:
     numbers = xr.Dataset({"sep": (HEAD_DIMS, by_head(dict.fromkeys(layout, 0.1), layout))}, coords=head_coords(layout))
     write_result(tmp_path / "s", "measures/special@vor.dem-Füllen_2", {}, numbers)
     told = page_of(read_view(tmp_path / "s")).data["studies"][0]
-    assert told["metrics"][0]["title"] == "Attention to [SEP] (vor.dem-Füllen_2)"
+    assert told["colourings"][0]["title"] == "Attention to [SEP] (vor.dem-Füllen_2)"

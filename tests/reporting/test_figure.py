@@ -19,6 +19,7 @@ import headcount as hc
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.errors import CannotWrite, InvalidOption, MissingPackage, OutputTaken, StudyProblem
+from headcount.reporting.colourings import find_colourings
 from headcount.reporting.figure import (
     choose_drawing,
     draw_curve,
@@ -27,7 +28,6 @@ from headcount.reporting.figure import (
     draw_patterns,
     short_id,
 )
-from headcount.reporting.metrics import find_metrics
 from headcount.reporting.view import View, find_layout, read_view
 from tests import planted
 from tests.measures import tiny as measured
@@ -298,7 +298,7 @@ def test_a_papers_shares_stand_above() -> None:
 
 def test_patterns_are_named_where_there_are_some(looks: Path, study: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        InvalidOption, match=r"got the figure 'pattern'; this study has patterns, and \d+ numbers such as"
+        InvalidOption, match=r"got the figure 'pattern'; this study has patterns, and \d+ variables such as"
     ):
         hc.figure(looks, "pattern", tmp_path / "fig.svg")
     with pytest.raises(InvalidOption, match="got the figure 'patterns'") as caught:
@@ -391,7 +391,7 @@ def test_a_figure_that_a_study_of_measures_has_not(view: View) -> None:
 
 
 def test_short_names_are_distinct(view: View) -> None:
-    metrics = find_metrics(view)
+    metrics = find_colourings(view)
     names = [short_id(metric) for metric in metrics if metric["kind"] != "category"]
     assert len(set(names)) == len(names)
 

@@ -62,12 +62,20 @@ def test_the_sentences_of_a_sweep(found: xr.Dataset) -> None:
     assert "head-zero" in said[0]
     base = f"{float(found['baseline']):.4f} [{float(found['baseline_low']):.4f}, {float(found['baseline_high']):.4f}]"
     assert f"Baseline accuracy {base} on 120 examples (95 % interval)." in text
-    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): ablated, 1 make it worse" in text
+    assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): worse without 1 of them" in text
     mean = [float(found[f"mean_delta{end}"]) for end in ("", "_low", "_high")]
     assert "changes it by {:+.4f} [{:+.4f}, {:+.4f}]".format(*mean) in text
     assert "The best head to ablate is L0H1:" in text
     honest = [float(found[f"honest_gain{end}"]) for end in ("", "_low", "_high")]
     assert "on the other, {:+.4f} ({:+.4f} to {:+.4f} in 95 % of the splits)".format(*honest) in text
+
+
+def test_rows_that_were_left_out_are_said_once(found: xr.Dataset) -> None:
+    blank = {"blank_rows": {"count": 2, "of": 122, "rows": [4, 7]}}
+    results = {"sweep/head-zero": found.assign_attrs(blank), "sweep/head-mean": found.assign_attrs(blank)}
+    said = [line for line in find_sentences(view_of(results)) if "blank" in line]
+    assert said == ["2 of 122 rows of the data are blank and were left out."]
+    assert not any("blank" in line for line in find_sentences(view_of({"sweep/head-zero": found})))
 
 
 def test_heads_that_cannot_be_told_from_chance(found: xr.Dataset) -> None:
@@ -101,7 +109,7 @@ def test_a_loss_is_better_when_it_is_lower(found: xr.Dataset) -> None:
     text = " ".join(find_sentences(view_of({"sweep/head-zero": turned})))
     assert "Baseline loss" in text
     tops = found["delta"].where(found["q"] < 0.05)
-    assert f"ablated, {int((tops > 0).sum())} make it worse and {int((tops < 0).sum())} better" in text
+    assert f"worse without {int((tops > 0).sum())} of them, better without {int((tops < 0).sum())}." in text
 
 
 def layers(layout: Layout, delta: dict[tuple[str, int], float], higher: bool = True) -> xr.Dataset:
@@ -277,8 +285,8 @@ def test_what_the_maps_look_like(tmp_path: Path) -> None:
     ]
     f1 = "{f1:.2f} [{f1_low:.2f}, {f1_high:.2f}]".format(**found.attrs["rule"])
     assert said == (
-        f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on families "
-        "of models that it has not seen."
+        f"What the maps look like: {', '.join(parts)}; named by a rule whose macro F1 is {f1} on model "
+        "families that it has not seen."
     )
     assert parts[0].startswith("heterogeneous 45 % [")
     assert "vertical+diagonal 0 % [0, " in said
@@ -328,8 +336,10 @@ def test_a_real_loss_names_the_heads_that_are_needed() -> None:
     found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(120)}), task="masked-lm", how="zero")
     text = " ".join(find_sentences(view_of({"sweep/head-zero": found})))
     sure = found["delta"].where(found["q"] < 0.05)
-    assert int(sure.notnull().sum())
-    assert f"ablated, {int((sure > 0).sum())} make it worse and {int((sure < 0).sum())} better" in text
+    worse, better = int((sure > 0).sum()), int((sure < 0).sum())
+    assert worse + better == 1, "one head: the sentence is in the singular"
+    assert f"1 head has a significant effect on loss (q < 0.05, {int(found['q'].notnull().sum())} heads tested)" in text
+    assert f"tested): {'worse' if worse else 'better'} without it." in text
 
 
 def test_names_that_are_no_names(found: xr.Dataset) -> None:

@@ -37,7 +37,7 @@ from tests.reporting.test_patterns import patterns, view_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
-SHARES, LAYERS, CONFUSION = "What the maps look like", "Patterns by layer", "How good the names are"
+SHARES, LAYERS, CONFUSION = "What the maps look like", "Patterns by layer", "How reliable the names are"
 BESIDE, RELIABILITY = "Patterns of the studies", "How far to trust a name"
 HEAD, TYPICAL = "What its maps look like", "Typical maps"
 

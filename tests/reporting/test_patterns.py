@@ -18,7 +18,7 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.patterns.naming import PATTERNS
 from headcount.reporting.document import describe, make_page
-from headcount.reporting.patterns import find_typical, measured, read_patterns
+from headcount.reporting.patterns import find_pattern_result, find_typical, read_patterns
 from headcount.reporting.view import View, find_layout, number, read_view
 from tests.reporting import studies
 from tests.reporting.pages import inflate_layer
@@ -185,7 +185,7 @@ def test_without_the_measure_there_is_none(tmp_path: Path) -> None:
     view = read_view(studies.partial_study(tmp_path / "study", "maps"))
     assert read_patterns(view) is None
     assert find_typical(view) == (None, {})
-    assert measured(view) == ("", None)
+    assert find_pattern_result(view) == ("", None)
     told, blobs = describe(view, "study")
     assert (told["patterns"], told["typical"]) == (None, None)
     assert not any(mark.startswith("typical") for mark in blobs)
@@ -193,7 +193,7 @@ def test_without_the_measure_there_is_none(tmp_path: Path) -> None:
 
 def test_a_measure_of_another_name_is_not_taken_for_it() -> None:
     view = view_of({"measures/patterns-of-mine": patterns(), "compare/patterns": patterns()})
-    assert measured(view) == ("", None)
+    assert find_pattern_result(view) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_measure_of_another_name_is_not_taken_for_it() -> None:
 )
 def test_the_result_without_a_name_comes_first(names: list[str], expected: str) -> None:
     results = {f"measures/{name}": patterns(seed=seed) for seed, name in enumerate(names)}
-    name, found = measured(view_of(results))
+    name, found = find_pattern_result(view_of(results))
     assert name == expected
     assert found is results[f"measures/{expected}"]
 
@@ -322,7 +322,7 @@ def test_typical_maps_of_a_name_beside_shares_without_one(place: Path) -> None:
     view = viewed(place / "patterns")
     own, maps = view.results["measures/patterns"], view.results["patterns/typical"]
     both = view_of({"measures/patterns": own, "measures/patterns@a": own, "patterns/typical@a": maps})
-    assert measured(both)[0] == "patterns@a"
+    assert find_pattern_result(both)[0] == "patterns@a"
     assert find_typical(both)[0] is not None
 
 

@@ -23,9 +23,9 @@ def costs(**after: float) -> pd.DataFrame:
 def test_what_a_cut_can_win() -> None:
     """In proportion: of a third of the time, half goes."""
     first, second = cost_sentences(costs(attention_parameters=0.5, ms=0.5), 1 / 3, two=True)
-    assert first.startswith("At 64 x 512 the attention takes 33% of the time, so that a cut can make the model at most")
+    assert first.startswith("At 64 x 512 attention takes 33% of the time, so pruning heads can make the model at most")
     assert "1.50 times as fast" in first
-    assert "keeps 50% of the attention's weights and is 2.00 times as fast" in second
+    assert "keeps 50% of the attention weights and is 2.00 times as fast" in second
     assert "it would be 1.20 times" in second
 
 
@@ -35,4 +35,4 @@ def test_one_model_is_compared_with_none() -> None:
 
 
 def test_a_model_without_a_length() -> None:
-    assert cost_sentences(costs().assign(length=0), 0.5, two=False)[0].startswith("At 64 the attention takes 50%")
+    assert cost_sentences(costs().assign(length=0), 0.5, two=False)[0].startswith("At 64 attention takes 50%")

@@ -18,6 +18,6 @@ def test_it_says_when_the_order_settles() -> None:
 
 
 def test_the_last_checkpoint_is_no_proof() -> None:
-    assert "not settled before the end (rank correlation below 0.9 until step 20)" in settling_sentence(
+    assert "does not settle before the end (rank correlation below 0.9 until step 20)" in settling_sentence(
         hand_made([0.2, 0.3, 1.0])
     )

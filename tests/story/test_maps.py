@@ -35,4 +35,4 @@ def test_what_was_there_already() -> None:
 
 def test_a_text_that_was_cut() -> None:
     cut, _ = maps_sentences(maps(tokens_cut=1234), "maps/mine", 10, True, Path("study"))
-    assert cut == "The text was longer than 8 tokens and was cut: 1,234 tokens were left out."
+    assert cut == "The text was longer than 8 tokens and was truncated: 1,234 tokens were left out."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from headcount.story.notes import measure_notes
+from headcount.story.notes import blank_note, measure_notes
 from tests.story.trees import NAN, tree
 
 
@@ -26,3 +26,14 @@ def test_left_out() -> None:
         "links was left out: no trees.",
     ]
     assert measure_notes(tree({"cut": 0, "left_out": {}})) == []
+
+
+def test_blank_rows() -> None:
+    assert blank_note({"blank_rows": {"count": 1200, "of": 9815, "rows": [3]}}) == [
+        "1,200 of 9,815 rows of the data are blank and were left out."
+    ]
+    assert blank_note({"blank_rows": {"count": 1, "of": 12, "rows": [3]}}) == [
+        "1 of 12 rows of the data is blank and was left out."
+    ]
+    assert blank_note({"blank_rows": {"count": 0, "of": 12, "rows": []}}) == []
+    assert blank_note({"task": "an older study knows of no blank rows"}) == []

@@ -15,7 +15,7 @@ def test_sentences(tmp_path: Path) -> None:
     assert sentences[0].startswith("Baseline accuracy 0.7000")
     assert sentences[1] == (
         "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested): "
-        "ablated, 1 make it worse and 1 better."
+        "worse without 1 of them, better without 1."
     )
     assert sentences[2].startswith("2 heads have a significant effect on the mean loss (q < 0.05, 4 heads tested)")
     assert sentences[2].endswith("2 heads shift the losses in one direction (signed ranks, q < 0.05).")

@@ -145,7 +145,9 @@ def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Or
     """The order in a text file: heads such as L3H7, with blanks, commas or lines between, each exactly once."""
     file = Path(path)
     if not file.is_file():
-        raise DataProblem(f"there is no file {file}; expected one with the heads in order, such as L3H7 L5H0")
+        raise DataProblem(
+            f"there is no file {path or 'behind file:'}; expected one with the heads in order, such as L3H7"
+        )
     try:
         words = file.read_text(encoding="utf-8").replace(",", " ").split()
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from headcount.errors import StudyProblem
 
 
 def agreement(*studies: Path) -> None:
-    """Rank correlations of head effects between all sweeps of one or several studies (Michel's Figure 2).
+    """Show whether the same heads matter in all sweeps of one or several studies (Michel's Figure 2).
 
     Example: headcount agreement study-mrpc study-rte
 
@@ -34,4 +34,4 @@ def agreement(*studies: Path) -> None:
         )
     console = Console(highlight=False)
     console.print(table)
-    console.print("Spearman's correlation of what the score loses without each head; the interval resamples heads.")
+    console.print("Spearman's correlation of the loss in score without each head; the interval resamples heads.")

@@ -1,4 +1,4 @@
-"""`headcount choose`: which heads can go."""
+"""`headcount choose`: which heads can be removed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 Tolerance = Annotated[
     float | None,
     Parameter(
-        help="As many heads go as can be shown (95 %) to cost at most this many points of the score; a point is 0.01 "
-        "of an accuracy."
+        help="Remove as many heads as can be shown to cost at most this many points of the score (95 % confidence); a "
+        "point is 0.01 of an accuracy."
     ),
 ]
-Drop = Annotated[str | None, Parameter(help="So many heads go: 58 or 40%.")]
-Keep = Annotated[str | None, Parameter(help="So many heads stay: 80 or 80%.")]
-ByEstimate = Annotated[
-    bool, Parameter(help="Compare --tolerance with the mean change alone, however uncertain it is.", negative="")
-]
-AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps.")]
+Drop = Annotated[str | None, Parameter(help="Number or share of heads to remove, such as 58 or 40%.")]
+Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, such as 80 or 60%.")]
+ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
+AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
 
 
 def choose(
@@ -62,13 +60,13 @@ def choose(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Choose the heads that a model can do without; headcount prune, with the same options, also cuts them out.
+    """Choose the heads that a model can do without. headcount prune takes the same options and removes them.
 
     Example: headcount choose bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --study study
 
-    One half of the examples orders the heads and selects how many go; the held-out half evaluates the selection. The
-    first --order decides, the others are computed for comparison. Killed at any moment, the same command with --study
-    resumes. One head in every layer: --at-least 1 --keep 12 (12 layers).
+    One half of the examples orders the heads and determines how many are removed; the held-out half evaluates the
+    result. The first --order decides, the others are computed for comparison. An interrupted run resumes when the same
+    command is run again with --study. To keep one head in each of 12 layers: --at-least 1 --keep 12.
 
     Parameters
     ----------
@@ -80,7 +78,7 @@ def choose(
     from headcount.data.tasks import find_task
 
     known = find_task(task, text=text, label=label, labels=labels)
-    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     asked = {
         "tolerance": tolerance,
         "drop": drop,
@@ -99,9 +97,9 @@ def choose(
         "study": study,
         "name": name,
     }
-    choice = run_choice("choose", loaded, words, data, known, asked)
+    choice = run_choice("choose", loaded, loaded_tokenizer, data, known, asked)
     if json_:
-        print(json.dumps(as_json(choice)))
+        print(json.dumps(choice_json(choice)))
         return
     console = Console(highlight=False)
     show_choice(console, choice, tolerance, by_estimate)
@@ -111,7 +109,7 @@ def choose(
 
 
 def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]) -> Choice:
-    """`choose` with its progress shown."""
+    """Run `choose` and show its progress."""
     from headcount.choosing.choose import choose
     from headcount.cli.progress import show_progress
 
@@ -119,8 +117,8 @@ def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, aske
         return choose(model, tokenizer, data, task=task, progress=progress, **asked)
 
 
-def as_json(choice: Choice) -> dict[str, Any]:
-    """The heads and what they cost, for scripts."""
+def choice_json(choice: Choice) -> dict[str, Any]:
+    """The chosen heads and what removing them costs, as `--json` prints them."""
     step = {} if not choice.heads else choice.step(choice.held_out)
     return {
         "heads": spell_heads(choice).split(",") if choice.heads else [],
@@ -132,13 +130,13 @@ def as_json(choice: Choice) -> dict[str, Any]:
 
 
 def spell_heads(choice: Choice) -> str:
-    """The heads as --heads takes them."""
+    """The chosen heads in the syntax of --heads."""
     spelled = choice.held_out["sequence"].sel(order=choice.order).values[: len(choice.heads)]
     return ",".join(map(str, spelled))
 
 
 def show_choice(console: Console, choice: Choice, tolerance: float | None, by_estimate: bool) -> None:
-    """The curves on the held-out half, what was selected, by which rule, and what the held-out half says of it."""
+    """Print the curves on the held-out half, the choice and what the held-out half says about it."""
     from headcount.story.cuts import choice_sentences
 
     count = len(choice.heads)
@@ -149,21 +147,21 @@ def show_choice(console: Console, choice: Choice, tolerance: float | None, by_es
 
 
 def next_try(choice: Choice) -> str:
-    """What to do where a tolerance chose nothing."""
+    """What to try if a tolerance allows no cut."""
     if choice.cut is None:
-        return "No head goes."
+        return "No head is removed."
     if choice.cut.by_estimate:
         return "Give more examples, a larger --tolerance, --drop 25%, or --by-estimate."
     return "Give a larger --tolerance, or more --steps for a smaller first cut."
 
 
 def curve_heading(curves: xr.Dataset) -> str:
-    """What stands in the cells of the table."""
+    """The line above the table of curves."""
     return f"{curves.attrs['metric']} on the held-out half, and its change from the whole model [95 % interval]:"
 
 
 def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> Any:
-    """Curves: a row for each step, a column for each order, random ones as one; a star at the chosen step."""
+    """A row for each step and a column for each order (random orders share one); a star marks the chosen step."""
     from rich.table import Table
 
     from headcount.story.earlier import series_schemas

@@ -1,4 +1,4 @@
-"""`headcount compare`: what has changed in every head between two models."""
+"""`headcount compare`: how every head differs between two models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compare(
     out: options.Study = None,
     name: options.Name = None,
     text: options.TextColumns = None,
-    limit: Annotated[int | None, Parameter(help="Only N random texts.")] = 1000,
+    limit: Annotated[int | None, Parameter(help="Use only this many randomly drawn texts.")] = 1000,
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     tagger: options.Tagger = None,
@@ -30,7 +30,7 @@ def compare(
     dtype: options.Dtype = "auto",
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Compare every head of two models on the same texts: how alike its maps and outputs are, and what it looks at now.
+    """Compare every head of two models on the same texts: how similar its maps and outputs are, and what it looks at.
 
     Example: headcount compare bundled:pretrained bundled:qnli --data bundled:pairs --limit 40 --out study
 
@@ -51,13 +51,13 @@ def compare(
     from headcount.story.changes import change_sentences, changed_rows
 
     console = Console(highlight=False)
-    before, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    before, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     after = load_ready(other, device, dtype, trust_remote_code)
     with show_progress("compare", limited=True) as progress:
-        found = run(
+        compared = run(
             before,
             after,
-            words,
+            loaded_tokenizer,
             data,
             text=text,
             limit=limit,
@@ -69,15 +69,15 @@ def compare(
             tagger=tagger,
             progress=progress,
         )
-    if not is_complete(found):
+    if not is_complete(compared):
         say_part(console)
         return
     table = Table("measure", "heads up", "down", "largest rise", "largest fall")
-    results = {key: node.to_dataset() for key, node in found.children.items()}
+    results = {key: node.to_dataset() for key, node in compared.children.items()}
     for row in changed_rows(results):
         table.add_row(*row)
     console.print(table)
-    console.print("Up and down: heads whose 95 % interval leaves no change out.")
+    console.print("Up and down: heads whose 95 % interval of the change excludes 0.")
     for line in change_sentences(results["cosine"]):
         console.print(line)
     if out is not None:

@@ -1,4 +1,4 @@
-"""`headcount cost`: what a model costs to keep and to run, alone or beside another one."""
+"""`headcount cost`: the size, speed and memory of a model, alone or beside another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Trust, load_ready
+from headcount.cli import options
+from headcount.cli.options import load_ready
 from headcount.core.options import belongs_to
 
 if TYPE_CHECKING:
@@ -21,27 +22,27 @@ def cost(
     /,
     *,
     batches: Annotated[str, Parameter(help="Batch sizes.")] = "1,16",
-    lengths: Annotated[str | None, Parameter(help="Lengths in tokens; 32,128 by default.")] = None,
-    repeats: Annotated[int, Parameter(help="Passes that are timed.")] = 10,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    study: Annotated[Path | None, Parameter(help="A study folder that the numbers go to.")] = None,
-    name: Annotated[str | None, Parameter(help="A name for the numbers in the study; models by default.")] = None,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the numbers as JSON.", negative="")] = False,
-    trust_remote_code: Trust = False,
+    lengths: Annotated[str | None, Parameter(help="Text lengths in tokens; 32,128 by default.")] = None,
+    repeats: Annotated[int, Parameter(help="Number of timed passes.")] = 10,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    study: options.Study = None,
+    name: Annotated[str | None, Parameter(help="Name of the result in the study; models by default.")] = None,
+    json_: options.Json = False,
+    trust_remote_code: options.Trust = False,
 ) -> None:
     """Measure parameters, size, operations, memory, latency and throughput of a model, or of two side by side.
 
     Example: headcount cost bundled:qnli small --batches 1,16 --lengths 64
 
-    The models take turns, after a warm-up; times are medians, with the quartiles.
+    After a warm-up, the models run in turns; times are medians and quartiles.
 
     Parameters
     ----------
     model
         A folder, a name on the Hugging Face hub, or bundled:qnli.
     other
-        The model after a cut, to compare with.
+        A second model to compare with, such as the pruned one.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -54,26 +55,34 @@ def cost(
 
     belongs_to("name", name, "study", study)
     try:
-        many = [int(part) for part in batches.split(",")]
-        long = None if lengths is None else [int(part) for part in lengths.split(",")]
+        batch_sizes = [int(part) for part in batches.split(",")]
+        token_counts = None if lengths is None else [int(part) for part in lengths.split(",")]
     except ValueError as error:
         given = f"--batches {batches}{'' if lengths is None else f' --lengths {lengths}'}"
         raise InvalidOption(f"got {given}; expected numbers, such as 1,16") from error
     names = [model, *([other] if other is not None else [])]
     if model == other:
         raise InvalidOption(f"got {model} twice; expected another model to compare with, or one alone")
-    models = {one: load_ready(one, device, dtype, trust_remote_code) for one in names}
+    models = {path: load_ready(path, device, dtype, trust_remote_code) for path in names}
     with show_progress("cost", "batch shapes") as progress:
-        found = measure(models, batches=many, lengths=long, repeats=repeats, study=study, name=name, progress=progress)
+        costs = measure(
+            models,
+            batches=batch_sizes,
+            lengths=token_counts,
+            repeats=repeats,
+            study=study,
+            name=name,
+            progress=progress,
+        )
         first = models[model]
-        share = attention_share(first, make_inputs(first, max(many), max(long or LENGTHS)))
+        share = attention_share(first, make_inputs(first, max(batch_sizes), max(token_counts or LENGTHS)))
     if json_:
-        print(json.dumps({"attention_share": share, "rows": json.loads(found.to_json(orient="records"))}))
+        print(json.dumps({"attention_share": share, "rows": json.loads(costs.to_json(orient="records"))}))
         return
     console = Console(highlight=False)
-    for one in tables(found, [escape(Path(name).name) for name in names]):
-        console.print(one)
-    for line in cost_sentences(found, share, len(names) > 1):
+    for table in tables(costs, [escape(Path(path).name) for path in names]):
+        console.print(table)
+    for line in cost_sentences(costs, share, len(names) > 1):
         console.print(line)
 
 
@@ -81,8 +90,8 @@ SIZES = {"parameters": "million", "attention_parameters": "million", "bytes": "M
 """What a model has as a whole, and the unit in which it is shown."""
 
 
-def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
-    """The size of each model, its time (half the distance of the quartiles behind the median) and its work."""
+def tables(costs: pd.DataFrame, names: list[str]) -> list[Any]:
+    """Three tables: sizes, times (median ± half the interquartile range), operations and memory."""
     from rich.table import Table
 
     from headcount.costs.cost import SCHEMAS
@@ -94,10 +103,10 @@ def tables(found: pd.DataFrame, names: list[str]) -> list[Any]:
     work = Table("batch x length", f"G{SCHEMAS['flops'].unit}", f"{SCHEMAS['peak_bytes'].title} (MB)")
     for column in (*size.columns[1:], *run.columns[1:], *work.columns[1:]):
         column.justify = "right"
-    parts = [part for _, part in found.groupby("model", sort=False)]
+    parts = [part for _, part in costs.groupby("model", sort=False)]
     for name, unit in SIZES.items():
         size.add_row(f"{SCHEMAS[name].title} ({unit})", *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
-    for _, row in found.groupby(["batch", "length"], sort=False):
+    for _, row in costs.groupby(["batch", "length"], sort=False):
         times = [
             f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in row[["ms_low", "ms", "ms_high"]].to_numpy()
         ]

@@ -1,4 +1,4 @@
-"""`headcount curve`: the score against the heads that are left."""
+"""`headcount curve`: the score as more and more heads are removed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def curve(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Score a task with fewer and fewer heads, for several orders of the heads.
+    """Score a task as more and more heads are removed, in several orders.
 
     Example: headcount curve bundled:qnli --task qnli --data bundled:pairs --steps 2 --randoms 1 --out study
 
-    One half of the examples orders the heads, the other half scores every step. Killed at any moment, the same command
-    with --out resumes.
+    One half of the examples orders the heads, the other half scores every step. An interrupted run resumes when the
+    same command is run again with --out.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def curve(
     from headcount.data.tasks import find_task
 
     known = find_task(task, text=text, label=label, labels=labels)
-    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("curve", "examples") as progress:
         curves = run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             order,
             task=known,

@@ -1,4 +1,4 @@
-"""`headcount demo`: the whole story on the bundled model, offline, in one command."""
+"""`headcount demo`: everything on the bundled model, offline, in one command."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from headcount.story.demo import SmallModel
 
 PAIRS, QUICK_PAIRS = 160, 16
-"""Pairs that every head is left out on, drawn at random: what 2 cores do in a minute."""
+"""Randomly drawn pairs on which every head is ablated: what 2 cores do in a minute."""
 DISTANCES, QUICK_DISTANCES = 10, 4
 """Texts for the distances between heads."""
 COMPARED = 80
-"""Pairs that both models are compared on."""
+"""Pairs on which the two models are compared."""
 DROP = 0.5
-"""The share of heads that the smaller model does without; set after cuts of a quarter to a half had been looked at on
-the same held-out pairs, so that the change printed for it may flatter a little."""
+"""The share of heads that is pruned. It was set after looking at cuts of a quarter to a half on the same held-out
+pairs, so the change printed for it may be slightly optimistic."""
 STEPS, QUICK_STEPS, LEAST = 6, 2, 40
-"""Steps of the pruning curves, and the pairs of a quick demo that they need at least."""
+"""Steps of the pruning curves, and the number of pairs that they need at least in a quick demo."""
 TIMED = (16, 64)
-"""Texts and tokens of the batch that is timed."""
+"""Batch size and length of the timed passes."""
 
 
 @writes_study("out")
 def demo(
     *,
-    out: Annotated[Path, Parameter(help="The study folder.")] = Path("demo-out"),
-    full: Annotated[bool, Parameter(help="Sweep all 438 bundled pairs instead of 160 of them.", negative="")] = False,
-    quick: Annotated[bool, Parameter(help="Only 16 pairs: half a minute at most.", negative="")] = False,
+    out: Annotated[Path, Parameter(help="Study folder for the results.")] = Path("demo-out"),
+    full: Annotated[bool, Parameter(help="Sweep all 438 bundled pairs instead of 160 of them.")] = False,
+    quick: Annotated[bool, Parameter(help="Use only 16 pairs: at most half a minute.")] = False,
 ) -> None:
-    """Look at every head of a real BERT with 12 layers and 12 heads, without a GPU and without a network.
+    """Analyse every head of a real BERT with 12 layers of 12 heads, without a GPU or a network.
 
     Example: headcount demo --out demo-out
 
-    Killed at any moment, the same command resumes.
+    An interrupted demo resumes when the same command is run again.
     """
     from rich.console import Console
 
@@ -70,8 +70,8 @@ def demo(
     pairs = some_pairs(None if full else QUICK_PAIRS if quick else PAIRS)
     limit, distances = (QUICK_PAIRS, QUICK_DISTANCES) if quick else (None, DISTANCES)
 
-    def step(what: str, work: Callable[[Any], Any]) -> Any:
-        with show_progress(what, "examples") as progress:
+    def step(title: str, work: Callable[[Any], Any]) -> Any:
+        with show_progress(title, "examples") as progress:
             return work(progress)
 
     def without(by: str) -> Any:
@@ -90,7 +90,7 @@ def demo(
         "what their maps look like",
         lambda tick: find_patterns(model, tokenizer, pairs, text=text, out=out, progress=tick),
     )
-    # The comparison comes first: it puts the pre-trained model beside the study's own, and results of it can follow.
+    # A study accepts results of a second model only after a comparison that includes it.
     changed = step(
         "before and after fine-tuning",
         lambda tick: compare(before, model, tokenizer, pairs, text=text, limit=COMPARED, out=out, progress=tick),
@@ -130,7 +130,7 @@ def make_smaller(
     quick: bool,
     step: Callable[[str, Any], Any],
 ) -> SmallModel:
-    """The heads that can go, the model without them, saved, loaded again, and what it costs."""
+    """Choose heads, prune and save the model, load it again and measure what it costs."""
     import copy
 
     from headcount.choosing.choose import choose
@@ -179,14 +179,14 @@ def make_smaller(
     for table in tables(measured, ["whole", "small"]):
         console.print(table)
     sizes = [
-        sum(file.stat().st_size for file in Path(place).glob("*.safetensors")) / 1e6
-        for place in (bundled("qnli"), folder)
+        sum(file.stat().st_size for file in Path(path).glob("*.safetensors")) / 1e6
+        for path in (bundled("qnli"), folder)
     ]
     return SmallModel(choice.held_out, choice.order, len(choice.heads), folder, measured, (sizes[0], sizes[1]))
 
 
 def some_pairs(count: int | None, seed: int = 0) -> pd.DataFrame:
-    """So many bundled pairs, or all, drawn at random: half of them with an answer, half without."""
+    """Randomly drawn bundled pairs, half of them of each label, or all of them."""
     from headcount.data.tables import read_table
     from headcount.zoo.bundled import bundled_pairs
 

@@ -1,4 +1,4 @@
-"""`headcount dynamics`: when the order of heads settles in a training."""
+"""`headcount dynamics`: when the order of heads settles during training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dynamics(
     study: options.Study = None,
     steps: options.Steps = 10,
     estimator: Annotated[
-        str, Parameter(help="The importance that orders the heads: michel, gate, taylor or norm, or ..._normed.")
+        str, Parameter(help="Estimate that orders the heads: michel, gate, taylor or norm, also with _normed.")
     ] = "michel_normed",
     metric: options.Metric = None,
     num_beams: options.NumBeams = None,
@@ -37,16 +37,17 @@ def dynamics(
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
 ) -> None:
-    """Importance and pruning curve of every checkpoint of a training, and when the order of heads settles.
+    """Compute importance and pruning curve of every checkpoint of a training run: when does the order of heads settle?
 
     Example: headcount dynamics runs/qnli/pretrained/seed-0 --task qnli --data bundled:pairs --study training
 
-    The checkpoints are those of headcount finetune --checkpoints 10. Killed at any moment, the same command goes on.
+    headcount finetune --checkpoints 10 writes the checkpoints. An interrupted run resumes when the same command is run
+    again with --study.
 
     Parameters
     ----------
     folder
-        The folder of a run (it has `checkpoints`), or the folder with the checkpoints.
+        The folder of a fine-tuning run, or of its checkpoints.
     """
     from rich.console import Console
 
@@ -57,10 +58,9 @@ def dynamics(
     from headcount.models.device import find_device
     from headcount.story.dynamics import settling_sentence
 
-    place = find_device(device)
     console = Console(highlight=False)
     with show_progress("dynamics", "") as progress:
-        found = run(
+        result = run(
             folder,
             data,
             task=find_task(task, text=text, label=label, labels=labels),
@@ -71,40 +71,38 @@ def dynamics(
             limit=limit,
             seed=seed,
             max_length=max_length,
-            device=place,
+            device=find_device(device),
             study=study,
             tokenizer=tokenizer,
             progress=progress,
         )
-    console.print(as_rows(found))
-    console.print(settling_sentence(found))
+    console.print(checkpoint_table(result))
+    console.print(settling_sentence(result))
     if study is not None:
         say_saved(console, study)
 
 
-def as_rows(found: Dataset) -> Table:
-    """A row for each checkpoint."""
+def checkpoint_table(result: Dataset) -> Table:
+    """A row for each checkpoint: its scores with all and with fewer heads, and how its order agrees with the last."""
     from rich.table import Table
 
     from headcount.story.earlier import series_schemas
 
-    picked = [
-        int(place) for place in (len(found["removed"]) * 0.2, len(found["removed"]) * 0.5, len(found["removed"]) * 0.8)
-    ]
-    shares = [f"{int(found['removed'][place]) / found.attrs['heads']:.0%} gone" for place in picked]
-    titles = {name: schema.title for name, schema in series_schemas(found).items()}
-    table = Table(titles["checkpoint"], found.attrs["metric"], *shares, titles["agreement"])
+    steps = [int(len(result["removed"]) * share) for share in (0.2, 0.5, 0.8)]
+    shares = [f"{int(result['removed'][step]) / result.attrs['heads']:.0%} gone" for step in steps]
+    titles = {name: schema.title for name, schema in series_schemas(result).items()}
+    table = Table(titles["checkpoint"], result.attrs["metric"], *shares, titles["agreement"])
     for column in table.columns:
         column.justify = "right"
-    for number in range(found.sizes["checkpoint"]):
-        row = found.isel(checkpoint=number)
+    for number in range(result.sizes["checkpoint"]):
+        row = result.isel(checkpoint=number)
         agreement = (
             f"{float(row['agreement']):.2f} [{float(row['agreement_low']):.2f}, {float(row['agreement_high']):.2f}]"
         )
         table.add_row(
             str(int(row["checkpoint"])),
             f"{float(row['baseline']):.3f}",
-            *[f"{float(row['score'][place]):.3f}" for place in picked],
+            *[f"{float(row['score'][step]):.3f}" for step in steps],
             agreement,
         )
     return table

@@ -1,4 +1,4 @@
-"""Where the program starts: from its first moment on, Ctrl-C and SIGTERM end it with one line.
+"""The entry point of the program: Ctrl-C and SIGTERM end it with one line, from the first moment on.
 
 Nothing heavy is imported before the handlers are in place: the command line's own imports take a fifth of a second,
 torch's several.
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SHOW_CURSOR = "\x1b[?25h"
-"""A progress bar hides it."""
+"""Progress bars hide the cursor."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The user or the system asked the program to end: contexts are left, so that nothing half-written stays."""
+    """The user or the system asked the program to end; as it unwinds, contexts remove what is half-written."""
 
 
 def main() -> int:
@@ -29,8 +29,8 @@ def main() -> int:
 
     def stop(number: int, frame: FrameType | None) -> None:
         asked.append(number)
-        for one in SIGNALS:
-            signal.signal(one, signal.SIG_DFL)  # a second one ends the program at once
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_DFL)  # a second one ends the program at once
         if _importing(frame):
             _leave(words, number)  # an exception inside an import may come out as another one, or as a warning
         raise Stopped
@@ -43,16 +43,16 @@ def main() -> int:
         else:
             sys.__unraisablehook__(problem)
 
-    for one in SIGNALS:
-        if signal.getsignal(one) != signal.SIG_IGN:  # as of a job that a script or nohup keeps out of the way
-            signal.signal(one, stop)
+    for each in SIGNALS:
+        if signal.getsignal(each) != signal.SIG_IGN:  # nohup, and scripts for their background jobs, ignore them
+            signal.signal(each, stop)
     sys.unraisablehook = unraisable
     try:
         from headcount.cli.main import main as run
 
         code = run(words)
-        for one in SIGNALS:
-            signal.signal(one, lambda *_: os._exit(code))  # all is done: nothing is left to be stopped
+        for each in SIGNALS:
+            signal.signal(each, lambda *_: os._exit(code))  # everything is done
         return code
     except BaseException:  # whatever an interrupted library made of the request
         if not asked:
@@ -69,12 +69,12 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _leave(words: list[str], number: int) -> NoReturn:
-    """Say it and go: threads and finalisers of libraries get no chance to add tracebacks."""
-    from headcount.cli.stopping import tell_stopped
+    """Print the line and exit at once, before threads and finalisers of libraries can add tracebacks."""
+    from headcount.cli.stopping import stopped_line
 
     cursor = SHOW_CURSOR if sys.stderr.isatty() else ""
     sys.stdout.flush()
-    sys.stderr.write(f"{cursor}headcount: {tell_stopped(words)}\n")
+    sys.stderr.write(f"{cursor}headcount: {stopped_line(words)}\n")
     sys.stderr.flush()
     os._exit(128 + number)
 

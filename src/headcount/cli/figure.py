@@ -1,4 +1,4 @@
-"""`headcount figure`: one figure of a study, for a paper."""
+"""`headcount figure`: a figure of a study, for a paper."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def figure(
     *,
     what: Annotated[
         str,
-        Parameter(help="ablation, layers, histogram, importance, curve, patterns, or a number such as special.sep."),
+        Parameter(help="ablation, layers, histogram, importance, curve, patterns, or a variable such as special.sep."),
     ] = "ablation",
-    output: Annotated[Path, Parameter(name=["-o", "--output"], help="A file that ends in .svg, .pdf or .png.")],
+    output: Annotated[Path, Parameter(name=["-o", "--output"], help="File to write: .svg, .pdf or .png.")],
 ) -> None:
-    """Draw one figure of a study for a paper, in the look of the papers' own (needs matplotlib: headcount[plot]).
+    """Draw a figure of a study in the style of the papers (needs matplotlib: pip install "headcount[plot]").
 
     Example: headcount figure demo-out --what ablation -o heads.pdf
 

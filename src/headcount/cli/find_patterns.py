@@ -1,4 +1,4 @@
-"""`headcount find-patterns`: what the maps of every head look like."""
+"""`headcount find-patterns`: the pattern of every head's attention maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NAMED = 3
-"""Heads that a row names: the clearest ones."""
+"""Heads named in each row: those with the clearest pattern."""
 
 
 def find_patterns(
@@ -34,12 +34,13 @@ def find_patterns(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Name the pattern of every head's maps: vertical, diagonal, both, block, or heterogeneous.
+    """Name the pattern of every head's attention maps: vertical, diagonal, both, block, or heterogeneous.
 
     Example: headcount find-patterns bundled:qnli --data bundled:sentences --limit 40 --out study
 
-    A rule that was fitted to labelled maps names every map of every text; the table says how good the names are. The
-    study also gets three maps of each head, which the page shows. Killed at any moment, the same command goes on.
+    A rule fitted to labelled maps names the map of every head on every text; the output says how reliable the names
+    are. The study also stores three typical maps per head for the page. An interrupted run resumes when the same
+    command is run again with --out.
 
     Parameters
     ----------
@@ -49,16 +50,16 @@ def find_patterns(
     from rich.console import Console
 
     from headcount.attention_maps.find_patterns import find_patterns as run
-    from headcount.cli.measure import as_json, is_complete
+    from headcount.cli.measure import is_complete, measures_json
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
 
     console = Console(highlight=False)
-    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("find-patterns", limited=limit is None) as progress:
-        found = run(
+        measured = run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             text=text,
             limit=limit,
@@ -70,25 +71,25 @@ def find_patterns(
             progress=progress,
         )
     if json_:
-        print(json.dumps(as_json(found.filter(lambda node: node.name != "typical"))))
+        print(json.dumps(measures_json(measured.filter(lambda node: node.name != "typical"))))
         return
-    if not is_complete(found):
+    if not is_complete(measured):
         say_part(console)
         return
-    for line in lines_of(found):
+    for line in pattern_lines(measured):
         console.print(line)
     if out is not None:
         say_saved(console, out)
 
 
-def lines_of(found: xr.DataTree) -> list[Any]:
-    """A table for each stack: how many maps and heads have each pattern; then how good the names are."""
+def pattern_lines(measured: xr.DataTree) -> list[Any]:
+    """A table of the patterns of each stack, and notes on how reliable their names are."""
     from rich.table import Table
 
     from headcount.story.notes import measure_notes
     from headcount.story.patterns import known_stacks, pattern_rows, rule_sentences
 
-    dataset = found["patterns"].to_dataset()
+    dataset = measured["patterns"].to_dataset()
     lines: list[Any] = []
     stacks = known_stacks(dataset)
     for stack in stacks:
@@ -99,4 +100,4 @@ def lines_of(found: xr.DataTree) -> list[Any]:
         for row in pattern_rows(dataset, stack, NAMED):
             table.add_row(*row)
         lines.append(table)
-    return [*lines, *rule_sentences(dataset, found.attrs["texts"]), *measure_notes(found)]
+    return [*lines, *rule_sentences(dataset, measured.attrs["texts"]), *measure_notes(measured)]

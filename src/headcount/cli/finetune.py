@@ -1,4 +1,4 @@
-"""`headcount finetune`: a model on tasks, from several initialisations, with several seeds."""
+"""`headcount finetune`: fine-tune a model on tasks, from several initialisations and with several seeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Tokenizer, Trust
+from headcount.cli import options
 from headcount.cli.warning_lines import say
 from headcount.core.options import belongs_to
 
@@ -16,45 +16,46 @@ def finetune(
     model: str,
     /,
     *,
-    tasks: Annotated[str, Parameter(help="GLUE tasks or kinds of task, such as mrpc,rte.")],
-    out: Annotated[Path, Parameter(help="A folder for all runs: OUT/TASK/INIT/seed-N.")],
+    tasks: Annotated[str, Parameter(help="GLUE tasks or kinds of tasks, separated by commas, such as mrpc,rte.")],
+    out: Annotated[Path, Parameter(help="Folder for all runs: OUT/TASK/INIT/seed-N.")],
     data: Annotated[
         str | None,
-        Parameter(help="A folder with train.* and validation.*, or with a folder a task, or a file; else the hub."),
+        Parameter(
+            help="A folder with train.* and validation.*, or with such a folder for each task, or a file; without it, "
+            "GLUE from the hub."
+        ),
     ] = None,
-    init: Annotated[str, Parameter(help="Some of none,random,pretrained.")] = "pretrained",
-    seeds: Annotated[int, Parameter(help="Number of seeds per run.")] = 1,
-    num_train_epochs: Annotated[float, Parameter(help="Epochs.")] = 3,
-    per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
-    learning_rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
-    warmup_steps: Annotated[
-        float, Parameter(help="Steps before the highest learning rate; below 1, their share.")
-    ] = 0.1,
+    init: Annotated[
+        str, Parameter(help="Initial weights: some of none, random, pretrained, separated by commas.")
+    ] = "pretrained",
+    seeds: Annotated[int, Parameter(help="Number of seeds for each task and initialisation.")] = 1,
+    num_train_epochs: Annotated[float, Parameter(help="Number of training epochs.")] = 3,
+    per_device_train_batch_size: Annotated[int, Parameter(help="Training batch size.")] = 32,
+    learning_rate: Annotated[float, Parameter(help="Peak learning rate.")] = 2e-5,
+    warmup_steps: Annotated[float, Parameter(help="Warm-up steps, or, below 1, their share of all steps.")] = 0.1,
     weight_decay: Annotated[float, Parameter(help="Weight decay.")] = 0.0,
-    max_length: Annotated[int, Parameter(help="Cut texts to so many tokens.")] = 128,
+    max_length: Annotated[int, Parameter(help="Truncate texts to this many tokens.")] = 128,
     gradient_accumulation_steps: Annotated[int, Parameter(help="Gradient accumulation steps.")] = 1,
-    dtype: Annotated[Literal["float32", "bfloat16", "float16"], Parameter(help="dtype of the passes.")] = "float32",
-    checkpoints: Annotated[int, Parameter(help="So many models along the way.")] = 0,
+    dtype: Annotated[Literal["float32", "bfloat16", "float16"], Parameter(help="dtype of training.")] = "float32",
+    checkpoints: Annotated[int, Parameter(help="Number of checkpoints to keep along the way.")] = 0,
     spacing: Annotated[
         Literal["even", "log"] | None, Parameter(help="How the checkpoints are spaced; even by default.")
     ] = None,
-    keep_embeddings: Annotated[
-        bool, Parameter(help="Random weights, but the pre-trained embeddings.", negative="")
-    ] = False,
-    text: Annotated[tuple[str, ...] | None, Parameter(help="Text columns.", consume_multiple=True)] = None,
-    label: Annotated[str | None, Parameter(help="Label column.")] = None,
-    limit: Annotated[int | None, Parameter(help="Only N random training examples.")] = None,
-    jobs: Annotated[int, Parameter(help="Runs side by side.")] = 1,
+    keep_embeddings: Annotated[bool, Parameter(help="With random weights, keep the pre-trained embeddings.")] = False,
+    text: options.Text = None,
+    label: options.Label = None,
+    limit: Annotated[int | None, Parameter(help="Use only this many randomly drawn training examples.")] = None,
+    jobs: Annotated[int, Parameter(help="Number of runs in parallel.")] = 1,
     report_to: Annotated[str | None, Parameter(help="Trackers of transformers' Trainer, such as wandb.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    trust_remote_code: Trust = False,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
-    """Fine-tune a model on tasks, from its own or from random weights, and show the scores as a table.
+    """Fine-tune a model on tasks, from pre-trained or random weights, and show the scores.
 
     Example: headcount finetune bundled:pretrained --tasks qnli --data bundled:pairs --learning-rate 3e-4 --out runs
 
-    Killed at any moment, the same command goes on where it stopped.
+    An interrupted command resumes when it is run again, and ends with the same weights.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def finetune(
             chosen,
             data,
             out,
-            init=[one.strip() for one in init.split(",")],
+            init=[name.strip() for name in init.split(",")],
             seeds=seeds,
             settings=settings,
             keep_embeddings=keep_embeddings,

@@ -19,7 +19,7 @@ def heads(
     model: str,
     /,
     *,
-    pick: Annotated[str | None, Parameter(help="Heads to look up, such as 'L3H7,L5': shows what they name.")] = None,
+    pick: Annotated[str | None, Parameter(help="Show which heads an expression such as 'L3H7,L5' selects.")] = None,
     trust_remote_code: Trust = False,
 ) -> None:
     """Show the stacks, layers, heads, key/value groups and parameters of a model.
@@ -56,7 +56,7 @@ def heads(
 
 
 def heads_table(anatomy: Anatomy) -> Table:
-    """A row for each stack, or for each run of like layers in it."""
+    """A row for each stack, or for each range of equal layers in it."""
     from rich.table import Table
 
     table = Table("stack", "layers", "heads a layer", "key/value groups", "head size", "parameters a head")

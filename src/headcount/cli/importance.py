@@ -39,9 +39,10 @@ def importance(
 
     Example: headcount importance bundled:qnli --task qnli --data bundled:pairs --limit 64 --out study
 
-    michel: the mean size of the loss's gradient in the head's gate, example by example. taylor: the rise of the loss
-    that the gradient predicts for the head's removal. gate: the size of the mean gradient. norm: how much the head
-    gives. With `headcount sweep ... --how zero` in the same study it says how well each predicts what really happens.
+    Four estimates: michel, the mean absolute gradient of an example's loss with respect to the head's gate; taylor,
+    the rise of the loss that the gradient predicts if the head is removed; gate, the absolute value of the mean
+    gradient; norm, the mean norm of the head's output. If the study has a sweep with --how zero, the output says how
+    well each estimate predicts its effects.
 
     Parameters
     ----------
@@ -57,11 +58,11 @@ def importance(
     from headcount.engines.compute import Compute
 
     known = find_task(task, text=text, label=label, labels=labels)
-    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("importance", "examples", limited=limit is None) as progress:
-        found = run(
+        estimates = run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             task=known,
             limit=limit,
@@ -73,22 +74,22 @@ def importance(
             progress=progress,
         )
     if json_:
-        print(json.dumps(json_rows(found)))
+        print(json.dumps(json_rows(estimates)))
         return
     console = Console(highlight=False)
-    for note in found.attrs.get("notes", []):
+    for note in estimates.attrs.get("notes", []):
         console.print(f"Note: {note}.")
-    if not found.attrs["complete"]:
+    if not estimates.attrs["complete"]:
         say_part(console)
         return
-    for line in lines_of(found, _sweep_of(out, found.attrs.get("identity", {}).get("model"))):
+    for line in importance_lines(estimates, _sweep_of(out, estimates.attrs.get("identity", {}).get("model"))):
         console.print(line)
     if out is not None:
         say_saved(console, out)
 
 
 def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
-    """The sweep by head of the same model in the same study, with heads at zero."""
+    """The sweep over the heads of the same model with `--how zero`, if the study has one."""
     from headcount.core.read_study import open_study
 
     if out is None:
@@ -96,23 +97,23 @@ def _sweep_of(out: Path | None, model: str | None) -> xr.Dataset | None:
     tree = open_study(out, damaged="skip")
     if "/sweep/head-zero" not in tree.groups:
         return None
-    found = tree["sweep/head-zero"].to_dataset()
-    return found if found.attrs["identity"]["model"] == model else None
+    sweep = tree["sweep/head-zero"].to_dataset()
+    return sweep if sweep.attrs["identity"]["model"] == model else None
 
 
-def lines_of(found: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
-    """The estimators side by side as a table, and what its last two columns are."""
+def importance_lines(estimates: xr.Dataset, sweep: xr.Dataset | None) -> list[Any]:
+    """A table of the estimators side by side, and what its last two columns mean."""
     from rich.table import Table
 
     from headcount.choosing.estimators import ESTIMATORS, prediction, stability
     from headcount.story.importance import NEEDS_SWEEP, PREDICTS, SPLITS, importance_rows
 
     table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")
-    halves = {name: stability(found, name) for name in ESTIMATORS}
+    halves = {name: stability(estimates, name) for name in ESTIMATORS}
     predicted = None
     if sweep is not None and "delta" in sweep:
-        predicted = {name: prediction(found, sweep, name) for name in ESTIMATORS}
-    for row in importance_rows(found, halves, predicted):
+        predicted = {name: prediction(estimates, sweep, name) for name in ESTIMATORS}
+    for row in importance_rows(estimates, halves, predicted):
         table.add_row(*row)
-    lines = [f"Importance on {found.sizes['example']} examples:", table, SPLITS, PREDICTS]
+    lines = [f"Importance on {estimates.sizes['example']} examples:", table, SPLITS, PREDICTS]
     return lines if sweep is not None else [*lines, NEEDS_SWEEP]

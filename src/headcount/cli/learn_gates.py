@@ -1,4 +1,4 @@
-"""`headcount learn-gates`: which heads a model gives up when every open one has its price."""
+"""`headcount learn-gates`: which heads stay when every open gate has a price."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def learn_gates(
     *,
     task: options.Task,
     data: options.Data,
-    strengths: Annotated[str, Parameter(help="Prices of an open gate, one after the other.")] = "0.001,0.003,0.01,0.03",
-    max_steps: Annotated[int, Parameter(help="Training steps at each price.")] = 100,
+    strengths: Annotated[
+        str, Parameter(help="Penalties for an open gate, in increasing order.")
+    ] = "0.001,0.003,0.01,0.03",
+    max_steps: Annotated[int, Parameter(help="Training steps for each penalty.")] = 100,
     learning_rate: Annotated[float, Parameter(help="Learning rate of the gates.")] = 0.1,
-    per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
+    per_device_train_batch_size: Annotated[int, Parameter(help="Training batch size.")] = 32,
     stack: options.Stack = None,
     out: options.Out = None,
     name: options.Name = None,
@@ -39,12 +41,12 @@ def learn_gates(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Learn a gate for every head, at rising prices of an open one, and show which heads stay open (Voita et al. 2019).
+    """Learn a gate for every head under increasing penalties, and show which heads stay open (Voita et al. 2019).
 
     Example: headcount learn-gates bundled:qnli --task qnli --data bundled:pairs --limit 64 --max-steps 20 --out study
 
-    The model itself is not changed. With --out the gates are kept in a study, and the same command shows them again.
-    headcount prune --order gates cuts out the heads whose gates close first.
+    The model itself does not change. With --out the gates are stored in a study, and the same command shows them again.
+    headcount prune --order gates removes the heads whose gates close first.
 
     Parameters
     ----------
@@ -58,18 +60,18 @@ def learn_gates(
     from headcount.data.tasks import find_task
 
     try:
-        prices = [float(part) for part in strengths.split(",")]
+        penalties = [float(part) for part in strengths.split(",")]
     except ValueError as error:
         raise InvalidOption(f"got strengths={strengths}; expected numbers, such as 0.001,0.01") from error
     known = find_task(task, text=text, label=label, labels=labels)
-    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("learn-gates", "steps") as progress:
         gates = run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             task=known,
-            strengths=prices,
+            strengths=penalties,
             max_steps=max_steps,
             learning_rate=learning_rate,
             per_device_train_batch_size=per_device_train_batch_size,
@@ -94,17 +96,17 @@ def learn_gates(
 
 
 def gates_table(gates: xr.Dataset, most: int = 8) -> Any:
-    """A row for each price: how many gates stay open, the task's loss, and the heads that stay open most surely."""
+    """A row for each penalty: how many gates stay open, the loss of the task, and the heads likeliest to stay open."""
     from rich.table import Table
 
     from headcount.core.heads import Head
 
     several = gates.sizes["stack"] > 1
     titles = [gates[name].attrs["long_name"] for name in ("strength", "kept", "loss")]
-    table = Table(*titles, "Most surely open")
+    table = Table(*titles, "Most likely open")
     for column in table.columns[:3]:
         column.justify = "right"
-    for number, price in enumerate(gates["strength"].values):
+    for number, penalty in enumerate(gates["strength"].values):
         row = gates.isel(strength=number)
         stacked = row["open"].where(row["gate"] > 0).stack(at=("stack", "layer", "head")).dropna("at")
         surest = stacked.sortby(stacked, ascending=False)["at"].values[:most]
@@ -112,5 +114,5 @@ def gates_table(gates: xr.Dataset, most: int = 8) -> Any:
         names = heads if several else [head.partition(".")[2] for head in heads]
         kept = int(row["kept"])
         more = f", ... ({kept} in all)" if kept > most else ""
-        table.add_row(f"{price:g}", str(kept), f"{float(row['loss']):.4f}", ", ".join(names) + more)
+        table.add_row(f"{penalty:g}", str(kept), f"{float(row['loss']):.4f}", ", ".join(names) + more)
     return table

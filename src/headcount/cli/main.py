@@ -1,4 +1,4 @@
-"""`headcount`: the verbs put together, and every expected error as one line and exit code 2."""
+"""`headcount`: all verbs in one program; every expected error is one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.config import Toml
+from cyclopts.help import DefaultFormatter, HelpEntry
+from cyclopts.help.specs import ColumnSpec, NameRenderer, get_default_parameter_columns
+from rich.console import Console, ConsoleOptions
 
 import headcount
 from headcount.cli.agreement import agreement
@@ -44,13 +47,29 @@ from headcount.core.provenance import command
 from headcount.data.number_options import check_all
 from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
 
+NAME_WIDTH = len("--gradient-accumulation-steps INT")
+
+
+def _columns(console: Console, options: ConsoleOptions, entries: list[HelpEntry]) -> tuple[ColumnSpec, ...]:
+    """The columns of an option's help, wide enough that no name is broken at 80 columns."""
+    renderer = NameRenderer(max_width=NAME_WIDTH)
+    names = ColumnSpec(renderer, header="Option", style="cyclopts.name", max_width=NAME_WIDTH)
+    columns = get_default_parameter_columns(console, options, entries)
+    return tuple(names if column.header == "Option" else column for column in columns)
+
+
 app = App(
     name="headcount",
-    help="""What every attention head of a transformer does, what happens without it, and the model without it.
+    help="""Find out what every attention head of a transformer does, and prune the heads that it does not need.
 
     Example: headcount heads bundled:qnli
     """,
     version=headcount.__version__,
+    group_parameters=Group("Parameters", help_formatter=DefaultFormatter(column_specs=_columns)),
+    # Flags have no --no-... and lists no --empty-...; the help says nothing of flags that are off by default.
+    default_parameter=Parameter(
+        negative="", show_default=lambda value: None if value is None or value is False else value
+    ),
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
@@ -82,14 +101,14 @@ for verb in (
 
 
 ALIASES = {"patterns": "find-patterns"}
-"""Earlier names of verbs, which the commands in studies have."""
+"""Earlier names of verbs, which commands stored in studies still use."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; 0, 2 where the input cannot be used, 1 where a training that began well diverged."""
+    """Run the command line. The exit code is 2 if the input cannot be used, and 1 if a training run diverged."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would tell of every retry
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
     words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
@@ -106,20 +125,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name that is too long, say
         if error.filename is None:
             raise
-        return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another place")
+        return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another path")
     except CycloptsError as error:
         return _refuse(f"{error} (see {' '.join(['headcount', *_verb(words), '--help'])})")
     return 0
 
 
 def _run(words: list[str]) -> None:
-    verb, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
-    check_all(given.arguments)  # before anything is loaded
-    verb(*given.args, **given.kwargs)
+    verb, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    check_all(bound.arguments)  # before anything is loaded
+    verb(*bound.args, **bound.kwargs)
 
 
 def _join_values(words: list[str]) -> list[str]:
-    """`--memory -4GB` as `--memory=-4GB`: no option begins with a number, so that this is a value.
+    """`--memory -4GB` as `--memory=-4GB`: no option starts with a number, so this must be a value.
 
     >>> _join_values(["sweep", "m", "--memory", "-4GB", "--limit", "3"])
     ['sweep', 'm', '--memory=-4GB', '--limit', '3']
@@ -139,26 +158,26 @@ def _verb(words: list[str]) -> list[str]:
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    """The options of that verb, by the names of their Python parameters."""
+    """The options of that verb by their Python names."""
     return {name: option for verb in _verb(words) for name, option in option_names(app[verb]).items()}
 
 
 def _read_config(words: list[str]) -> None:
-    """`--config FILE`: the verb's options from a TOML file; what stands on the command line comes first."""
+    """`--config FILE`: read the verb's options from a TOML file; the command line takes precedence."""
     app.config = None
-    places = [place for place, word in enumerate(words) if word == "--config" or word.startswith("--config=")]
-    if not places:
+    indices = [index for index, word in enumerate(words) if word == "--config" or word.startswith("--config=")]
+    if not indices:
         return
-    place, (word, equals, file) = places[0], words[places[0]].partition("=")
-    given = [file] if equals else words[place + 1 : place + 2]
-    if len(places) > 1 or not given or not Path(given[0]).is_file():
+    index, (word, equals, value) = indices[0], words[indices[0]].partition("=")
+    files = [value] if equals else words[index + 1 : index + 2]
+    if len(indices) > 1 or not files or not Path(files[0]).is_file():
         raise InvalidOption(
-            f"got {' '.join([word, *given])}; expected one TOML file that exists, such as --config sweep.toml"
+            f"got {' '.join([word, *files])}; expected one TOML file that exists, such as --config sweep.toml"
         )
-    _check_toml(Path(given[0]))
-    check_renamed(words, Path(given[0]))
-    app.config = Toml(given[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
-    del words[place : place + (1 if equals else 2)]
+    _check_toml(Path(files[0]))
+    check_renamed(words, Path(files[0]))
+    app.config = Toml(files[0], use_commands_as_keys=False, allow_unknown=False, must_exist=True)
+    del words[index : index + (1 if equals else 2)]
 
 
 def _check_toml(file: Path) -> None:

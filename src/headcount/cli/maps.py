@@ -1,4 +1,4 @@
-"""`headcount maps`: the attention maps of one text, into a study."""
+"""`headcount maps`: store the attention maps of one text in a study."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from headcount.cli.options import Device, Dtype, Tokenizer, Trust, load_model_and_tokenizer
+from headcount.cli import options
+from headcount.cli.options import load_model_and_tokenizer
 
 
 def maps(
@@ -16,22 +17,22 @@ def maps(
     *,
     text: Annotated[str, Parameter(help="The text.")],
     pair: Annotated[
-        str | None, Parameter(help="The second segment, or the target text of an encoder-decoder, which needs one.")
+        str | None, Parameter(help="The second text of a pair; for an encoder-decoder, the target text (required).")
     ] = None,
-    out: Annotated[Path, Parameter(help="The study folder that the maps go to.")],
-    name: Annotated[str | None, Parameter(help="A name for the maps; without it, one made of the text.")] = None,
-    max_length: Annotated[int | None, Parameter(help="Cut the text to so many tokens.")] = None,
-    tokenizer: Tokenizer = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    trust_remote_code: Trust = False,
+    out: Annotated[Path, Parameter(help="Study folder for the maps.")],
+    name: Annotated[str | None, Parameter(help="Name of the maps in the study; by default made from the text.")] = None,
+    max_length: options.MaxLength = None,
+    tokenizer: options.Tokenizer = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    trust_remote_code: options.Trust = False,
 ) -> None:
-    """Keep what every head looks at in one text: its attention maps, a byte for each weight.
+    """Store the attention maps of all heads on one text, one byte per weight.
 
     Example: headcount maps bundled:qnli --text "Who wrote it?" --pair "Anna Lund wrote it." --out study
 
-    The study gets the group maps/NAME with maps_STACK [layer, head, query, key]; headcount.attention_maps.maps.unpack
-    turns the bytes into weights. The same command again does nothing.
+    The maps are stored in the group maps/NAME as maps_STACK [layer, head, query, key];
+    headcount.attention_maps.maps.unpack converts the bytes to weights.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ def maps(
     from headcount.attention_maps.plan import plan_maps
     from headcount.story.maps import maps_sentences
 
-    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
-    plan = plan_maps(loaded, words, text, pair, max_length)
+    loaded, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    plan = plan_maps(loaded, loaded_tokenizer, text, pair, max_length)
     stored = store_maps(loaded, plan, out, name)
     for line in maps_sentences(stored.maps, stored.group, stored.size, stored.new, out):
         print(line)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
-from headcount.core.options import without_effect
+from headcount.cli.options import load_model_and_tokenizer, refuse_others, say_part, say_saved
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -28,25 +27,27 @@ def measure(
         ),
     ] = None,
     out: options.Study = None,
-    only: Annotated[str | None, Parameter(help="Some measures, such as entropy,position; all by default.")] = None,
+    only: Annotated[
+        str | None, Parameter(help="Only these measures, such as entropy,position; all by default.")
+    ] = None,
     name: options.Name = None,
     text: options.TextColumns = None,
     spacy: Annotated[
-        str | None, Parameter(help="A spaCy pipeline that you have: it annotates plain texts for the word measures.")
+        str | None, Parameter(help="An installed spaCy pipeline that annotates plain texts for the measures of words.")
     ] = None,
     tagger: options.Tagger = None,
     limit: options.Limit = None,
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
     distance_examples: Annotated[
-        int | None, Parameter(help="Texts for the distances between heads; 50 by default.")
+        int | None, Parameter(help="Number of texts for the distances between heads; 50 by default.")
     ] = None,
     batch_tokens: options.BatchTokens = None,
     shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
-    list_: Annotated[bool, Parameter(name="--list", help="Explain all measures and stop.", negative="")] = False,
+    list_: Annotated[bool, Parameter(name="--list", help="List all measures and exit.")] = False,
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
@@ -54,41 +55,22 @@ def measure(
 
     Example: headcount measure bundled:qnli --data bundled:sentences --limit 40 --out study
 
-    One pass over the texts feeds all measures; no attention map is kept. Killed at any moment, the same command goes
-    on where it stopped.
+    All measures share one pass over the texts, and no attention map is stored. An interrupted run resumes when the
+    same command is run again with --out.
 
     Parameters
     ----------
     model
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:pretrained.
     """
+    given = dict(locals())
     from rich.console import Console
 
     console = Console(highlight=False)
     if list_:
-        others = {
-            "data": data,
-            "out": out,
-            "only": only,
-            "name": name,
-            "text": text,
-            "spacy": spacy,
-            "tagger": tagger,
-            "limit": limit,
-            "max_length": max_length,
-            "distance_examples": distance_examples,
-            "batch_tokens": batch_tokens,
-            "shard": shard,
-            "json": json_,
-            "trust_remote_code": trust_remote_code,
-            "seed": seed or None,
-            "device": None if device == "auto" else device,
-            "dtype": None if dtype == "auto" else dtype,
-        }
         if model is not None:
             raise InvalidOption(f"got the model {model} with --list, which only explains the measures; leave one out")
-        for option, given in others.items():
-            without_effect(option, given, "--list only explains the measures", "leave one of them out")
+        refuse_others(measure, given, ("model", "list_"), "--list only explains the measures")
         console.print(explain())
         return
     if model is None or data is None:
@@ -98,11 +80,11 @@ def measure(
     from headcount.engines.compute import Compute
     from headcount.measures.measure import measure as run
 
-    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("measure", limited=limit is None) as progress:
-        found = run(
+        measured = run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             only=None if only is None else [only],
             text=text,
@@ -118,12 +100,12 @@ def measure(
             progress=progress,
         )
     if json_:
-        print(json.dumps(as_json(found)))
+        print(json.dumps(measures_json(measured)))
         return
-    if not is_complete(found):
+    if not is_complete(measured):
         say_part(console)
         return
-    for line in lines_of(found):
+    for line in measure_lines(measured):
         console.print(line)
     if out is not None:
         say_saved(console, out)
@@ -136,26 +118,26 @@ def explain() -> Any:
     from headcount.measures.catalogue import MEASURES
 
     table = Table("measure", "what it says", "paper")
-    for one in MEASURES.values():
-        table.add_row(one.name, one.summary, one.paper)
+    for question in MEASURES.values():
+        table.add_row(question.name, question.summary, question.paper)
     return table
 
 
-def is_complete(found: xr.DataTree) -> bool:
-    """Whether all measures are done, those that other shards have to do included."""
-    return all(node.attrs["complete"] for node in found.children.values())
+def is_complete(measured: xr.DataTree) -> bool:
+    """Whether all measures are done, including the parts of other shards."""
+    return all(node.attrs["complete"] for node in measured.children.values())
 
 
-def as_json(found: xr.DataTree) -> dict[str, Any]:
-    """The numbers of each head by measure, for scripts."""
+def measures_json(measured: xr.DataTree) -> dict[str, Any]:
+    """The attributes of the run and, by measure, a row for each head, as `--json` prints them."""
     from headcount.cli.table import json_rows
 
-    rows = {name: json_rows(node.to_dataset()) for name, node in found.children.items()}
-    return {"attributes": found.attrs, "measures": rows}
+    rows = {name: json_rows(node.to_dataset()) for name, node in measured.children.items()}
+    return {"attributes": measured.attrs, "measures": rows}
 
 
-def lines_of(found: xr.DataTree) -> list[Any]:
-    """The heads that stand out, as a table, and what was left out."""
+def measure_lines(measured: xr.DataTree) -> list[Any]:
+    """A table of the heads that stand out, and notes on what was not measured."""
     from rich.table import Table
 
     from headcount.story.heads import standing_out
@@ -163,6 +145,6 @@ def lines_of(found: xr.DataTree) -> list[Any]:
 
     table = Table("the head that ...", "is", "value [95 % interval]", "median head")
     table.columns[3].justify = "right"
-    for row in standing_out({name: node.to_dataset() for name, node in found.children.items()}):
+    for row in standing_out({name: node.to_dataset() for name, node in measured.children.items()}):
         table.add_row(*row)
-    return [table, *measure_notes(found)]
+    return [table, *measure_notes(measured)]

@@ -1,13 +1,16 @@
-"""Options that several verbs share, and how a model is brought to its device and number type."""
+"""Options that several verbs share, and how a model is loaded onto its device and in its dtype."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from headcount.cli.warning_lines import say
+from headcount.core.options import without_effect
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 Task = Annotated[
     str,
     Parameter(
-        help="A GLUE task (mrpc, rte, ...), or a kind: classification, regression, token-classification, "
+        help="A GLUE task (mrpc, rte, ...) or a kind of task: classification, regression, token-classification, "
         "multiple-choice, masked-lm, causal-lm, translation."
     ),
 ]
@@ -30,21 +33,21 @@ Data = Annotated[
 ]
 Text = Annotated[
     tuple[str, ...] | None,
-    Parameter(help="Text columns; source and target for a translation.", consume_multiple=True),
+    Parameter(help="Text columns; for a translation, source and target.", consume_multiple=True),
 ]
 Label = Annotated[str | None, Parameter(help="Label column.")]
 Labels = Annotated[
     tuple[str, ...] | None,
     Parameter(
-        help="Names of the label codes 0, 1, ..., in the model's words; where its classes are LABEL_0, LABEL_1, ..., "
-        "or the labels are other words than its own, the labels in the order of its classes.",
+        help="Class names of the label codes 0, 1, ... in the data. If the model's classes are called LABEL_0, "
+        "LABEL_1, ..., or differently from the labels: the labels in the order of the classes.",
         consume_multiple=True,
     ),
 ]
-Limit = Annotated[int | None, Parameter(help="Only N random examples, for a quick look.")]
-MaxLength = Annotated[int | None, Parameter(help="Cut texts to so many tokens.")]
-Seed = Annotated[int, Parameter(help="Seed of everything that is drawn.")]
-# The texts that heads are looked at on.
+Limit = Annotated[int | None, Parameter(help="Use only this many randomly drawn examples.")]
+MaxLength = Annotated[int | None, Parameter(help="Truncate texts to this many tokens.")]
+Seed = Annotated[int, Parameter(help="Random seed.")]
+# Texts without labels.
 Texts = Annotated[
     str,
     Parameter(
@@ -52,50 +55,61 @@ Texts = Annotated[
         "bundled:sentences."
     ),
 ]
-TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="The text columns, one or two.", consume_multiple=True)]
+TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="One or two text columns.", consume_multiple=True)]
 Tagger = Annotated[
     str | None,
-    Parameter(help="A token classifier (finetune can make one) that tells nouns, subjects, ... in plain texts."),
+    Parameter(help="A token classifier (see headcount finetune) that marks nouns, subjects, ... in plain texts."),
 ]
 # How the examples are scored.
-Metric = Annotated[str | None, Parameter(help="Another metric than the task's own.")]
-NumBeams = Annotated[int | None, Parameter(help="Beams of generation, where texts are scored; 1 by default.")]
+Metric = Annotated[str | None, Parameter(help="Metric to use instead of the task's own.")]
+NumBeams = Annotated[int | None, Parameter(help="Number of beams, if texts are generated; 1 by default.")]
 MaxNewTokens = Annotated[
-    int | None, Parameter(help="Tokens to generate at most, where texts are scored; 128 by default.")
+    int | None, Parameter(help="Maximum number of new tokens, if texts are generated; 128 by default.")
 ]
 # The order in which heads go.
 Order = Annotated[
     str,
-    Parameter(help="Some of importance,ablation,taylor,norm,gates,random,file:PATH."),
+    Parameter(
+        help="Orders in which heads are removed: some of importance, ablation, taylor, norm, gates, random and "
+        "file:PATH, separated by commas."
+    ),
 ]
-Steps = Annotated[int, Parameter(help="Steps of each curve.")]
-Randoms = Annotated[int | None, Parameter(help="Random orders to compare with; 3 by default.")]
-Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.", negative="")]
-Normed = Annotated[bool, Parameter(help="Divide the importance by the norm of its layer.")]
+Steps = Annotated[int, Parameter(help="Number of steps of each curve.")]
+Randoms = Annotated[int | None, Parameter(help="Number of random orders to compare with; 3 by default.")]
+Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.")]
+Normed = Annotated[
+    bool, Parameter(negative="--no-normed", help="Divide each importance by the norm over the heads of its layer.")
+]
 Stack = Annotated[
     Literal["encoder", "decoder", "cross"] | None,
     Parameter(help="Only heads of this stack."),
 ]
 # The study.
-Out = Annotated[Path | None, Parameter(help="The study folder that the result goes to.")]
-Study = Annotated[Path | None, Parameter(help="The study folder that the results go to.")]
-Name = Annotated[str | None, Parameter(help="A name for the result, where a study holds several alike.")]
-Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", negative="")]
-Overwrite = Annotated[
-    bool, Parameter(help="Replace a folder that headcount wrote; files of others in it stay.", negative="")
-]
+Out = Annotated[Path | None, Parameter(help="Study folder for the result.")]
+Study = Annotated[Path | None, Parameter(help="Study folder for the results.")]
+Name = Annotated[str | None, Parameter(help="Name of the result, if a study holds several of its kind.")]
+Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.")]
+Overwrite = Annotated[bool, Parameter(help="Replace a folder that headcount wrote; other files in it are kept.")]
 # The model, and where it runs.
-Tokenizer = Annotated[
-    str | None, Parameter(help="Folder or hub name of the tokenizer, where the model's own folder has none.")
-]
-Trust = Annotated[bool, Parameter(help="Run code that comes with the model.", negative="")]
-Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto: a GPU where there is one.")]
+Tokenizer = Annotated[str | None, Parameter(help="Folder or hub name of a tokenizer, if the model comes without one.")]
+Trust = Annotated[bool, Parameter(help="Allow code that comes with the model to run.")]
+Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto (a GPU if there is one).")]
 Dtype = Annotated[
     Literal["float32", "bfloat16", "float16", "auto"],
-    Parameter(help="dtype of the model; auto: the checkpoint's own, float32 on a CPU."),
+    Parameter(help="dtype of the model; auto: that of the checkpoint, but float32 on a CPU."),
 ]
-BatchTokens = Annotated[int | None, Parameter(help="Tokens of a batch.")]
-Shard = Annotated[str | None, Parameter(help="Only part i of n of the work, such as 2/4, into the same study.")]
+BatchTokens = Annotated[int | None, Parameter(help="Tokens per batch.")]
+Shard = Annotated[
+    str | None, Parameter(help="Run only part i of n of the work, such as 2/4; all parts share one study.")
+]
+
+
+def refuse_others(verb: Callable[..., None], given: Mapping[str, Any], accepted: Collection[str], because: str) -> None:
+    """Refuse every option of a verb that differs from its default, except the accepted ones."""
+    for name, parameter in signature(verb).parameters.items():
+        if name not in accepted and given[name] != parameter.default:
+            option = f"no_{name}" if given[name] is False else name.rstrip("_")
+            without_effect(option, True, because, "leave one of them out")
 
 
 def load_for_task(
@@ -103,11 +117,11 @@ def load_for_task(
     kind: str,
     device: str,
     dtype: str,
-    untrained: bool = False,
     trust_remote_code: bool = False,
     tokenizer: str | None = None,
+    untrained: bool = False,
 ) -> tuple[PreTrainedModel, Any]:
-    """A model whose head is used, and its tokenizer, ready to run; `untrained` puts a new head on a bare model."""
+    """Load a model that has a task head, and its tokenizer; `untrained` adds a new head to a bare model."""
     loaded = load_ready(model, device, dtype, trust_remote_code, head=kind if untrained else None, uses_head=True)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
 
@@ -115,7 +129,7 @@ def load_for_task(
 def load_model_and_tokenizer(
     model: str, device: str, dtype: str, trust_remote_code: bool = False, tokenizer: str | None = None
 ) -> tuple[PreTrainedModel, Any]:
-    """A model on its device and in its number type, and its tokenizer."""
+    """Load a model onto its device and in its dtype, and its tokenizer."""
     loaded = load_ready(model, device, dtype, trust_remote_code)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
 
@@ -128,35 +142,35 @@ def load_ready(
     head: str | None = None,
     uses_head: bool = False,
 ) -> PreTrainedModel:
-    """A model on its device and in its number type.
+    """Load a model onto its device and in its dtype.
 
-    Who does not use its head is told, in a line, what the head lacks; who does refuses such a model in other words.
+    If its task head is incomplete, a note says so; verbs that use the head (`uses_head`) refuse the model later.
     """
     import torch
 
     from headcount.models.device import find_device
     from headcount.models.load import load_model, loading_notes
 
-    place = torch.device(find_device(device))
+    target = torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
     loaded = load_model(model, trust_remote_code=trust_remote_code, head=head, **options)
     for note in loading_notes(model, loaded if head is None else None, uses_head):
         say(f"note: {note}")
     loaded.headcount_stored = loaded.dtype
-    if dtype == "auto" and place.type == "cpu":
-        loaded.float()  # half precision is for storing there, not for computing
-    return loaded.to(place)
+    if dtype == "auto" and target.type == "cpu":
+        loaded.float()  # on a CPU, half precision is for storage, not for computing
+    return loaded.to(target)
 
 
 def find_tokenizer(model: str, tokenizer: str | None = None, trust_remote_code: bool = False) -> Any:
-    """The model's tokenizer, or the one that was named."""
+    """Load the named tokenizer, or the model's own."""
     from headcount.models.load import load_tokenizer
 
     return load_tokenizer(model if tokenizer is None else tokenizer, trust_remote_code=trust_remote_code)
 
 
 def as_stored(model: PreTrainedModel) -> PreTrainedModel:
-    """The model in the number type that its checkpoint had, or that was asked for: what is saved should not grow."""
+    """Convert the model back to the dtype of its checkpoint (or of --dtype), in which it is saved."""
     import torch
 
     stored = getattr(model, "headcount_stored", None)
@@ -169,6 +183,6 @@ def say_part(console: Console) -> None:
 
 
 def say_saved(console: Console, out: Path) -> None:
-    """Where the result is, and what to do next: on one line, so that it can be copied, with the path as it is."""
+    """Print where the result is and what to do next, on one line that can be copied."""
     following = f"headcount report {out}, or headcount table {out} --to csv"
     console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)

@@ -32,7 +32,9 @@ def probe(
         Literal["mean", "first"],
         Parameter(help="Attention from a word of several pieces: the mean over them, or that of the first."),
     ] = "mean",
-    control: Annotated[bool, Parameter(help="Also probe the same model with random weights.")] = True,
+    control: Annotated[
+        bool, Parameter(negative="--no-control", help="Also probe the same model with random weights.")
+    ] = True,
     out: options.Out = None,
     name: options.Name = None,
     limit: options.Limit = None,
@@ -51,7 +53,7 @@ def probe(
     Example: headcount probe bundled:pretrained --data bundled:sentences --limit 60 --out study
 
     For each relation the best head and the best fixed offset are selected on one half of the sentences and evaluated on
-    the other. Killed at any moment, the same command resumes.
+    the other. An interrupted run resumes when the same command is run again with --out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one way in which verbs show that they are at work: a bar on a terminal, elsewhere a line every ten seconds."""
+"""How verbs show their progress: a bar on a terminal, elsewhere a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ EVERY = 10.0
 
 
 class show_progress:  # noqa: N801
-    """A context that gives a function of work done, work in all and, perhaps, the name of this piece of work.
+    """A context that returns a progress function: `progress(done, total)` or `progress(done, total, stage)`.
 
-    `unit` is what is counted, `of` what is done with it ("144 heads on "); `limited`: the verb has a --limit that was
-    not given, so that a long run can be told what it would save.
+    `unit` is what is counted, `of` what precedes it in an estimate ("144 heads on "). `limited`: the verb has a --limit
+    that was not given, so the estimate of a long run says what it would save.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class show_progress:  # noqa: N801
             self.bar.__enter__()
             self.task = self.bar.add_task(self.what, total=None)
         else:
-            self.thread = threading.Thread(target=self._tell, daemon=True)
+            self.thread = threading.Thread(target=self._report, daemon=True)
             self.thread.start()
         return self
 
@@ -53,7 +53,7 @@ class show_progress:  # noqa: N801
             self.over.set()
             self.thread.join()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         while not self.over.wait(self.every):
             self._say(f"{self.what}: {self.pace.line()}")
 

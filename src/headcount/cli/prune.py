@@ -1,4 +1,4 @@
-"""`headcount prune`: choose heads, cut them out, recover if asked, save."""
+"""`headcount prune`: choose heads, remove them, fine-tune if asked, save."""
 
 from __future__ import annotations
 
@@ -9,71 +9,82 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.choose import ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
-from headcount.cli.options import as_stored, find_tokenizer, load_ready
-from headcount.core.options import belongs_to, without_effect
+from headcount.cli.options import as_stored, find_tokenizer, load_ready, refuse_others
+from headcount.core.options import belongs_to
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
+
+WITH_HEADS = ("model", "out", "heads", "overwrite", "tokenizer", "device", "dtype", "trust_remote_code")
+"""Options that apply when --heads names the heads; the others are about choosing them."""
 
 
 def prune(
     model: str,
     /,
     *,
-    out: Annotated[Path, Parameter(help="The folder for the smaller model.")],
-    heads: Annotated[str | None, Parameter(help="These heads go, such as 'L3H7,L5,L6H0-3'.")] = None,
+    out: Annotated[Path, Parameter(help="Folder for the pruned model.")],
+    heads: Annotated[str | None, Parameter(help="Heads to remove, such as 'L3H7,L5,L6H0-3'.")] = None,
     tolerance: Tolerance = None,
     drop: Drop = None,
     keep: Keep = None,
     by_estimate: ByEstimate = False,
-    task: Annotated[str | None, Parameter(help="A GLUE task such as mrpc, or a kind such as classification.")] = None,
-    data: Annotated[str | None, Parameter(help="Labelled examples, as for sweep, or bundled:pairs.")] = None,
+    task: Annotated[
+        str | None, Parameter(help="A GLUE task such as mrpc, or a kind of task such as classification.")
+    ] = None,
+    data: Annotated[str | None, Parameter(help="Labelled examples, as for headcount sweep, or bundled:pairs.")] = None,
     order: Annotated[
         str | None,
         Parameter(
-            help="Some of importance,ablation,taylor,norm,gates,random,file:PATH; the first one decides; "
-            "importance,random by default."
+            help="Orders in which heads are removed: some of importance, ablation, taylor, norm, gates, random and "
+            "file:PATH, separated by commas; the first one decides; importance,random by default."
         ),
     ] = None,
-    steps: Annotated[int | None, Parameter(help="Steps of the curves; 10 by default.")] = None,
+    steps: Annotated[int | None, Parameter(help="Number of steps of each curve; 10 by default.")] = None,
     randoms: options.Randoms = None,
     anew: options.Anew = False,
     normed: Annotated[
-        bool | None, Parameter(help="Divide the importance by the norm of its layer, as by default.")
+        bool | None,
+        Parameter(
+            negative="--no-normed",
+            help="Divide each importance by the norm over the heads of its layer, as by default.",
+        ),
     ] = None,
-    at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps; 0 by default.")] = None,
+    at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps at least; 0 by default.")] = None,
     stack: options.Stack = None,
-    recover: Annotated[int | None, Parameter(help="Fine-tune for so many steps after the cut.")] = None,
+    recover: Annotated[int | None, Parameter(help="Fine-tune for this many steps after pruning.")] = None,
     learning_rate: Annotated[
         float | None, Parameter(help="Learning rate of the recovery (--recover); 2e-5 by default.")
     ] = None,
     study: options.Study = None,
     name: Annotated[
-        str | None, Parameter(help="A name for the results, where a study holds several alike; prune by default.")
+        str | None, Parameter(help="Name of the results, if a study holds several of their kind; prune by default.")
     ] = None,
     text: options.Text = None,
     label: options.Label = None,
     labels: options.Labels = None,
     overwrite: options.Overwrite = False,
     limit: options.Limit = None,
-    seed: Annotated[int | None, Parameter(help="Seed of everything that is drawn; 0 by default.")] = None,
+    seed: Annotated[int | None, Parameter(help="Random seed; 0 by default.")] = None,
     max_length: options.MaxLength = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Take heads out of a model and save what is left: smaller, faster, and it loads again anywhere.
+    """Remove heads from a model and save the smaller model, which loads anywhere.
 
     Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
 
-    Either --heads says which, or --task and --data with one of --drop, --keep and --tolerance: then one half of the
-    examples orders the heads and selects how many go, and the result is evaluated on the held-out half. Killed at any
-    moment, the same command with --study resumes. One head in every layer: --at-least 1 --keep 12 (12 layers).
+    Name the heads with --heads, or let them be chosen by --task, --data and one of --drop, --keep and --tolerance: one
+    half of the examples orders the heads and determines how many are removed, the held-out half evaluates the result.
+    An interrupted run resumes when the same command is run again with --study. To keep one head in each of 12 layers:
+    --at-least 1 --keep 12.
 
     Parameters
     ----------
     model
         A folder, a name on the Hugging Face hub, or bundled:qnli.
     """
+    given = dict(locals())
     from rich.console import Console
 
     from headcount.data.tasks import find_task
@@ -86,18 +97,15 @@ def prune(
     ranking = {"order": order, "steps": steps, "randoms": randoms, "anew": anew or None}
     kept = {"at_least": at_least, "stack": stack}
     examples = {"limit": limit, "seed": seed, "max_length": max_length}
-    asked = sizes | ranking | kept | examples | {"study": study, "name": name}
-    scaled = {"normed" if normed else "no_normed": None if normed is None else True}
-    columns = {"text": text, "label": label, "labels": labels}
+    asked = sizes | ranking | kept | examples | {"normed": normed, "study": study, "name": name}
     if heads is not None:
-        training = {"recover": recover, "learning_rate": learning_rate}
-        for option, value in ({"task": task, "data": data} | asked | scaled | training | columns).items():
-            without_effect(option, value, "--heads says which heads go", "leave one of them out")
+        refuse_others(prune, given, WITH_HEADS, "--heads says which heads go")
         if not heads.strip(" ,"):
             raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
     elif not task or not data or (tolerance, drop, keep) == (None, None, None):
         raise InvalidOption(
-            "say which heads go: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, --tolerance 0.5"
+            "say which heads to remove: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, "
+            "--tolerance 0.5"
         )
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     belongs_to("learning_rate", learning_rate, "recover", recover or None)
@@ -105,32 +113,32 @@ def prune(
     check_output_folder(out, overwrite)
     console = Console(highlight=False)
     loaded = load_ready(model, device, dtype, trust_remote_code, uses_head=True)
-    words = find_tokenizer(model, tokenizer, trust_remote_code)
+    loaded_tokenizer = find_tokenizer(model, tokenizer, trust_remote_code)
     if heads is not None:
         check_head(loaded, *WRITTEN)
-        said = cut(loaded, heads)
+        lines = remove_heads(loaded, heads)
     else:
         known = find_task(str(task), text=text, label=label, labels=labels)
-        given = {key: value for key, value in (asked | {"normed": normed}).items() if value is not None}
-        choice = run_choice("prune", loaded, words, str(data), known, given)
+        chosen_by = {key: value for key, value in asked.items() if value is not None}
+        choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
         show_choice(console, choice, tolerance, by_estimate)
         if not choice.heads:
             console.print(f"No model was written. {next_try(choice)}")
             return
-        said = cut(loaded, choice.heads)
+        lines = remove_heads(loaded, choice.heads)
         if recover:
             whole = float(choice.held_out["baseline"])
             rate = learning_rate or 2e-5
-            said.append(recovered(loaded, words, str(data), known, recover, rate, whole, **examples))
-    save(as_stored(loaded), words, out, overwrite=overwrite)
-    for line in said:
+            lines.append(recovered(loaded, loaded_tokenizer, str(data), known, recover, rate, whole, **examples))
+    save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
+    for line in lines:
         console.print(line)
     console.print(f"Saved in {out} (how to load it: {out / 'README.md'}).", markup=False, soft_wrap=True)
     console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)
 
 
-def cut(model: Any, heads: Any) -> list[str]:
-    """The model without the heads, in place; what is left of it, in words."""
+def remove_heads(model: Any, heads: Any) -> list[str]:
+    """Prune the model in place; returns lines that say what remains."""
     from headcount.pruning.prune import LAST_CHECK, prune
     from headcount.trace.anatomy import read_anatomy
 
@@ -146,7 +154,7 @@ def cut(model: Any, heads: Any) -> list[str]:
 def recovered(
     model: Any, tokenizer: Any, data: str, task: Any, steps: int, rate: float, whole: float, **examples: int | None
 ) -> str:
-    """Fine-tuned on the selection half: the scores on the held-out half, before and after, in one sentence."""
+    """Fine-tune on the selection half; returns a sentence with the scores on the held-out half before and after."""
     from headcount.choosing.halves import read_halves
     from headcount.cli.progress import show_progress
     from headcount.pruning.recover import recover

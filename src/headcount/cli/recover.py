@@ -1,4 +1,4 @@
-"""`headcount recover`: a pruned model fine-tuned for a few steps."""
+"""`headcount recover`: fine-tune a pruned model for a few steps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def recover(
     *,
     task: options.Task,
     data: options.Data,
-    out: Annotated[Path, Parameter(help="The folder for the recovered model.")],
-    max_steps: Annotated[int, Parameter(help="Training steps.")] = 100,
-    learning_rate: Annotated[float, Parameter(help="The highest learning rate.")] = 2e-5,
-    per_device_train_batch_size: Annotated[int, Parameter(help="Examples of a batch.")] = 32,
+    out: Annotated[Path, Parameter(help="Folder for the recovered model.")],
+    max_steps: Annotated[int, Parameter(help="Number of training steps.")] = 100,
+    learning_rate: Annotated[float, Parameter(help="Peak learning rate.")] = 2e-5,
+    per_device_train_batch_size: Annotated[int, Parameter(help="Training batch size.")] = 32,
     text: options.Text = None,
     label: options.Label = None,
     labels: options.Labels = None,
@@ -33,11 +33,12 @@ def recover(
     dtype: options.Dtype = "auto",
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Fine-tune a pruned model for a few steps, so that the heads that are left take over.
+    """Fine-tune a pruned model for a few steps, so that the remaining heads compensate for the removed ones.
 
     Example: headcount recover small --task qnli --data bundled:pairs --max-steps 50 --out recovered
 
-    All examples train: evaluate the model on others. headcount prune --recover does both, on two halves.
+    The model is trained on all examples: evaluate it on others. headcount prune --recover trains on one half and
+    evaluates on the other.
 
     Parameters
     ----------
@@ -56,11 +57,11 @@ def recover(
     known = find_task(task, text=text, label=label, labels=labels)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data)})
     check_output_folder(out, overwrite)
-    loaded, words = load_for_task(model, known.kind.name, device, dtype, False, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("recover", "steps") as progress:
         run(
             loaded,
-            words,
+            loaded_tokenizer,
             data,
             task=known,
             max_steps=max_steps,
@@ -71,7 +72,7 @@ def recover(
             max_length=max_length,
             progress=progress,
         )
-    save(as_stored(loaded), words, out, overwrite=overwrite)
+    save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
     console = Console(highlight=False)
     console.print(f"Fine-tuned for {max_steps} steps; saved in {out}.", markup=False, soft_wrap=True)
     console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)

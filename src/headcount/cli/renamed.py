@@ -20,7 +20,7 @@ RENAMED = {
         "warm-up": "warmup-steps",
     },
 }
-"""By verb, the earlier names of options and the ones that they have now."""
+"""By verb: earlier names of options and their present names."""
 
 
 def check_renamed(words: Sequence[str], config: Path | None = None) -> None:

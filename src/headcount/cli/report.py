@@ -1,4 +1,4 @@
-"""`headcount report`: studies into one page."""
+"""`headcount report`: one page for one or several studies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cyclopts import Parameter
 
 def report(
     *studies: Path,
-    output: Annotated[Path, Parameter(name=["-o", "--output"], help="The page.")] = Path("report.html"),
+    output: Annotated[Path, Parameter(name=["-o", "--output"], help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
-    """Turn a study, or several, into one page that opens offline by double click and can be mailed.
+    """Turn one or several studies into a single HTML page that works offline and can be mailed.
 
     Example: headcount report demo-out -o report.html
 
-    A result that is missing is left out, and the page says what command would fill it.
+    Where a study lacks a result, the page shows the command that computes it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What to say when a command is stopped: what it has kept, and which command resumes."""
+"""What is printed when a command is stopped: what was saved, and which command resumes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ RESUMED = {
     "measure": "--out",
     "find-patterns": "--out",
     "patterns": "--out",
+    "probe": "--out",
     "prune": "--study",
     "sweep": "--out",
 }
 """Verbs that save as they run, and the option that names the folder."""
 AT_THE_END = ("agreement", "cost", "export", "figure", "heads", "learn-gates", "maps", "recover", "report", "table")
-"""Verbs that write their result, if they write one, when it is whole."""
+"""Verbs that write nothing before they are done."""
 
 
-def tell_stopped(words: list[str]) -> str:
-    """One line for a command line that was stopped.
+def stopped_line(words: list[str]) -> str:
+    """One line for a command that was stopped.
 
-    >>> tell_stopped(["heads", "bundled:qnli"])
+    >>> stopped_line(["heads", "bundled:qnli"])
     'stopped; heads writes nothing before it is done; to start again: headcount heads bundled:qnli'
-    >>> tell_stopped(["sweep", "bundled:qnli", "--task", "qnli"])
+    >>> stopped_line(["sweep", "bundled:qnli", "--task", "qnli"])
     'stopped; nothing is kept without --out; with it the same command resumes: headcount sweep bundled:qnli --task qnli --out study'
     """  # noqa: E501
     verb = next((word for word in words if word in RESUMED or word in AT_THE_END), None)
@@ -37,24 +38,24 @@ def tell_stopped(words: list[str]) -> str:
     option = RESUMED.get(verb)
     if option is None or (verb == "prune" and option_value(words, "--heads")):
         return f"stopped; {verb} writes nothing before it is done; to start again: {_command(words)}"
-    place = option_value(words, option) or {"demo": "demo-out"}.get(verb)
-    if place is None:
+    folder = option_value(words, option) or {"demo": "demo-out"}.get(verb)
+    if folder is None:
         return (
             f"stopped; nothing is kept without {option}; with it the same command resumes: "
             f"{_command([*words, option, 'study'])}"
         )
-    if not os.path.exists(place):
-        return f"stopped before anything was saved in {place}; to start again: {_command(words)}"
-    return f"stopped; what was computed is in {place}, and the same command resumes: {_command(words)}"
+    if not os.path.exists(folder):
+        return f"stopped before anything was saved in {folder}; to start again: {_command(words)}"
+    return f"stopped; what was computed is in {folder}, and the same command resumes: {_command(words)}"
 
 
 def option_value(words: list[str], option: str) -> str | None:
     """The value of an option on the command line, or in the file that --config names."""
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
-        if word == option and place + 1 < len(words):
-            return words[place + 1]
+        if word == option and index + 1 < len(words):
+            return words[index + 1]
     if option == "--config":
         return None
     file = option_value(words, "--config")

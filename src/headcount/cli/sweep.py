@@ -1,4 +1,4 @@
-"""`headcount sweep`: the score of a task without each head, each layer, or any set of heads."""
+"""`headcount sweep`: the score of a task with each head, each layer or any set of heads ablated."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.table import Table
 
     from headcount.ablation.choices import Every, RandomSets
 
@@ -33,14 +34,16 @@ def sweep(
     out: options.Out = None,
     name: options.Name = None,
     by: Annotated[
-        Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is left out at a time; head by default.")
+        Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is ablated at a time; head by default.")
     ] = None,
     how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
     stack: options.Stack = None,
-    sets: Annotated[Path | None, Parameter(help="A file of sets of heads to leave out, one a line.")] = None,
-    draws: Annotated[int | None, Parameter(help="So many random sets, each of --size heads.")] = None,
-    size: Annotated[int | None, Parameter(help="Heads in a random set.")] = None,
-    reference: Annotated[str | None, Parameter(help="Data for the mean outputs of --how mean.")] = None,
+    sets: Annotated[Path | None, Parameter(help="File of sets of heads to ablate, one per line.")] = None,
+    draws: Annotated[int | None, Parameter(help="Number of random sets of --size heads to ablate.")] = None,
+    size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
+    reference: Annotated[
+        str | None, Parameter(help="Data over which --how mean averages the outputs of heads.")
+    ] = None,
     metric: options.Metric = None,
     text: options.Text = None,
     label: options.Label = None,
@@ -51,26 +54,26 @@ def sweep(
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
-    memory: Annotated[str | None, Parameter(help="Memory for the passes, such as 4GB.")] = None,
+    memory: Annotated[str | None, Parameter(help="Memory limit, such as 4GB.")] = None,
     batch_tokens: Annotated[
-        int | None, Parameter(help="Tokens of a batch before it is repeated for the variants.")
+        int | None, Parameter(help="Tokens per batch, before it is repeated for each ablated variant.")
     ] = None,
-    compiled: Annotated[
-        bool, Parameter(name="--compile", help="Run unchanged layers through torch.compile.", negative="")
-    ] = False,
+    compiled: Annotated[bool, Parameter(name="--compile", help="Compile unchanged layers with torch.compile.")] = False,
     num_beams: options.NumBeams = None,
     max_new_tokens: options.MaxNewTokens = None,
     shard: options.Shard = None,
-    texts: Annotated[bool | None, Parameter(help="Keep the texts in the study, as by default.")] = None,
-    untrained: Annotated[bool, Parameter(help="Allow a classifier that was never trained.", negative="")] = False,
+    texts: Annotated[
+        bool | None, Parameter(negative="--no-texts", help="Store the texts in the study, as by default.")
+    ] = None,
+    untrained: Annotated[bool, Parameter(help="Allow a model whose task head was never trained.")] = False,
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Score a task without each head, each layer, all heads of a layer but one, or any set of heads.
+    """Ablate each head, each layer, all heads of a layer but one, or any sets of heads, and score the task.
 
     Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
 
-    Killed at any moment, the same command goes on where it stopped.
+    An interrupted run resumes when the same command is run again with --out.
 
     Parameters
     ----------
@@ -88,15 +91,17 @@ def sweep(
     check_how(how)
     left_out = what_is_left_out(by, stack, sets, draws, size)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    found = find_task(task, text=text, label=label, labels=labels, metric=metric)
-    loaded, words = load_for_task(model, found.kind.name, device, dtype, untrained, trust_remote_code, tokenizer)
+    known = find_task(task, text=text, label=label, labels=labels, metric=metric)
+    loaded, loaded_tokenizer = load_for_task(
+        model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained
+    )
     of = f"{read_anatomy(loaded).layout.count} heads on " if left_out == Every() else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
             loaded,
-            words,
-            found.name if data is None else data,
-            task=found,
+            loaded_tokenizer,
+            known.name if data is None else data,
+            task=known,
             by=left_out,
             how=how,
             reference=reference,
@@ -112,7 +117,7 @@ def sweep(
             progress=progress,
         )
     if json_:
-        print(json.dumps(as_json(result)))
+        print(json.dumps(sweep_json(result)))
     else:
         show(result, out)
 
@@ -120,7 +125,7 @@ def sweep(
 def what_is_left_out(
     by: str | None, stack: str | None, sets: Path | None, draws: int | None, size: int | None
 ) -> Every | RandomSets | list[str]:
-    """The one value that these options are in Python."""
+    """The value of `by=` in Python that these options stand for."""
     from headcount.ablation.choices import Every, RandomSets, read_sets
 
     belongs_to("size", size, "draws", draws)
@@ -134,10 +139,9 @@ def what_is_left_out(
 
 
 def show(result: xr.Dataset, out: Path | None) -> None:
-    """The result as a table of the strongest effects and a few sentences."""
+    """Print the largest effects as a table, and a few sentences."""
     from rich.console import Console
 
-    from headcount.cli.table import strongest
     from headcount.story.notes import cut_note
     from headcount.story.sweeps import sweep_sentences
 
@@ -151,15 +155,46 @@ def show(result: xr.Dataset, out: Path | None) -> None:
         return
     if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
-    console.print(strongest(result))
+    console.print(largest_effects(result))
     for sentence in sweep_sentences(result):
         console.print(sentence)
     if out is not None:
         say_saved(console, out)
 
 
-def as_json(result: xr.Dataset) -> dict[str, Any]:
-    """The numbers of each choice and of the whole, for scripts."""
+def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
+    """A table of the heads, layers or sets with the largest effects."""
+    from rich.table import Table
+
+    from headcount.core.results import as_table
+
+    rows = as_table(result)
+    rows = rows.reindex(rows["delta"].abs().sort_values(ascending=False, kind="stable").index).head(most)
+    several = result.sizes.get("stack", 1) > 1
+    shown = Table("left out", "score", "change", "95 % interval", "p", "q")
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    for row in rows.to_dict("records"):
+        shown.add_row(
+            _spell_row(row, several),
+            f"{row['score']:.4f}",
+            f"{row['delta']:+.4f}",
+            f"{row['low']:+.4f} to {row['high']:+.4f}",
+            f"{row['p']:.2g}",
+            f"{row['q']:.2g}",
+        )
+    return shown
+
+
+def _spell_row(row: dict[str, object], several: bool) -> str:
+    if "set" in row:
+        return str(row["set"])
+    spelled = f"L{row['layer']}" + (f"H{row['head']}" if "head" in row else "")
+    return f"{row['stack']}.{spelled}" if several else spelled
+
+
+def sweep_json(result: xr.Dataset) -> dict[str, Any]:
+    """Attributes, numbers of the whole sweep and a row for each head, layer or set, as `--json` prints them."""
     from headcount.cli.table import json_rows
 
     whole = {name: _plain(result[name]) for name in result.data_vars if result[name].ndim == 0}

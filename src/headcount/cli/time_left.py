@@ -1,4 +1,4 @@
-"""How far a piece of work is, how long the rest will take, and when that is long enough to say so in advance."""
+"""How far a run is, how long the rest will take, and whether that is long enough for an estimate in advance."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 
 LONG = 600
-"""Seconds: before a run that takes longer, its estimate is given."""
+"""Seconds: runs that take longer get an estimate."""
 FIRST = 10
-"""Seconds of work that an estimate is made of, at least."""
+"""Seconds of work before an estimate is made."""
 FEW = 100
-"""The --limit that an estimate proposes."""
+"""The --limit that an estimate suggests."""
 
 
 class Pace:
-    """Work done and work in all, over time. What was done before the first call, as after a resumption, has no time."""
+    """Work done and total work over time. What a resumed run has done before its first call does not count."""
 
     def __init__(self, unit: str, limited: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.unit, self.limited, self.clock = unit, limited, clock
@@ -24,15 +24,15 @@ class Pace:
         self.estimated = False
 
     def reach(self, done: float, total: float, stage: str | None = None) -> None:
-        """So much is done; another total, another stage or less than before begins a new piece of work."""
+        """Record progress; another total, another stage or less work done than before starts a new measurement."""
         if (stage, total) != (self.stage, self.total) or done < self.done:
             self.start, self.before, self.stage, self.total = self.clock(), done, stage, total
         self.done = done
 
     def left(self) -> float | None:
-        """Seconds, if they can be told."""
-        gone, won = self.clock() - self.start, self.done - self.before
-        return gone / won * (self.total - self.done) if won > 0 and gone > 0 else None
+        """Seconds, or None while unknown."""
+        elapsed, done = self.clock() - self.start, self.done - self.before
+        return elapsed / done * (self.total - self.done) if done > 0 and elapsed > 0 else None
 
     def line(self) -> str:
         """Done, total and time left."""
@@ -54,12 +54,12 @@ class Pace:
         return f"{self.total:,.0f} {self.unit}".rstrip()
 
     def estimate(self, of: str = "") -> str | None:
-        """Once, after the first seconds of a long piece of work, how long it will take; `of`: what is done with it."""
-        left, gone = self.left(), self.clock() - self.start
-        if self.estimated or left is None or gone < FIRST or gone + left < LONG:
+        """How long a long run will take: returned once, after its first seconds; `of` precedes the number of units."""
+        left, elapsed = self.left(), self.clock() - self.start
+        if self.estimated or left is None or elapsed < FIRST or elapsed + left < LONG:
             return None
         self.estimated = True
-        each = gone / (self.done - self.before)
+        each = elapsed / (self.done - self.before)
         stage = f" ({self.stage})" if self.stage else ""
         shorter = (
             f"; --limit {FEW} would take about {spell_time(each * FEW)}"
@@ -70,7 +70,7 @@ class Pace:
 
 
 def spell_time(seconds: float) -> str:
-    """Seconds, minutes or hours, as one says them.
+    """A duration in seconds, minutes or hours.
 
     >>> spell_time(42), spell_time(1500), spell_time(9000)
     ('42 s', '25 min', '2.5 h')

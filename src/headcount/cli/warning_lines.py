@@ -1,4 +1,4 @@
-"""How the command line speaks: every warning of Headcount is one line, with options by their own names, said once."""
+"""Messages on stderr: every warning of Headcount is one line, in the words of the command line, printed once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headcount.errors import HeadcountWarning
 
 
 def say(message: str) -> None:
-    """One line on stderr, as it is: paths and quoted texts may hold brackets."""
+    """Print one line on stderr, without markup: paths and quoted texts may contain brackets."""
     line = " ".join(message.splitlines())
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"headcount: {line}")
 
 
 @contextmanager
 def warnings_as_lines(options: Mapping[str, str]) -> Iterator[None]:
-    """Inside, a warning of Headcount is one line on stderr; those of others are shown as Python does."""
+    """A context in which warnings of Headcount are lines on stderr; other warnings are shown as usual."""
     said: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", HeadcountWarning)

@@ -1,4 +1,4 @@
-"""`--limit 2.5` is refused: the parser would round it without a word."""
+"""Fractions for options that take whole numbers are refused; the parser would round them silently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FRACTION = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
 
 
 def check_whole_numbers(words: list[str], verbs: Iterable[App]) -> None:
-    """An error if an option of a verb that is a whole number is given a fraction, on the command line or in a file."""
+    """Raise if an option that takes a whole number is given a fraction, on the command line or in a --config file."""
     for verb in verbs:
         for argument in verb.assemble_argument_collection():
             if int in (argument.hint, *get_args(argument.hint)):

@@ -1,4 +1,4 @@
-"""Messages in the words of the command line: `max_length=5` of the Python interface is `--max-length 5` here."""
+"""Messages in the words of the command line: `max_length=5` in Python becomes `--max-length 5`."""
 
 from __future__ import annotations
 
@@ -12,45 +12,54 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 _QUOTED = r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)"
-"""What a message quotes, a text of the data or a path, is left as it is."""
+"""Quoted texts and paths are left as they are."""
 _LIST = r"\[(?:'[^']*'|\"[^\"]*\"|[^\]'\"])*\]"
 _GIVEN = re.compile(
     rf"(?P<aside> \()?(?<![\w-])(?P<name>[a-z_]+)=(?P<value>{_LIST}|{_QUOTED}|[^\s;,:()'\"]*)(?P<end>\))?|{_QUOTED}"
 )
 
 
+def _items(listed: str) -> list[str]:
+    try:
+        return [str(item) for item in ast.literal_eval(listed)]
+    except ValueError:  # nan and inf are no literals
+        return listed[1:-1].split(", ")
+
+
 def option_names(verb: App) -> dict[str, str]:
-    """The options of a verb by the names of their Python parameters."""
-    found = {}
+    """The options of a verb by their Python names."""
+    names = {}
     for argument in verb.assemble_argument_collection():
         long = [name for name in argument.names if name.startswith("--")]
         if long:
-            found[argument.field_info.name.rstrip("_")] = long[0]
-            found |= {name[2:].replace("-", "_"): name for name in argument.negatives}
-    return found
+            names[argument.field_info.name.rstrip("_")] = long[0]
+            names |= {name[2:].replace("-", "_"): name for name in argument.negatives}
+    return names
 
 
 def in_options(message: str, options: Mapping[str, str]) -> str:
-    """The message with `--option value` instead of `option=value`, where the verb has such an option.
+    """Replace `option=value` by `--option value`, if the verb has such an option.
 
     >>> in_options("how='mean' needs reference=: data like 'how=x'", {"how": "--how", "reference": "--reference"})
     "--how mean needs --reference: data like 'how=x'"
     >>> in_options("such as labels=['no', 'yes']", {"labels": "--labels"})
     'such as --labels no yes'
+    >>> in_options("got strengths=[0.1, nan]", {"strengths": "--strengths"})
+    'got --strengths 0.1 nan'
     """
 
-    def spell(found: re.Match[str]) -> str:
-        option = options.get(found["name"] or "")
+    def spell(match: re.Match[str]) -> str:
+        option = options.get(match["name"] or "")
         if option is None:
-            return found[0]
-        if found["aside"] and found["end"] and option in message:
+            return match[0]
+        if match["aside"] and match["end"] and option in message:
             return ""  # the message names both
-        value = found["value"]
+        value = match["value"]
         if value[:1] == "[":
-            value = " ".join(shlex.quote(str(item)) for item in ast.literal_eval(value))
+            value = " ".join(map(shlex.quote, _items(value)))
         elif value[:1] in ("'", '"'):
             value = shlex.quote(value[1:-1])
         said = option if value in ("", "True") else f"{option} {value}"
-        return f"{found['aside'] or ''}{said}{found['end'] or ''}"
+        return f"{match['aside'] or ''}{said}{match['end'] or ''}"
 
     return _GIVEN.sub(spell, message)

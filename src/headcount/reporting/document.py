@@ -1,4 +1,4 @@
-"""One file that shows everything: data, script and style in a page that asks nothing of the network."""
+"""The page: data, script and style in one HTML file that works offline."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ from headcount.core.read_study import StudyLike, study_path
 from headcount.core.statistics import rank_correlation
 from headcount.core.study_errors import raised_by_reader
 from headcount.errors import CannotWrite, InvalidOption, OutputTaken, StudyProblem, cannot_write
+from headcount.reporting.colourings import effect_of, find_colourings
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
-from headcount.reporting.metrics import effect_of, find_metrics
 from headcount.reporting.patterns import find_typical, read_patterns
 from headcount.reporting.series import (
     find_costs,
@@ -42,12 +43,12 @@ from headcount.story.names import short_name
 
 
 def report(studies: StudyLike | Sequence[StudyLike], output: str | Path = "report.html") -> Path:
-    """Turn one study or several into one page; an earlier page of that name is replaced when the new one is whole.
+    """Write one page for one or several studies, and return its path.
 
-    A study is a folder, or what `open_study` gives.
+    A study is a folder, or what `open_study` returns. An existing page is replaced only when the new one is complete.
     """
-    place = Path(output)
-    check_output(place)
+    file = Path(output)
+    check_output(file)
     paths = [study_path(study) for study in ([studies] if isinstance(studies, StudyLike) else studies)]
     if not paths:
         raise InvalidOption("got no study; expected one folder or more that a headcount verb has written")
@@ -60,69 +61,72 @@ def report(studies: StudyLike | Sequence[StudyLike], output: str | Path = "repor
             raise  # a defect of the program, not of the study
         folders = ", ".join(map(str, paths))
         raise StudyProblem(f"{folders} is damaged: a result lacks {error}; restore it, or compute it again") from error
-    replace_file(place, page.encode("utf-8", "replace"))
-    return place
+    replace_file(file, page.encode("utf-8", "replace"))
+    return file
 
 
-def check_output(place: Path, example: str = "report.html") -> None:
-    """An error if the file cannot be written, before any work is done."""
+def check_output(file: Path, example: str = "report.html") -> None:
+    """Raise if the file cannot be written, before any work is done."""
     try:
-        if place.is_dir():
-            raise OutputTaken(f"{place} is a folder; expected the name of a file, such as {place.parent / example}")
-        parent = place.resolve().parent
+        if file.is_dir():
+            raise OutputTaken(f"{file} is a folder; expected the name of a file, such as {file.parent / example}")
+        parent = file.resolve().parent
         if not parent.is_dir():
-            raise CannotWrite(f"there is no folder {place.parent} to write {place.name} into; make it first")
-    except OSError as error:  # a name that is too long, say
-        raise CannotWrite(cannot_write(place, error)) from error
+            raise CannotWrite(f"there is no folder {file.parent} to write {file.name} into; create it first")
+    except OSError as error:  # such as a name that is too long
+        raise CannotWrite(cannot_write(file, error)) from error
     if not os.access(parent, os.W_OK):
-        raise CannotWrite(f"cannot write into {place.parent}; give a place where you may")
+        raise CannotWrite(f"cannot write into {file.parent}; choose a folder that you may write to")
 
 
-def replace_file(place: Path, content: bytes) -> None:
-    """All or nothing: written beside the file and moved into place; what fails leaves nothing behind."""
-    beside: Path | None = None
+def replace_file(file: Path, content: bytes) -> None:
+    """Write a file all at once: into a temporary file beside it, which then replaces it."""
+    temporary: Path | None = None
     try:
-        place = place.resolve()  # a link stays a link
-        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f".{place.name}-", delete=False) as file:
-            beside = Path(file.name)
-            file.write(content)
-        os.chmod(beside, 0o644)
-        os.replace(beside, place)
+        file = file.resolve()  # a link stays a link
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}-", delete=False) as opened:
+            temporary = Path(opened.name)
+            opened.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, file)
     except OSError as error:
-        raise CannotWrite(cannot_write(place, error)) from error
+        raise CannotWrite(cannot_write(file, error)) from error
     finally:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def make_page(studies: Sequence[tuple[View, str]]) -> str:
-    """The page of some opened studies, each with the path that its commands name."""
+    """The HTML of some studies, each with the path that the page's commands name."""
     room = ROOM // max(1, len(studies))
-    told: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     blobs: dict[str, str] = {}
     for index, (view, path) in enumerate(studies):
-        one, packed = describe(view, path, room)
-        told.append(_renamed(one, index))
-        blobs |= {f"s{index}-{mark}": text for mark, text in packed.items()}
-    data = {"version": headcount.__version__, "studies": told, "agreement": rank_agreement(told)}
+        study, packed = describe(view, path, room)
+        for maps in (*study["maps"], *([study["typical"]] if study["typical"] else [])):
+            for stack in maps["stacks"]:
+                stack["layers"] = [f"s{index}-{id_}" for id_ in stack["layers"]]
+        described.append(study)
+        blobs |= {f"s{index}-{id_}": text for id_, text in packed.items()}
+    data = {"version": headcount.__version__, "studies": described, "agreement": rank_agreement(described)}
     return _html(data, blobs)
 
 
 def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], dict[str, str]]:
-    """Everything the page shows of one study, as plain data, and its packed maps."""
+    """Everything the page shows of one study as plain data, and its packed maps by id."""
     maps, blobs = find_maps(view, room)
     typical, pictures = find_typical(view)
     layout = view.layout
-    models = [str(found.attrs["model"]) for found in view.results.values() if "model" in found.attrs]
+    models = [str(result.attrs["model"]) for result in view.results.values() if "model" in result.attrs]
     # The model that was scored; of checkpoints the last one.
     swept = [
-        str(found.attrs["model"]) for found in view.of("sweep").values() if found.attrs.get("by") in ("head", "layer")
+        str(sweep.attrs["model"]) for sweep in view.of("sweep").values() if sweep.attrs.get("by") in ("head", "layer")
     ]
     model = next(iter(swept), models[-1] if models else "")
     return {
         "name": view.name,
         "model": short_name(model) if model else "",
-        "task": next((str(found.attrs["task"]) for found in view.results.values() if "task" in found.attrs), ""),
+        "task": view.task,
         "stacks": [
             {"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
             for stack, layers in layout.stacks.items()
@@ -130,7 +134,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "sentences": find_sentences(view),
-        "metrics": find_metrics(view),
+        "colourings": find_colourings(view),
         "flips": find_flips(view),
         "layers": find_layers(view),
         "curves": find_curves(view),
@@ -144,70 +148,61 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "typical": typical,
         "gaps": find_gaps(view, path),
         "unfinished": list(view.unfinished),
-        "made": _made(view),
+        "provenance": _provenance(view),
     }, blobs | pictures
 
 
-def _made(view: View) -> list[list[str]]:
-    """Where each result comes from: name, model, data or task, machine, versions."""
+def _provenance(view: View) -> list[list[str]]:
+    """Rows: a result, its model, task, device and versions."""
     rows = []
-    for name, found in view.results.items():
-        said = found.attrs
-        made = said.get("versions") or {}
+    for name, result in view.results.items():
+        attributes = result.attrs
+        model, versions = attributes.get("model"), dict(attributes.get("versions") or {})
         rows.append(
             [
                 name,
-                short_name(str(said.get("model", ""))) if said.get("model") else "",
-                str(said.get("task", "")),
-                str(said.get("device", "")),
-                ", ".join(f"{key} {value}" for key, value in dict(made).items()),
+                short_name(str(model)) if model else "",
+                str(attributes.get("task", "")),
+                str(attributes.get("device", "")),
+                ", ".join(f"{package} {version}" for package, version in versions.items()),
             ]
         )
     return rows
 
 
-def _renamed(one: dict[str, Any], index: int) -> dict[str, Any]:
-    for maps in (*one["maps"], *([one["typical"]] if one["typical"] else [])):
-        for stack in maps["stacks"]:
-            stack["layers"] = [f"s{index}-{mark}" for mark in stack["layers"]]
-    return one
-
-
 def rank_agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """How far two studies agree on which heads matter: Spearman's correlation of the effects, with its interval."""
-    effects = [effect_of(study["metrics"]) for study in studies]
-    found = []
-    for index, one in enumerate(effects):
-        for later, other in enumerate(effects[index + 1 :], start=index + 1):
-            if one is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
-                continue
-            pairs = [
-                (lost(a, one["higher"]), lost(b, other["higher"]))
-                for a, b in zip(one["values"], other["values"], strict=True)
-                if a is not None and b is not None
-            ]
-            if len(pairs) < 3:
-                continue
+    effects = [(index, effect_of(study["colourings"])) for index, study in enumerate(studies)]
+    rows = []
+    for (index, effect), (later, other) in combinations(effects, 2):
+        if effect is None or other is None or studies[index]["heads"] != studies[later]["heads"]:
+            continue
+        pairs = [
+            (lost(a, effect["higher"]), lost(b, other["higher"]))
+            for a, b in zip(effect["values"], other["values"], strict=True)
+            if a is not None and b is not None
+        ]
+        if len(pairs) >= 3:
             value, low, high = rank_correlation(*np.array(pairs, dtype=float).T)
-            found.append(
+            rows.append(
                 {"first": index, "second": later, "value": number(value), "low": number(low), "high": number(high)}
             )
-    return found
+    return rows
 
 
 def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
     page = files("headcount.reporting") / "page"
     script = (page / "built" / "page.js").read_text(encoding="utf-8")
     style = (page / "page.css").read_text(encoding="utf-8")
-    # Nothing may be loaded, and no script may run but this one; pictures are made in the page, for downloads.
+    # Nothing may be loaded and no other script may run; the page makes images for downloads.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    title = " · ".join(dict.fromkeys(one["model"] or one["name"] for one in data["studies"]))
-    # In a JSON block only "<" could end the block.
+    title = " · ".join(dict.fromkeys(study["model"] or study["name"] for study in data["studies"]))
+    # Only "<" could end a JSON block.
     content = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    packed = "\n".join(f'<script type="text/plain" id="{mark}">{text}</script>' for mark, text in blobs.items())
+    packed = "\n".join(f'<script type="text/plain" id="{id_}">{text}</script>' for id_, text in blobs.items())
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -219,7 +214,7 @@ def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
 <style>{style}</style>
 </head>
 <body>
-<noscript><p>This page draws its figures with a script of its own: please allow it.</p></noscript>
+<noscript><p>This page draws its figures with a script: please allow it to run.</p></noscript>
 <main id="page"></main>
 <script type="application/json" id="data">{content}</script>
 <script>{script}</script>

@@ -1,4 +1,4 @@
-"""Which examples does the model answer otherwise without a head? With their texts and labels."""
+"""Which examples does the model answer differently without a head? With their texts and labels."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from headcount.reporting.view import View
 MOST = 25
 """Examples shown for one head."""
 LONGEST = 400
-"""Letters of a text that are shown."""
+"""Characters shown of a text."""
 
 
 def find_flips(view: View) -> list[dict[str, Any]]:
-    """For each sweep by head: the texts, what the whole model says of them, and by head those that flip."""
-    found = []
+    """For each sweep by head: texts with the full model's answer and, by head, which answers flip."""
+    sweeps = []
     for name, dataset in view.of("sweep").items():
         if dataset.attrs.get("by") != "head" or "text" not in dataset:
             continue
         answers = _answers(dataset)
         if answers is not None:
-            found.append({"sweep": name, **_flips(view, dataset, *answers)})
-    return found
+            sweeps.append({"sweep": name, **_flips(view, dataset, *answers)})
+    return sweeps
 
 
 def _answers(dataset: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[str] | None] | None:
-    """The whole model's answers [example], those without each head [stack, layer, head, example], names of classes."""
-    # The largest logit is an answer where a label is one class, and so a number.
+    """Answers of the full model [example] and without each head [stack, layer, head, example], and class names."""
+    # The largest logit is the answer only if a label is a single class, that is, an integer.
     one_class = "label" not in dataset or dataset["label"].dtype.kind in "iu"
     if "logits" in dataset and dataset.sizes["class"] > 1 and one_class:
         whole, without = dataset["baseline_logits"].values, dataset["logits"].values
-        names = [str(one) for one in dataset.attrs.get("labels") or range(whole.shape[-1])]
-        # What is missing is no answer: its number is the whole model's.
+        names = [str(name) for name in dataset.attrs.get("labels") or range(whole.shape[-1])]
+        # Heads that do not exist have no logits: they flip nothing.
         missing = np.isnan(without).any(-1)
         return whole.argmax(-1), np.where(missing, whole.argmax(-1), np.nan_to_num(without).argmax(-1)), names
     if "texts" in dataset:
@@ -43,9 +43,9 @@ def _answers(dataset: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[str] | N
 
 
 def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarray, names: Any) -> dict[str, Any]:
-    stacks = [str(one) for one in dataset["stack"].values]
+    stacks = [str(stack) for stack in dataset["stack"].values]
     texts: list[dict[str, Any]] = []
-    places: dict[int, int] = {}
+    text_indices: dict[int, int] = {}
     heads: dict[int, dict[str, Any]] = {}
     columns = [name for name in ("text", "pair") if name in dataset]
     written = [dataset[name].values for name in columns]
@@ -54,37 +54,36 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
     for index, head in enumerate(view.layout):
         if head.stack not in stacks or head.layer >= without.shape[1] or head.head >= without.shape[2]:
             continue
-        said = without[stacks.index(head.stack), head.layer, head.head]
+        answers = without[stacks.index(head.stack), head.layer, head.head]
         if not np.isfinite(known[stacks.index(head.stack), head.layer, head.head]):
-            continue  # the model has no such head: what stands there is filling
-        changed = np.flatnonzero(said != whole)
+            continue  # the model has no such head
+        changed = np.flatnonzero(answers != whole)
         shown = []
         for example in changed[:MOST]:
-            if example not in places:
-                places[example] = len(texts)
+            if example not in text_indices:
+                text_indices[example] = len(texts)
                 label = None if gold is None else gold[example]
                 texts.append(
                     {
-                        "text": [_cut(column[example]) for column in written],
-                        "label": _name(label, names),
-                        "whole": _name(whole[example], names),
+                        "text": [_truncate(column[example]) for column in written],
+                        "label": _spell_answer(label, names),
+                        "whole": _spell_answer(whole[example], names),
                     }
                 )
-            shown.append([places[example], _name(said[example], names)])
+            shown.append([text_indices[example], _spell_answer(answers[example], names)])
         if len(changed):
             heads[index] = {"count": len(changed), "shown": shown}
     return {"texts": texts, "heads": heads, "examples": int(dataset.sizes["example"]), "classes": names is not None}
 
 
-def _name(answer: Any, names: list[str] | None) -> str | None:
+def _spell_answer(answer: Any, names: list[str] | None) -> str | None:
     if answer is None:
         return None
     if names is None:
-        return _cut(answer)
+        return _truncate(answer)
     number = int(answer)
     return names[number] if 0 <= number < len(names) else str(answer)
 
 
-def _cut(text: Any) -> str:
-    whole = str(text)
-    return whole if len(whole) <= LONGEST else f"{whole[:LONGEST]}…"
+def _truncate(text: Any) -> str:
+    return str(text) if len(str(text)) <= LONGEST else f"{str(text)[:LONGEST]}…"

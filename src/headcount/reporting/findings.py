@@ -1,55 +1,57 @@
-"""What a study found: which of its results speak at the top of a page, and in which order."""
+"""The findings of a study: which results are summarised at the top of the page, and in which order."""
 
 from __future__ import annotations
 
 from headcount.core.claims import choose_cut
-from headcount.reporting.patterns import measured
+from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
 from headcount.story.changes import difference_sentence
 from headcount.story.cuts import choice_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
+from headcount.story.notes import blank_note
 from headcount.story.patterns import share_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
 
 TOLERANCE = 1.0
-"""Points that a smaller model may lose, in the page's sentence."""
+"""Points that a pruned model may lose, in the page's sentence on pruning."""
 
 
 def find_sentences(view: View) -> list[str]:
     """The sentences at the top of a page."""
-    said = []
+    sentences = []
     stacked = len(view.layout.stacks) > 1
     for name, dataset in view.of("sweep").items():
         attributes = dataset.attrs
         if attributes.get("by") == "head":
             model = short_name(attributes["model"])
-            said.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
-            said += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
+            sentences.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
+            sentences += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
         elif attributes.get("by") == "layer":
-            said.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))
-    said += _curves(view)
+            sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))
+    sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:
-        said.append(difference_sentence(cosine, stacked))
-    _, patterns = measured(view)
+        sentences.append(difference_sentence(cosine, stacked))
+    _, patterns = find_pattern_result(view)
     if patterns is not None:
-        said += share_sentences(patterns)
+        sentences += share_sentences(patterns)
     own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
-    return said + standing_out_sentences(own, stacked)
+    blank = [note for result in view.results.values() for note in blank_note(result.attrs)]
+    return [*sentences, *standing_out_sentences(own, stacked), *dict.fromkeys(blank)]
 
 
 def _curves(view: View) -> list[str]:
-    """How many heads can go: selected on one half of the data where there are two, evaluated on the other."""
+    """How many heads can be removed: selected on one half of the examples, evaluated on the held-out half."""
     curves = view.of("pruning")
-    said = []
+    sentences = []
     for name, held_out in curves.items():
-        if not name.startswith("curve") or name.endswith("-choosing") or view.along(name):
+        if not name.startswith("curve") or name.endswith("-choosing") or view.is_passing_checkpoint(name):
             continue
         selection = curves.get(name.removesuffix("-confirming") + "-choosing")
         order = str(held_out["order"].values[0])
         if selection is None or "bound_low" not in held_out:
-            continue  # nothing was held out, or an older study has no bounds: there is a chart, but no claim
+            continue  # nothing was held out, or an older study has no bounds: a chart, but no claim
         cut = choose_cut(selection, order, TOLERANCE)
-        said += choice_sentences(selection, held_out, order, cut.count or cut.by_estimate, TOLERANCE)
-    return said
+        sentences += choice_sentences(selection, held_out, order, cut.count or cut.by_estimate, TOLERANCE)
+    return sentences

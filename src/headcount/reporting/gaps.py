@@ -1,4 +1,4 @@
-"""What a study does not have yet, and the command that fills each gap."""
+"""Results that a study lacks, and the commands that compute them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from headcount.story.names import short_name
 
 
 def find_gaps(view: View, study: str) -> list[dict[str, str]]:
-    """Rows: what is missing, and what to run; the model and the data are the study's own where it knows them."""
+    """Rows: what is missing and which command computes it, with the study's own model, task and data if known."""
     model, task, data = "MODEL", "TASK", "DATA"
-    for found in view.results.values():
-        # A model that was made in memory has no name but that of its class.
-        named = found.attrs.get("model", model) != found.attrs.get("model_class")
-        model = str(found.attrs.get("model", model)) if named else model
-        task = str(found.attrs.get("task", task))
-        data = data if found.attrs.get("data", data) in ("data frame", "") else str(found.attrs.get("data", data))
+    for result in view.results.values():
+        attributes = result.attrs
+        # A model that was built in memory is named after its class.
+        named = attributes.get("model", model) != attributes.get("model_class")
+        model = str(attributes.get("model", model)) if named else model
+        task = str(attributes.get("task", task))
+        data = data if attributes.get("data", data) in ("data frame", "") else str(attributes.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model
     model, task, data, study = map(shlex.quote, (model, task, data, study))
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"
-    sweeps = {found.attrs.get("by") for found in view.of("sweep").values()}
+    sweeps = {sweep.attrs.get("by") for sweep in view.of("sweep").values()}
     pruned = view.of("pruning")
-    wanted = [
+    results = [
         ("what the score is without each head", "head" in sweeps, f"sweep {model} {on} --by head --out {study}"),
         ("what the score is without each layer", "layer" in sweeps, f"sweep {model} {on} --by layer --out {study}"),
         ("what every head looks at", bool(view.of("measures")), f"measure {model} --data {data} --out {study}"),
@@ -45,7 +46,7 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
             "how important each head is",
-            any(found.attrs.get("measure") == "importance" for found in pruned.values()),
+            any(result.attrs.get("measure") == "importance" for result in pruned.values()),
             f"importance {model} {on} --out {study}",
         ),
         (
@@ -56,4 +57,4 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
         ("what a smaller model costs", bool(view.of("cost")), f"cost {model} small --study {study}"),
     ]
-    return [{"what": what, "command": f"headcount {command}"} for what, there, command in wanted if not there]
+    return [{"what": what, "command": f"headcount {command}"} for what, there, command in results if not there]

@@ -1,4 +1,4 @@
-"""Attention maps for a page: a byte a weight, packed layer by layer, so that a click unpacks one layer alone."""
+"""Attention maps for the page: one byte per weight, packed layer by layer, so that a click unpacks a single layer."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from headcount.errors import StudyProblem
 from headcount.reporting.view import View
 
 LEVELS = (256, 128, 64, 32, 16)
-"""How many shades a map may have: as many as fit into the room."""
+"""Numbers of shades; the page uses the largest that fits into ROOM."""
 ROOM = 14_000_000
 """Bytes for all maps of a page."""
 
 
 def find_maps(view: View, room: int = ROOM) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """What the maps are of, and by id the packed layers, as text."""
-    found = view.of("maps")
+    """Descriptions of the maps, and the packed layers by id, as text."""
+    results = view.of("maps")
     for levels in LEVELS:
         last = levels == LEVELS[-1]
-        if not last and _guess(found, levels) > room:
+        if not last and _estimate_size(results, levels) > room:
             continue
         blobs: dict[str, str] = {}
-        told = [_one(place, name, dataset, levels, blobs) for place, (name, dataset) in enumerate(found.items())]
+        described = [
+            _describe_maps(index, name, dataset, levels, blobs) for index, (name, dataset) in enumerate(results.items())
+        ]
         if last or sum(map(len, blobs.values())) <= room:
             break
-    return told, blobs
+    return described, blobs
 
 
-def _guess(found: dict[str, xr.Dataset], levels: int) -> int:
-    """About how long all maps are when they are packed: one layer in the middle stands for its stack."""
-    arrays = [array for dataset in found.values() for name, array in dataset.items() if str(name).startswith("maps_")]
+def _estimate_size(results: dict[str, xr.Dataset], levels: int) -> int:
+    """The approximate packed size of all maps, from the middle layer of each stack."""
+    arrays = [array for dataset in results.values() for name, array in dataset.items() if str(name).startswith("maps_")]
     return sum(len(deflate_layer(array.values[len(array) // 2], levels)) * len(array) for array in arrays if len(array))
 
 
-def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[str, str]) -> dict[str, Any]:
+def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[str, str]) -> dict[str, Any]:
     attributes = dataset.attrs
     stacks = []
     for key in dataset.data_vars:
@@ -48,9 +50,8 @@ def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[st
         array = dataset[str(key)]
         layers = []
         for layer in range(array.shape[0]):
-            mark = f"map-{place}-{stack}-{layer}"
-            blobs[mark] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
-            layers.append(mark)
+            layers.append(f"map-{index}-{stack}-{layer}")
+            blobs[layers[-1]] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
         queries, keys = (_tokens(dataset, str(dim)) for dim in array.dims[-2:])
         stacks.append({"stack": stack, "shape": list(array.shape), "queries": queries, "keys": keys, "layers": layers})
     return {
@@ -64,7 +65,7 @@ def _one(place: int, name: str, dataset: xr.Dataset, levels: int, blobs: dict[st
 
 
 def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
-    """The tokens along a dimension such as `query` or `key_encoder`: both sides of a text have the same."""
+    """The tokens along a dimension such as `query` or `key_encoder`."""
     for name in (f"tokens_{dim.rpartition('_')[2]}", "tokens"):
         if name in dataset:
             return [str(token) for token in dataset[name].values]
@@ -72,10 +73,9 @@ def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
 
 
 def deflate_layer(layer: np.ndarray, levels: int = 256) -> str:
-    """The maps of a layer [head, query, key] as text: deflated, base64; with fewer levels, rounded to them.
+    """The maps of a layer [head, query, key] as text, rounded to `levels` shades, deflated and in base64.
 
-    Weights are noise to a dictionary of repeats: runs and letter frequencies alone pack them as tightly, and eight
-    times as fast.
+    Weights hardly repeat, so run lengths and Huffman codes alone (Z_RLE) pack them as tightly, and eight times as fast.
     """
     step = 256 // levels
     coarse = layer if step == 1 else np.minimum((layer.astype(np.uint16) + step // 2) // step * step, 255)

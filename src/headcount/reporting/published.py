@@ -1,4 +1,4 @@
-"""What papers have printed, for the tasks they printed it for: curves and shares to draw beside one's own."""
+"""Published curves and shares of patterns, by task, to draw beside one's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POINTS: dict[tuple[str, str], tuple[str, tuple[float, ...]]] = {
         (0.8943, 0.8943, 0.8893, 0.8956, 0.8911, 0.8945, 0.8736, 0.8382, 0.5962, 0.0987),
     ),
 }
-"""By task and metric: the score with 0, 10, ... % of the heads gone, ordered by importance."""
+"""By task and metric: the score with 0, 10, ... % of the heads removed, ordered by importance."""
 
 
 KOVALEVA = "BERT-base, Kovaleva et al. 2019, Figure 2"
@@ -40,23 +40,22 @@ _SHARES = {
 
 
 def find_published_patterns(task: str) -> dict[str, Any] | None:
-    """The printed shares of patterns after fine-tuning on a task; None where there are none.
+    """The published shares of patterns after fine-tuning on a task; None if there are none.
 
     >>> find_published_patterns("mrpc")["share"][0]
     0.42
     """
-    found = _SHARES.get(task)
-    return None if found is None else {"source": KOVALEVA, "share": list(found)}
+    shares = _SHARES.get(task)
+    return None if shares is None else {"source": KOVALEVA, "share": list(shares)}
 
 
 def find_published(task: str, metric: str) -> dict[str, Any] | None:
-    """The printed curve of a task, as shares of heads gone and scores; None where there is none.
+    """The published pruning curve of a task: shares of removed heads and scores; None if there is none.
 
     >>> find_published("sst2", "accuracy")["score"][0]
     0.9266
     """
-    found = _POINTS.get((task, metric))
-    if found is None:
+    if (task, metric) not in _POINTS:
         return None
-    source, score = found
-    return {"source": source, "gone": [place / 10 for place in range(len(score))], "score": list(score)}
+    source, scores = _POINTS[task, metric]
+    return {"source": source, "gone": [step / 10 for step in range(len(scores))], "score": list(scores)}

@@ -1,4 +1,4 @@
-"""Layers, curves, training dynamics, the map of heads, costs: the results that are not one number a head."""
+"""Results that are not one number per head: layers, curves, training dynamics, the map of heads, costs."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def _list(values: Any) -> list[float | None]:
 
 
 def find_layers(view: View) -> list[dict[str, Any]]:
-    """Sweeps by layer: the score without all heads of a layer, as bars beside the baseline."""
-    found = []
+    """Sweeps by layer: the score without all heads of each layer, and the baseline."""
+    sweeps = []
     for name, dataset in view.of("sweep").items():
         if "delta" not in dataset or dataset["delta"].dims != HEAD_DIMS[:2]:
             continue
         rows = []
         several = len(dataset["stack"]) > 1 or len(view.layout.stacks) > 1
-        for stack_number, stack in enumerate(dataset["stack"].values):
+        for index, stack in enumerate(dataset["stack"].values):
             for layer in range(dataset.sizes["layer"]):
-                one = dataset.isel(stack=stack_number, layer=layer)
-                if np.isfinite(float(one["delta"])):
+                effect = dataset.isel(stack=index, layer=layer)
+                if np.isfinite(float(effect["delta"])):
                     rows.append(
                         {
                             "layer": f"{stack}.L{layer}" if several else f"L{layer}",
-                            **{key: number(float(one[key])) for key in ("score", "delta", "low", "high", "q")},
+                            **{key: number(float(effect[key])) for key in ("score", "delta", "low", "high", "q")},
                         }
                     )
-        found.append(
+        sweeps.append(
             {
                 "name": name,
                 "metric": dataset.attrs["metric"],
@@ -52,30 +52,30 @@ def find_layers(view: View) -> list[dict[str, Any]]:
                 "rows": rows,
             }
         )
-    return found
+    return sweeps
 
 
 def find_curves(view: View) -> list[dict[str, Any]]:
-    """Score against heads gone, by order; random orders as one band; a paper's curve behind them where there is one."""
-    found = []
+    """Pruning curves: the score as heads are removed in each order, and a published curve if there is one."""
+    curves = []
     for name, dataset in view.of("pruning").items():
-        if not name.startswith("curve") or view.along(name):
+        if not name.startswith("curve") or view.is_passing_checkpoint(name):
             continue
         base = float(dataset["baseline"])
         lines = []
-        for place, order in enumerate(map(str, dataset["order"].values)):
-            one = dataset.isel(order=place)
+        for index, order in enumerate(map(str, dataset["order"].values)):
+            line = dataset.isel(order=index)
             lines.append(
                 {
                     "order": order,
-                    "score": _list(one["score"]),
-                    "low": _list(base + one["low"].values),
-                    "high": _list(base + one["high"].values),
-                    "p": _list(one["p"]),
+                    "score": _list(line["score"]),
+                    "low": _list(base + line["low"].values),
+                    "high": _list(base + line["high"].values),
+                    "p": _list(line["p"]),
                 }
             )
         attributes = dataset.attrs
-        found.append(
+        curves.append(
             {
                 "name": name,
                 "metric": attributes["metric"],
@@ -83,24 +83,24 @@ def find_curves(view: View) -> list[dict[str, Any]]:
                 "baseline": number(base, 6),
                 "heads": int(attributes["heads"]),
                 "examples": int(attributes["examples"]),
-                "removed": [int(one) for one in dataset["removed"].values],
+                "removed": [int(count) for count in dataset["removed"].values],
                 "lines": lines,
                 "said": _said(dataset),
                 "published": find_published(str(attributes["task"]), str(attributes["metric"])),
             }
         )
-    return found
+    return curves
 
 
 def find_dynamics(view: View) -> dict[str, Any] | None:
-    """Checkpoints: the score of each step of the curve, and how far the order agrees with the last."""
+    """For each checkpoint, its pruning curve, and how far its order of heads agrees with the last."""
     dataset = view.of("pruning").get("dynamics")
     if dataset is None:
         return None
     return {
         "said": _said(dataset),
-        "checkpoints": [int(one) for one in dataset["checkpoint"].values],
-        "removed": [int(one) for one in dataset["removed"].values],
+        "checkpoints": [int(step) for step in dataset["checkpoint"].values],
+        "removed": [int(count) for count in dataset["removed"].values],
         "heads": int(dataset.attrs["heads"]),
         "metric": dataset.attrs["metric"],
         "baseline": _list(dataset["baseline"]),
@@ -113,21 +113,21 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
 
 
 def find_embedding(view: View) -> dict[str, Any] | None:
-    """Heads as points: near ones have like maps."""
+    """Heads as points in the plane, close to each other if their maps are similar."""
     dataset = view.of("measures").get("distances")
     if dataset is None:
         return None
     named = {"within": "within_layers", "between": "between_layers", "p": "p"}
     facts = [
-        {"stack": str(stack), **{key: number(float(dataset[name].values[place])) for key, name in named.items()}}
-        for place, stack in enumerate(dataset["stack"].values)
+        {"stack": str(stack), **{key: number(float(dataset[name].values[index])) for key, name in named.items()}}
+        for index, stack in enumerate(dataset["stack"].values)
     ]
     return {"x": view.by_head(dataset["x"]), "y": view.by_head(dataset["y"]), "facts": facts}
 
 
 def find_costs(view: View) -> list[dict[str, Any]]:
-    """What models cost, before and after a cut."""
-    found = []
+    """Costs of models, such as before and after pruning."""
+    results = []
     for name, dataset in view.of("cost").items():
         rows = [
             {
@@ -138,33 +138,33 @@ def find_costs(view: View) -> list[dict[str, Any]]:
             }
             for row in range(dataset.sizes["row"])
         ]
-        found.append({"name": name, "said": _said(dataset), "rows": rows, "device": dataset.attrs.get("device", "")})
-    return found
+        results.append({"name": name, "said": _said(dataset), "rows": rows, "device": dataset.attrs.get("device", "")})
+    return results
 
 
 def find_offsets(view: View) -> dict[str, Any] | None:
-    """Where each head looks, by offset: its attention so many tokens away."""
+    """The mean attention of each head at each offset."""
     dataset = view.of("measures").get("position")
     if dataset is None or "attention" not in dataset:
         return None
-    offsets = [int(one) for one in dataset["offset"].values]
+    offsets = [int(offset) for offset in dataset["offset"].values]
     columns: list[list[float | None]] = [view.by_head(dataset["attention"].sel(offset=offset)) for offset in offsets]
     return {"offsets": offsets, "values": [list(row) for row in zip(*columns, strict=True)]}
 
 
 def find_relations(view: View) -> list[dict[str, Any]]:
-    """Relations between words: attention along each, and along the same offset elsewhere."""
-    found = []
+    """Relations between words: attention along each, and the control at the same offsets."""
+    relations = []
     for name, dataset in view.of("measures").items():
         if not name.startswith("links"):
             continue
-        for place, link in enumerate(map(str, dataset["link"].values)):
-            one: xr.Dataset = dataset.isel(link=place)
-            found.append(
+        for index, link in enumerate(map(str, dataset["link"].values)):
+            relation: xr.Dataset = dataset.isel(link=index)
+            relations.append(
                 {
                     "name": link,
                     "result": name,
-                    **{key: view.by_head(one[key]) for key in ("attention", "control", "gain_low", "gain_high")},
+                    **{key: view.by_head(relation[key]) for key in ("attention", "control", "gain_low", "gain_high")},
                 }
             )
-    return found
+    return relations

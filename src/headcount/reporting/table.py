@@ -1,4 +1,4 @@
-"""The results of a study as one table: a row for each head, layer, set or step of a curve."""
+"""The results of a study as one table: a row for each head, layer, set of heads or step of a curve."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_wr
 
 FORMATS = ("csv", "parquet", "json")
 ROWS = ("sweep/", "pruning/", "probe/")
-"""Results whose numbers stand one under the other."""
+"""Results that are stacked below each other."""
 MERGED = ("measures", "compare")
-"""Results whose numbers stand side by side, one row for each head, with the measure's name before each column."""
+"""Results that are merged into one row per head, with the name of the measure before each column."""
 
 
 def table(
     study: StudyLike, *, to: str | None = None, group: str | None = None, output: str | Path | None = None
 ) -> pd.DataFrame:
-    """All results of a study that have a number for each head, layer, set or step of a curve, one under the other.
+    """All results of a study as one table, with a row for each head, layer, set of heads or step of a curve.
 
-    `group`: only this result, such as "sweep/head-zero", or these, such as "measures". `output`: a file that the table
-    is written to, as `to` says ("csv", "parquet" or "json") or as its ending does.
+    `group`: only this result, such as "sweep/head-zero", or these, such as "measures". `output`: a file to write, in
+    the format `to` ("csv", "parquet" or "json") or that of its suffix.
     """
     file = None if output is None else Path(output)
     form = find_format(to, file)
@@ -40,13 +40,13 @@ def table(
 
 
 def find_format(to: str | None, output: Path | None) -> str:
-    """The format that was asked for, or that of the file's ending, or csv."""
-    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    """The given format, or that of the file's suffix, or csv."""
+    suffix = "" if output is None else output.suffix.lower().removeprefix(".")
     if to is not None and to not in FORMATS:
         raise InvalidOption(f"got to={to!r}; expected one of {', '.join(FORMATS)}")
-    if to is not None and ending in FORMATS and ending != to:
+    if to is not None and suffix in FORMATS and suffix != to:
         raise InvalidOption(f"got to={to} and output={output}; expected a file that ends in .{to}, or no to=")
-    return to or (ending if ending in FORMATS else "csv")
+    return to or (suffix if suffix in FORMATS else "csv")
 
 
 def as_text(rows: pd.DataFrame, form: str) -> str:
@@ -54,14 +54,14 @@ def as_text(rows: pd.DataFrame, form: str) -> str:
 
 
 def _rows(study: Path, group: str | None) -> pd.DataFrame:
-    def asked(name: str) -> bool:
+    def is_included(name: str) -> bool:
         return group in (None, name, name.split("/")[0])
 
-    check_whole(study, asked)
-    tree = open_study(study, damaged="skip")  # one that was not asked for may be damaged
-    # Sorted: zarr lists a folder in another order every time.
+    check_whole(study, is_included)
+    tree = open_study(study, damaged="skip")  # results that are not included may be damaged
+    # Sorted, because the order in which zarr lists a folder varies.
     names = sorted(node.path.strip("/") for node in tree.subtree if node.attrs.get("complete"))
-    names = [name for name in names if not name.startswith("maps/") and asked(name)]
+    names = [name for name in names if not name.startswith("maps/") and is_included(name)]
     if not names:
         raise StudyProblem(
             f"{study} has no complete result{'' if group is None else f' {group}'}; "
@@ -80,4 +80,4 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
 def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     keys = ["stack", "layer", "head"]
     parts = [part.set_index(keys).add_prefix(f"{name.split('/', 1)[1]}.") for name, part in tables.items()]
-    return pd.concat(parts, axis=1).copy().reset_index()  # many columns: copied, they lie together
+    return pd.concat(parts, axis=1).copy().reset_index()  # the copy defragments the many columns

@@ -1,4 +1,4 @@
-"""A study as a page needs it: its complete results by name, and the heads that they speak of."""
+"""A study as the page needs it: its complete results by name, and the heads that they have numbers for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headcount.core.results import HEAD_DIMS
 
 @dataclass(frozen=True)
 class View:
-    """A study that has been read."""
+    """The results of a study, read into memory."""
 
     name: str
     results: dict[str, xr.Dataset]
@@ -27,37 +27,42 @@ class View:
 
     def of(self, kind: str) -> dict[str, xr.Dataset]:
         """The results of one kind, such as `sweep`, by the rest of their names."""
-        return {name.split("/", 1)[1]: found for name, found in self.results.items() if name.startswith(f"{kind}/")}
+        return {name.split("/", 1)[1]: result for name, result in self.results.items() if name.startswith(f"{kind}/")}
 
-    def along(self, name: str) -> bool:
-        """Whether a result of `pruning` is of a checkpoint on the way, which the dynamics tell of all together."""
-        steps = sorted(one for one in self.of("pruning") if re.search(r"@step-\d+$", one))
+    @property
+    def task(self) -> str:
+        """The task of the first result that has one."""
+        return next((str(result.attrs["task"]) for result in self.results.values() if "task" in result.attrs), "")
+
+    def is_passing_checkpoint(self, name: str) -> bool:
+        """Whether a result of `pruning` belongs to a checkpoint before the last, which the dynamics already show."""
+        steps = sorted(other for other in self.of("pruning") if re.search(r"@step-\d+$", other))
         return name in steps and "dynamics" in self.of("pruning") and name.split("@")[1] != steps[-1].split("@")[1]
 
     def by_head(self, values: xr.DataArray) -> list[float | None]:
-        """A value for every head of the layout, in its order; None where there is none."""
+        """A value for every head of the layout, in its order; None where it is unknown."""
         array = values.transpose(*HEAD_DIMS).values
-        stacks = [str(one) for one in values["stack"].values]
+        stacks = [str(stack) for stack in values["stack"].values]
         return [number(_at(array, stacks, head)) for head in self.layout]
 
 
 LARGEST = 1_000_000
-"""Entries of an array that is read in any case."""
+"""Arrays with at most this many entries are always read."""
 NEEDED = ("logits", "baseline_logits", "texts", "baseline_texts", "text", "pair")
 SETS = ("sweep/sets-", "sweep/draws-")
-"""Their numbers stand in the curves."""
+"""Sweeps whose numbers are part of the curves."""
 
 
 def read_view(path: str | Path) -> View:
-    """Open a study; a damaged or newer one is an error that says so."""
-    found = read_results(path, _wanted)
-    results = {name: dataset for name, (complete, dataset) in found.items() if complete}
-    unfinished = tuple(name for name in found if name not in results)
+    """Read a study; a damaged one, or one of a newer version, is an error."""
+    read = read_results(path, _is_shown)
+    results = {name: dataset for name, (complete, dataset) in read.items() if complete}
+    unfinished = tuple(name for name in read if name not in results)
     return View(Path(path).resolve().name, results, unfinished, find_layout(results))
 
 
-def _wanted(result: str, array: str, shape: tuple[int, ...]) -> bool:
-    """Not the values of every text, which no page shows."""
+def _is_shown(result: str, array: str, shape: tuple[int, ...]) -> bool:
+    """Whether the page needs an array: not the values of single texts."""
     if array.startswith("values_") or array == "done" or result.startswith(SETS):
         return False
     if result.startswith("patterns/"):
@@ -69,38 +74,40 @@ ORDER = ("encoder", "decoder", "cross")
 
 
 def find_layout(results: dict[str, xr.Dataset]) -> Layout:
-    """The heads that any result has a number for; a head without one, such as a pruned one, is absent."""
+    """The heads that any result has a number for; pruned heads have none."""
     present: dict[str, np.ndarray] = {}
-    for found in results.values():
-        for stack, mask in _present(found):
-            known = present.get(stack, np.zeros((0, 0), dtype=bool))
-            whole = np.zeros(np.maximum(known.shape, mask.shape), dtype=bool)
-            whole[: known.shape[0], : known.shape[1]] |= known
-            whole[: mask.shape[0], : mask.shape[1]] |= mask
-            present[stack] = whole
+    for result in results.values():
+        for stack, mask in _known_heads(result):
+            before = present.get(stack, np.zeros((0, 0), dtype=bool))
+            union = np.zeros(np.maximum(before.shape, mask.shape), dtype=bool)
+            union[: before.shape[0], : before.shape[1]] |= before
+            union[: mask.shape[0], : mask.shape[1]] |= mask
+            present[stack] = union
     # A sweep of one stack of several spells its heads with the stack, and so does the page.
-    several = len(present) > 1 or any("." in str(found["best"].values) for found in results.values() if "best" in found)
+    several = len(present) > 1 or any(
+        "." in str(result["best"].values) for result in results.values() if "best" in result
+    )
     stacks: dict[str, tuple[tuple[int, ...], ...]] = {}
-    for stack in sorted({*present, *(ORDER if several and present else ())}, key=_place):
+    for stack in sorted({*present, *(ORDER if several and present else ())}, key=_rank):
         mask = present.get(stack, np.zeros((0, 0), dtype=bool))
-        # Arrays are as deep as the deepest stack: where there are several, the last layer with a head is the last.
+        # With several stacks, arrays are as deep as the deepest one: a stack ends at its last layer with a head.
         depth = int(np.flatnonzero(mask.any(1)).max(initial=-1)) + 1 if several else len(mask)
-        stacks[stack] = tuple(tuple(int(one) for one in np.flatnonzero(row)) for row in mask[:depth])
+        stacks[stack] = tuple(tuple(int(head) for head in np.flatnonzero(row)) for row in mask[:depth])
     return Layout(stacks)
 
 
-def _place(stack: str) -> int:
+def _rank(stack: str) -> int:
     return ORDER.index(stack) if stack in ORDER else len(ORDER)
 
 
-def _present(found: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
-    """Stacks and [layer, head]: whether a number of the result speaks of the head."""
-    for key, array in found.data_vars.items():
+def _known_heads(result: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
+    """For each stack, whether the result has a number for each head [layer, head]."""
+    for key, array in result.data_vars.items():
         name = str(key)
         if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
             known = np.isfinite(array.values)
             yield from (
-                (str(stack), known[number]) for number, stack in enumerate(array["stack"].values) if known[number].any()
+                (str(stack), mask) for stack, mask in zip(array["stack"].values, known, strict=True) if mask.any()
             )
         elif name.startswith("present_"):
             yield name.removeprefix("present_"), array.values.astype(bool)
@@ -113,7 +120,7 @@ def _at(array: np.ndarray, stacks: list[str], head: Head) -> float:
 
 
 def number(value: float, digits: int = 4) -> float | None:
-    """A number as the page gets it: a few digits, None for what is unknown.
+    """A number for the page: rounded to a few digits, None if unknown.
 
     >>> number(0.123456), number(float("nan"))
     (0.1235, None)

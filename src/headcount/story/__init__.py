@@ -1,1 +1,1 @@
-"""Results into sentences: every claim with its wording, for the terminal and the page; it never sees a model."""
+"""Results in sentences, for the terminal and the page: every claim with its wording; no module here sees a model."""

@@ -1,4 +1,4 @@
-"""What two models' heads do unlike: which maps differ most, and how many heads went up and down by each measure."""
+"""How the heads of two models differ: which maps differ most, and how many heads rise and fall by each measure."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from headcount.story.names import short_name, spell_interval
 
 
 def change_sentences(cosine: xr.Dataset) -> list[str]:
-    """Which layers and heads changed most between two models, from the cosines of their maps."""
+    """Which layers and heads changed most between two models, by the cosine similarity of their maps."""
     lines = []
     several = len(cosine["stack"]) > 1
     for stack in cosine["stack"].values:
-        one = cosine.sel(stack=[stack])
-        means, low, high = mean_interval(one["values_maps"].mean("head").values[:, 0])
+        in_stack = cosine.sel(stack=[stack])
+        means, low, high = mean_interval(in_stack["values_maps"].mean("head").values[:, 0])
         layer = int(np.nanargmin(means))
-        head, _, value = strongest(one, "maps", {}, smallest=True, stacked=several)
+        head, _, value = strongest(in_stack, "maps", {}, smallest=True, stacked=several)
+        median = float(in_stack["maps"].median())
         lines += [
             f"The maps of {f'{stack}.' if several else ''}L{layer} differ most: mean cosine "  # noqa: ISC004
             f"{spell_interval((means[layer], low[layer], high[layer]))} (1 is identical), "
             f"against {np.nanmedian(means):.3f} for the median layer.",
-            f"The maps of {head} differ most: {value}, against {float(one['maps'].median()):.3f} for the median head.",
+            f"The maps of {head} differ most: {value}, against {median:.3f} for the median head.",
         ]
     return lines
 
 
 def difference_sentence(cosine: xr.Dataset, stacked: bool) -> str:
-    """Which head's maps differ most between two models, and which models these are."""
+    """Which head's maps differ most between two models, with the names of the models."""
     before, after = short_name(cosine.attrs["model"]), short_name(cosine.attrs.get("other_model", "the other model"))
     head, _, value = strongest(cosine, "maps", {}, smallest=True, stacked=stacked)
     return (
@@ -39,7 +40,7 @@ def difference_sentence(cosine: xr.Dataset, stacked: bool) -> str:
 
 
 def changed_rows(results: Results) -> list[tuple[str, ...]]:
-    """Rows: a measure, how many heads went up and down (their interval leaves 0 out), the largest rise and fall."""
+    """Rows: a measure, how many heads rise and fall (their interval excludes 0), the largest rise and fall."""
     rows = []
     for name, dataset, variable, choice, _, _ in superlatives(results, "compare"):
         low, high = (dataset[f"{variable}_{end}"].sel(choice).values for end in ("low", "high"))

@@ -1,4 +1,4 @@
-"""A choice of heads to remove in plain sentences: what goes, what held-out examples say, and against which control."""
+"""A choice of heads in sentences: what is removed, what held-out examples say about it, and the random control."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
 
 
 def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
-    """What `count` heads fewer cost on held-out examples, beside a random order."""
+    """What removing `count` heads costs on held-out examples, with a random order for comparison."""
     return (
         f"Without {count} of {held_out.attrs['heads']} heads (ordered by {order}) {held_out.attrs['metric']} changes "
         f"by {change_of(held_out, order, count)} on {held_out.attrs['examples']} held-out examples"
@@ -26,18 +26,19 @@ def change_of(curve: xr.Dataset, order: str, count: int, digits: int = 4) -> str
 
 
 def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:
-    """The same number of heads in random orders, as the end of a sentence; nothing where there are none."""
+    """The end of a sentence: what removing as many heads in random orders costs; empty if there is no random order."""
     names = [str(name) for name in held_out["order"].values]
     randoms = [name for name in names if name.startswith("random ") and name != order]
     if not randoms:
         return ""
     changes = held_out["delta"].sel(order=randoms, removed=count).values
-    several = f"random orders: {changes.mean():+.4f} on average of {len(randoms)}"
-    return f"; {several if len(randoms) > 1 else f'a random order: {changes[0]:+.4f}'}"
+    if len(randoms) == 1:
+        return f"; a random order: {changes[0]:+.4f}"
+    return f"; random orders: {changes.mean():+.4f} on average of {len(randoms)}"
 
 
 def selection_sentence(selection: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> str:
-    """How many heads a tolerance allows, by which rule, on which examples."""
+    """How many heads can be removed within a tolerance, by which rule and on how many examples."""
     cut = choose_cut(selection, order, points, by_estimate)
     metric, examples = selection.attrs["metric"], selection.attrs["examples"]
     within = f"within {spell_points(points)} of {metric}"
@@ -55,11 +56,10 @@ def selection_sentence(selection: xr.Dataset, order: str, points: float, by_esti
 
 
 def verdict_sentence(held_out: xr.Dataset, order: str, count: int, points: float) -> str:
-    """Whether held-out examples confirm that a cut is within the tolerance."""
+    """Whether held-out examples confirm that a cut stays within the tolerance."""
     verdict = judge_cut(held_out, order, count, points)
-    said = f"That it stays within {spell_points(points)} is {verdict}"
     if verdict != "too few examples to tell":
-        return f"{said} by the held-out examples ({SURE})."
+        return f"That it stays within {spell_points(points)} is {verdict} by the held-out examples ({SURE})."
     needed = examples_needed(held_out, order, count, points)
     return (
         f"Too few held-out examples to tell whether it stays within {spell_points(points)}"
@@ -70,13 +70,13 @@ def verdict_sentence(held_out: xr.Dataset, order: str, count: int, points: float
 def choice_sentences(
     selection: xr.Dataset, held_out: xr.Dataset, order: str, count: int, points: float | None, by_estimate: bool = False
 ) -> list[str]:
-    """What was selected, by which rule, and what the held-out half says of it; without `points` its cost alone."""
-    said = [] if points is None else [selection_sentence(selection, order, points, by_estimate)]
+    """What was selected, by which rule, and what the held-out half says about it; without `points`, only its cost."""
+    sentences = [] if points is None else [selection_sentence(selection, order, points, by_estimate)]
     if count:
-        said.append(cut_sentence(held_out, order, count))
+        sentences.append(cut_sentence(held_out, order, count))
     if count and points is not None:
-        said.append(verdict_sentence(held_out, order, count, points))
-    return said
+        sentences.append(verdict_sentence(held_out, order, count, points))
+    return sentences
 
 
 def spell_points(points: float) -> str:

@@ -1,4 +1,4 @@
-"""What the demo found: sentences beside its tables, and one last screen of 80 x 24 that says it all."""
+"""The findings of the demo: sentences beside its tables, and a last screen of 80 x 24 characters that sums them up."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WIDTH, HEIGHT = 80, 24
 
 @dataclass(frozen=True)
 class SmallModel:
-    """The model without half of its heads: what held-out pairs say of it, where it is, what it costs."""
+    """The model without half of its heads: its score on held-out pairs, its folder and its costs."""
 
     held_out: xr.Dataset
     order: str
     removed: int
     folder: Path
     costs: pd.DataFrame
-    """Of the models `whole` and `small`."""
+    """With rows for the models `whole` and `small`."""
     megabytes: tuple[float, float]
     """On disk, before and after, in the same dtype."""
 
@@ -42,7 +42,7 @@ class SmallModel:
 def demo_sentences(
     by_layer: xr.Dataset, by_head: xr.Dataset, seen: xr.DataTree, words: xr.DataTree, changed: xr.DataTree, pairs: int
 ) -> list[str]:
-    """What was found, in plain sentences with the figures."""
+    """The findings in sentences."""
     worst = int(by_layer["delta"].values[0].argmin())
     change, low, high = (float(by_layer[name].values[0, worst]) for name in ("delta", "low", "high"))
 
@@ -54,12 +54,12 @@ def demo_sentences(
     subject = most(words, "links", "gain", link="verb to subject")
     return [
         "",
-        f"Without a head (it then attends everywhere alike), on {pairs} pairs drawn at random:",
+        f"With one head ablated (uniform attention), on {pairs} pairs drawn at random:",
         *[f"- {sentence}" for sentence in sweep_sentences(by_head)],
         f"- {effects_sentence(by_layer, 'accuracy', 'layer')} It suffers most without the heads of L{worst}: "  # noqa: ISC004
         f"{spell_interval((change, low, high), 4, signed=True)}.",
         "",
-        "What heads look at (share of their attention, mean over the texts, 95 % interval):",
+        "What heads look at (share of attention, mean over texts, 95 % interval):",
         f"- most at the previous token {previous}, at the next {following},",
         f"  at [SEP] {most(seen, 'special', 'sep')}, at [CLS] {most(seen, 'special', 'cls')};",
         f"- from a word to the same word in the other text {most(seen, 'repeated', 'attention')};",
@@ -81,7 +81,7 @@ def last_screen(
     out: Path,
     seconds: float,
 ) -> list[str]:
-    """What was found, where the page is, what to type next: at most 24 lines of 80 columns (but for long paths)."""
+    """The main findings, where the page is and what to run next: at most 24 lines of 80 columns (except paths)."""
     sentences = [
         _effects(by_head),
         _looks(seen),
@@ -108,7 +108,7 @@ def last_screen(
 
 
 def _effects(by_head: xr.Dataset) -> str:
-    """Single heads: on accuracy, and on the loss, which is more sensitive."""
+    """Effects of single heads on accuracy, and on the loss, which is more sensitive."""
     number = int(significant(by_head["q"].values).sum())
     has = f"{number} of the 144 heads {'has' if number == 1 else 'have'}" if number else "none of the 144 heads has"
     rise = by_head["loss_delta"].values

@@ -1,4 +1,4 @@
-"""When the order of heads settles in the course of a training."""
+"""When the order of heads settles during training."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from headcount.core.claims import SETTLED, settled_at
 
 
 def settling_sentence(dynamics: xr.Dataset) -> str:
-    """From which checkpoint on the order of heads agrees with the last one's."""
+    """From which checkpoint on the order of heads agrees with that of the last."""
     step, last = settled_at(dynamics), int(dynamics["checkpoint"][-1])
     if step is None:
-        return f"The order of heads is not settled before the end (rank correlation below {SETTLED} until step {last})."
+        return (
+            f"The order of heads does not settle before the end (rank correlation below {SETTLED} until step {last})."
+        )
     return (
         f"From step {step} of {last} on the order of heads agrees with the last (rank correlation {SETTLED} or more)."
     )

@@ -1,4 +1,4 @@
-"""What the variables of a result mean: as its arrays say it, or, in studies from before they did, as they would now."""
+"""The schemas of a result: as stored with its arrays or, for studies older than schemas, as they would be now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headcount.core.sweep_schemas import sweep_schemas
 
 
 def schemas_of(name: str, dataset: xr.Dataset) -> dict[str, Schema]:
-    """By variable that has a value for every head, by rank; `name` is the result's, such as `measures/special`."""
+    """Schemas of the variables with a value for each head, sorted by rank; `name` is such as `measures/special`."""
     arrays = {
         str(key): array
         for key, array in dataset.data_vars.items()
@@ -38,28 +38,26 @@ def series_schemas(dataset: xr.Dataset) -> dict[str, Schema]:
 def _earlier(name: str, dataset: xr.Dataset, variables: list[str]) -> dict[str, Schema]:
     kind, _, rest = name.partition("/")
     if kind == "sweep":
-        said = dataset.attrs
-        known = sweep_schemas(said["metric"], bool(said.get("higher_is_better", True)), said["by"])
+        attributes = dataset.attrs
+        known = sweep_schemas(attributes["metric"], bool(attributes.get("higher_is_better", True)), attributes["by"])
         return {variable: known[variable] for variable in variables if variable in known}
     measure = rest.split("@")[0]
-    found = {
+    schemas = {
         variable: _by_name(measure, variable) for variable in variables if not variable.endswith(("_low", "_high"))
     }
     if kind == "compare" and measure != "cosine":
-        return {variable: schema.of_change() for variable, schema in found.items()}
-    return found
+        return {variable: schema.of_change() for variable, schema in schemas.items()}
+    return schemas
 
 
 def _by_name(measure: str, variable: str) -> Schema:
-    """The meaning of a known variable, or one made of its names."""
+    """The schema of a known variable, or one made from its name."""
     known = read_schema(_known().get(measure, {}).get(variable, {}))
     return known or Schema(f"{measure}: {variable.replace('_', ' ')}", category="What it looks at")
 
 
 @cache
 def _known() -> dict[str, dict[str, dict[str, object]]]:
-    """By measure and variable, the attributes of arrays that studies hold since before arrays had any."""
-    found: dict[str, dict[str, dict[str, object]]] = json.loads(
-        (files("headcount.story") / "earlier.json").read_text(encoding="utf-8")
-    )
-    return found
+    """By measure and variable, the attributes that arrays of older studies lack."""
+    text = (files("headcount.story") / "earlier.json").read_text(encoding="utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Which heads stand out: for every variable that says so in its schema, the head with the largest value."""
+"""Which heads stand out: for every variable whose schema has a superlative, the head with the largest value."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from headcount.story.earlier import schemas_of
 from headcount.story.names import spell_head, spell_interval
 
 Results = Mapping[str, xr.Dataset]
-"""By the measure's name, with `@` and a name of its own where there is one."""
+"""By the name of the measure, followed by `@` and the name of the result if it has one."""
 VISIBLE = 0.0005
-"""What is less is printed as 0.000: nobody is the most at what no head does, as looking at the next token in a causal
-model."""
+"""Smaller values are printed as 0.000: no head stands out by what none does, such as attending to the next token in a
+causal model."""
 
 
 def strongest(
     dataset: xr.Dataset, variable: str, choice: dict[str, Any], smallest: bool = False, stacked: bool | None = None
 ) -> tuple[str, float, str]:
-    """The head with the largest value, spelled, the value, and the value with its interval."""
+    """The name of the head with the largest value, the value, and the value with its interval as text."""
     arrays = [
         (dataset[name].sel(choice) if choice else dataset[name]).transpose(*HEAD_DIMS).values
         for name in (variable, f"{variable}_low", f"{variable}_high")
@@ -38,7 +38,7 @@ def strongest(
 def superlatives(
     results: Results, kind: str = "measures"
 ) -> Iterator[tuple[str, xr.Dataset, str, dict[str, Any], Schema, str]]:
-    """Of all variables with a superlative that any text answers: the result's name, the result, the variable, the
+    """All variables with a superlative that have any value: the name of the result, the result, the variable, the
     choice along its further dimension, its schema, and the superlative.
     """
     for name, dataset in results.items():
@@ -52,12 +52,12 @@ def superlatives(
 
 
 def standing_out(results: Results) -> list[tuple[str, str, str, str]]:
-    """Rows: what is asked, the head that does it most, how much, and what the median head does."""
+    """Rows: a superlative, the head that it holds for, its value, and that of the median head."""
     rows = []
     for _, dataset, variable, choice, _, most in superlatives(results):
         values = dataset[variable].sel(choice).values
-        seen = np.nanmax(values) >= VISIBLE
-        head, _, spelled = strongest(dataset, variable, choice) if seen else ("no head", 0.0, "")
+        visible = np.nanmax(values) >= VISIBLE
+        head, _, spelled = strongest(dataset, variable, choice) if visible else ("no head", 0.0, "")
         rows.append((most, head, spelled, f"{np.nanmedian(values):.3f}"))
     return rows
 
@@ -69,5 +69,5 @@ def standing_out_sentences(results: Results, stacked: bool) -> list[str]:
         if np.nanmax(dataset[variable].sel(choice).values) >= VISIBLE:
             head, _, spelled = strongest(dataset, variable, choice, stacked=stacked)
             parts.setdefault(name, []).append(f"{head} {most}: {spelled}")
-    marks = {name: name.partition("@")[2] for name in parts}
-    return [f"{'; '.join(said)}{f' ({marks[name]})' if marks[name] else ''}." for name, said in parts.items()]
+    suffixes = {name: f" ({name.partition('@')[2]})" if "@" in name else "" for name in parts}
+    return [f"{'; '.join(clauses)}{suffixes[name]}." for name, clauses in parts.items()]

@@ -1,4 +1,4 @@
-"""The estimators of importance side by side: their strongest heads, how stable they are, and what they predict."""
+"""Estimators of importance side by side: their extreme heads, how stable they are, and how well they predict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEEDS_SWEEP = "For the last column: headcount sweep ... --by head --how zero int
 def importance_rows(
     importance: xr.Dataset, halves: Mapping[str, Correlation], predicted: Mapping[str, Correlation] | None
 ) -> list[tuple[str, ...]]:
-    """Rows: an estimator, its most and least needed head, its stability, how well it predicts ablation."""
+    """Rows: an estimator, its most and least important head, its stability, how well it predicts ablation."""
     stacked = importance.sizes["stack"] > 1
     rows = []
     for name, stable in halves.items():

@@ -1,4 +1,4 @@
-"""How heads, layers and models are called in a sentence."""
+"""Names of heads, layers and models in sentences, and numbers with their intervals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import xarray as xr
 
 
 def spell_head(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
-    """The name of the head at an index along (stack, layer, head); with its stack where there are several."""
+    """The name of the head at an index along (stack, layer, head), with its stack if `stacked`."""
     stack, layer, head = (dataset[dim].values[at] if dim in dataset.coords else at for dim, at in _along(index))
     return f"{f'{stack}.' if stacked else ''}L{int(layer)}H{int(head)}"
 
 
 def spell_layer(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
-    """The name of the layer at an index along (stack, layer); with its stack where there are several."""
+    """The name of the layer at an index along (stack, layer), with its stack if `stacked`."""
     stack, layer = (dataset[dim].values[at] if dim in dataset.coords else at for dim, at in _along(index))
     return f"{f'{stack}.' if stacked else ''}L{int(layer)}"
 
@@ -30,12 +30,12 @@ def spell_interval(values: tuple[float, float, float], digits: int = 3, signed: 
     >>> spell_interval((0.5, 0.4, 0.61)), spell_interval((0.5, -0.4, 0.6), 1, signed=True)
     ('0.500 [0.400, 0.610]', '+0.5 [-0.4, +0.6]')
     """
-    value, low, high = (f"{one:{'+' if signed else ''}.{digits}f}" for one in values)
+    value, low, high = (f"{number:{'+' if signed else ''}.{digits}f}" for number in values)
     return f"{value} [{low}, {high}]"
 
 
 def short_name(model: str) -> str:
-    """The last part of a path, the whole of a name on the hub, and the name of a model that comes with the package.
+    """The last part of a path, the full name of a model on the hub, or the name of a bundled model.
 
     >>> short_name("/home/me/models/tuned/"), short_name("google/bert"), short_name("lib/headcount/zoo/data/qnli")
     ('tuned', 'google/bert', 'bundled:qnli')

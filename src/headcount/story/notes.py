@@ -1,4 +1,4 @@
-"""What a reader of measurements should know beside their numbers: what was cut, what was left out, and why."""
+"""Notes on results: texts that were truncated, rows and measures that were left out, and why."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ import xarray as xr
 
 
 def cut_note(attributes: Mapping[Any, Any]) -> list[str]:
-    """How many texts were cut, where some were."""
+    """How many texts were truncated, if any."""
     cut = attributes.get("cut")
     return [f"{cut} texts were longer than the model takes and were cut."] if cut else []
 
 
+def blank_note(attributes: Mapping[Any, Any]) -> list[str]:
+    """How many rows of the data were left out because they are blank, if any."""
+    blank = attributes.get("blank_rows") or {}
+    if not blank.get("count"):
+        return []
+    verbs = ("is", "was") if blank["count"] == 1 else ("are", "were")
+    return [f"{blank['count']:,} of {blank['of']:,} rows of the data {verbs[0]} blank and {verbs[1]} left out."]
+
+
 def measure_notes(measured: xr.DataTree) -> list[str]:
-    """Sentences on cut texts, on layers that are alike, and on what was not measured."""
+    """Sentences on truncated texts, on distances within and between layers, and on what was not measured."""
     lines = cut_note(measured.attrs)
     distances = measured.children.get("distances")
     if distances is not None:

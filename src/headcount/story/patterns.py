@@ -1,4 +1,4 @@
-"""What the maps of a model look like, and how good the names of their patterns are."""
+"""The patterns of a model's attention maps, and how reliable their names are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headcount.story.names import spell_head, spell_interval
 
 def pattern_rows(patterns: xr.Dataset, stack: str, named: int = 3) -> list[tuple[str, str, str, str]]:
     """Rows: a pattern, its share of all maps in percent, how many heads mostly have it, the clearest of these."""
-    number = [str(one) for one in patterns["stack"].values].index(stack)
+    number = patterns["stack"].values.tolist().index(stack)
     mostly, share = patterns["mostly"].values[number], patterns["share"].values[number]
     rows = []
     for kind, pattern in enumerate(map(str, patterns["pattern"].values)):
@@ -25,41 +25,41 @@ def pattern_rows(patterns: xr.Dataset, stack: str, named: int = 3) -> list[tuple
 
 
 def known_stacks(patterns: xr.Dataset) -> list[str]:
-    """Stacks whose maps have patterns: not cross attention, nor a side whose texts are all too short."""
+    """Stacks whose maps have patterns: not cross attention, nor a stack whose texts are all too short."""
     known = patterns["whole_share"].notnull().all("pattern").values
     return [str(stack) for stack in patterns["stack"].values[known]]
 
 
 def share_sentences(patterns: xr.Dataset) -> list[str]:
-    """For each stack that has patterns, their shares of all maps, the largest first, and how good the names are."""
-    said = []
+    """For each stack that has patterns, their shares of all maps, the largest first, and how reliable the names are."""
+    sentences = []
     stacks, rule = known_stacks(patterns), patterns.attrs["rule"]
     for stack in stacks:
-        number = [str(one) for one in patterns["stack"].values].index(stack)
+        number = patterns["stack"].values.tolist().index(stack)
         shares = [_percent(patterns, number, kind) for kind in range(patterns.sizes["pattern"])]
         parts = [
             "{} {:.0f} % [{:.0f}, {:.0f}]".format(patterns["pattern"].values[kind], *shares[kind])
             for kind in sorted(range(len(shares)), key=lambda kind: -shares[kind][0])
         ]
-        said.append(
+        sentences.append(
             f"What the maps{f' of the {stack}' if len(stacks) > 1 else ''} look like: {', '.join(parts)}; named by a "
-            f"rule whose macro F1 is {_f1(rule)} on families of models that it has not seen."
+            f"rule whose macro F1 is {_f1(rule)} on model families that it has not seen."
         )
-    return said
+    return sentences
 
 
 def rule_sentences(patterns: xr.Dataset, texts: int) -> list[str]:
-    """What the intervals include, how good the names are, and how many of all texts are too short to have a pattern."""
+    """What the intervals include, how reliable the names are, and how many texts are too short to have a pattern."""
     rule, f1 = patterns.attrs["rule"], patterns.attrs["f1"]
     long = int(patterns["values_sure"].notnull().any(HEAD_DIMS).sum())
     weak = sorted(f1, key=f1.__getitem__)[:2]
-    said = [
+    sentences = [
         f"95 % intervals: over {long} texts, and the mistakes of the rule that names the maps. On {rule['maps']:.0f} "  # noqa: ISC004
-        f"labelled maps, each of a family of models that the rule had not seen, its macro F1 is {_f1(rule)} (accuracy "
+        f"labelled maps, each of a model family that the rule had not seen, its macro F1 is {_f1(rule)} (accuracy "
         f"{rule['accuracy']:.0%}; weakest: {weak[0]} {f1[weak[0]]:.2f}, {weak[1]} {f1[weak[1]]:.2f}); two labellings "
         f"agree on {rule['agreement']:.0%} of them."
     ]
-    return [*said, *([f"{texts - long} texts are too short to have a pattern."] if texts > long else [])]
+    return [*sentences, *([f"{texts - long} texts are too short to have a pattern."] if texts > long else [])]
 
 
 def _f1(rule: dict[str, Any]) -> str:

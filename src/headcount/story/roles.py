@@ -1,4 +1,4 @@
-"""What does each head mostly do? One word for each, by a rule that anyone can check against the numbers."""
+"""What each head mostly does: one role per head, by a rule that can be checked against the numbers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MIXED = "mixed"
 def find_roles(
     measures: Mapping[str, xr.Dataset], by_head: Callable[[xr.DataArray], list[float | None]]
 ) -> tuple[list[int | None], list[str]]:
-    """For each head the number of its role, None where nothing is known of it, and the roles' names.
+    """For each head the index of its role (None if nothing was measured), and the names of the roles.
 
-    A head has the first role, by the ranks in the schemas of the measures, of which it has at least the threshold.
-    `by_head` gives the values of an array for all heads.
+    Roles are tried in the order of their ranks in the schemas; a head has the first one whose threshold it reaches.
+    `by_head` returns the values of an array for all heads.
     """
     rules = [
         (schema, by_head(dataset[variable]))

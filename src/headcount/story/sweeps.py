@@ -1,4 +1,4 @@
-"""A sweep in plain sentences: the figures that a person asks for first, each with its interval."""
+"""A sweep in sentences: the numbers that a user asks for first, each with its interval."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import xarray as xr
 from headcount.core.claims import LEVEL, significant
 from headcount.story.names import spell_interval, spell_layer
 
-REPLACED = {"uniform": "it looks everywhere alike", "zero": "its output is 0", "mean": "its output is its mean"}
-"""What an ablated head does, by the replacement for its output."""
+REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
+"""What an ablated head does, for each replacement."""
 
 
 def sweep_sentences(result: xr.Dataset) -> list[str]:
-    """The sweep in plain sentences with its figures."""
+    """The findings of a sweep in sentences."""
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
@@ -39,14 +39,14 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
 
 
 def ranks_sentence(result: xr.Dataset, what: str) -> str:
-    """How many shift the losses of the examples in one direction, however little: Wilcoxon's signed ranks."""
+    """How many heads, layers or sets shift the losses in one direction: Wilcoxon's signed-rank test."""
     count = int(significant(result["loss_rank_q"].values).sum())
     shift = f"{count} {what}{' shifts' if count == 1 else 's shift'}" if count else f"No {what} shifts"
     return f"{shift} the losses in one direction (signed ranks, q < {LEVEL})."
 
 
 def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "") -> str:
-    """How many have a significant effect, and in which direction."""
+    """How many heads, layers or sets have a significant effect, and in which direction."""
     q, delta = result[f"{prefix}q"].values, result[f"{prefix}delta"].values
     higher = bool(result.attrs.get("higher_is_better", True)) and not prefix
     count, effective = int(np.isfinite(q).sum()), significant(q)
@@ -55,16 +55,16 @@ def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "
         return f"No {what} has a significant effect on {metric} {tested}."
     better = effective & ((delta > 0) == higher)
     worse, total = int((effective & ~better).sum()), int(effective.sum())
-    has = "has" if total == 1 else "have"
-    plural = "" if total == 1 else "s"
+    if total == 1:
+        return f"1 {what} has a significant effect on {metric} {tested}: {'worse' if worse else 'better'} without it."
     return (
-        f"{total} {what}{plural} {has} a significant effect on {metric} {tested}: ablated, {worse} make it worse "
-        f"and {total - worse} better."
+        f"{total} {what}s have a significant effect on {metric} {tested}: worse without {worse} of them, better "
+        f"without {total - worse}."
     )
 
 
 def uncertainty_sentences(result: xr.Dataset) -> list[str]:
-    """What may hide behind "no significant effect": how wide the intervals of those heads are."""
+    """How wide the intervals of heads without a significant effect are."""
     q = result["q"].values.ravel()
     unsure = np.isfinite(q) & ~significant(q)
     if not unsure.any():
@@ -77,7 +77,7 @@ def uncertainty_sentences(result: xr.Dataset) -> list[str]:
 
 
 def worst_layer_sentence(result: xr.Dataset, stacked: bool) -> str:
-    """Without which layer's heads the score suffers most, of a sweep by layer."""
+    """The layer without whose heads the score suffers most."""
     sign = 1 if result.attrs.get("higher_is_better", True) else -1
     delta = sign * result["delta"].values
     index = np.unravel_index(int(np.nanargmin(delta)), delta.shape)

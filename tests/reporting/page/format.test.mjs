@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   big,
-  label,
   LEVEL,
+  label,
   plain,
   rank,
   shorten,
@@ -43,26 +43,26 @@ test("changes say their sign", () => {
 });
 
 test("a value is shown with its interval, a kind by its name", () => {
-  const metric = { kind: "diverging", values: [0.1, null], low: [-0.1, null], high: [0.3, null] };
-  assert.equal(shown(metric, 0), "+0.100 [−0.100, +0.300]");
-  assert.equal(shown(metric, 1), "no value");
+  const colouring = { kind: "diverging", values: [0.1, null], low: [-0.1, null], high: [0.3, null] };
+  assert.equal(shown(colouring, 0), "+0.100 [−0.100, +0.300]");
+  assert.equal(shown(colouring, 1), "no value");
   assert.equal(shown({ kind: "category", values: [1], names: ["broad", "next token"] }, 0), "next token");
   assert.equal(shown({ kind: "sequential", values: [0.5] }, 0), "0.500");
 });
 
 test("significant is q below the level, and nothing else", () => {
-  const metric = { q: [LEVEL, LEVEL / 2, null] };
+  const colouring = { q: [LEVEL, LEVEL / 2, null] };
   assert.deepEqual(
-    [0, 1, 2].map((place) => sure(metric, place)),
+    [0, 1, 2].map((place) => sure(colouring, place)),
     [false, true, false],
   );
   assert.equal(sure({}, 0), false);
 });
 
 test("rank 1 is the largest; equal values share a rank; kinds have none", () => {
-  const metric = { kind: "sequential", values: [0.2, 0.9, null, 0.2] };
+  const colouring = { kind: "sequential", values: [0.2, 0.9, null, 0.2] };
   assert.deepEqual(
-    [0, 1, 2, 3].map((place) => rank(metric, place)),
+    [0, 1, 2, 3].map((place) => rank(colouring, place)),
     [2, 1, null, 2],
   );
   assert.equal(rank({ kind: "category", values: [3] }, 0), null);

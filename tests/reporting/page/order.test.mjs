@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keeps, sorted } from "../../../src/headcount/reporting/page/order.js";
 
-const metric = { values: [0.1, null, 0.5, -0.2], q: [0.01, null, 0.2, 0.04] };
+const colouring = { values: [0.1, null, 0.5, -0.2], q: [0.01, null, 0.2, 0.04] };
 const all = { find: "", only: false, least: "" };
-const kept = (filter) => [0, 1, 2, 3].filter((place) => keeps(`L0H${place}`, place, metric, { ...all, ...filter }));
+const kept = (filter) => [0, 1, 2, 3].filter((place) => keeps(`L0H${place}`, place, colouring, { ...all, ...filter }));
 
 test("without a filter every head is kept", () => {
   assert.deepEqual(kept({}), [0, 1, 2, 3]);
@@ -23,8 +23,8 @@ test("significance is not asked of what was not tested", () => {
 
 test("heads are sorted either way, those without a value last", () => {
   const places = [0, 1, 2, 3];
-  assert.deepEqual(sorted([...places], metric, { column: 0, up: true }), [3, 0, 2, 1]);
-  assert.deepEqual(sorted([...places], metric, { column: 0, up: false }), [2, 0, 3, 1]);
+  assert.deepEqual(sorted([...places], colouring, { column: 0, up: true }), [3, 0, 2, 1]);
+  assert.deepEqual(sorted([...places], colouring, { column: 0, up: false }), [2, 0, 3, 1]);
   assert.deepEqual(sorted([...places], undefined, { column: -1, up: false }), [3, 2, 1, 0], "by name");
-  assert.deepEqual(sorted([...places], metric, null), places);
+  assert.deepEqual(sorted([...places], colouring, null), places);
 });

@@ -1,4 +1,4 @@
-// What the study found, what it does not have yet, and where its numbers come from.
+// The findings of a study, the results it lacks, and where its numbers come from.
 import { h } from "./dom.js";
 
 export const findings = (one) =>
@@ -12,7 +12,7 @@ export const findings = (one) =>
           {},
           one.sentences.map((sentence) => h("li", {}, sentence)),
         )
-      : h("p", {}, "This study has no complete result yet. The commands below fill it."),
+      : h("p", {}, "This study has no complete result yet. The commands below compute some."),
   );
 
 export function gaps(one) {
@@ -20,15 +20,15 @@ export function gaps(one) {
     ? h(
         "p",
         {},
-        `Not finished, and so not shown: ${one.unfinished.join(", ")}. ` +
-          "The command that began them goes on where it stopped.",
+        `Not finished and therefore not shown: ${one.unfinished.join(", ")}. ` +
+          "Run the same command again to resume.",
       )
     : null;
   if (!one.gaps.length && !unfinished) return null;
   return h(
     "section",
     { class: "gaps" },
-    h("h2", {}, "What this study could still tell"),
+    h("h2", {}, "What this study does not show yet"),
     unfinished,
     h(
       "dl",
@@ -38,7 +38,7 @@ export function gaps(one) {
   );
 }
 
-export const made = (one, version) =>
+export const provenance = (one, version) =>
   h(
     "details",
     { class: "made" },
@@ -46,8 +46,8 @@ export const made = (one, version) =>
     h(
       "p",
       { class: "caption" },
-      `headcount ${version}, study ${one.name}. Intervals hold 95 %; ` +
-        "q is the false discovery rate over all heads of a sweep (Benjamini and Hochberg).",
+      `headcount ${version}, study ${one.name}. Intervals are 95 % intervals; ` +
+        "q is the p-value corrected for all heads of a sweep (Benjamini and Hochberg).",
     ),
     h(
       "div",
@@ -67,7 +67,7 @@ export const made = (one, version) =>
         h(
           "tbody",
           {},
-          one.made.map((row) =>
+          one.provenance.map((row) =>
             h(
               "tr",
               {},

@@ -20,20 +20,20 @@ const KINDS = [
 ];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-export function colours(metric) {
-  const known = metric.values.filter((value) => value !== null);
-  if (metric.kind === "category") return { of: (value) => KINDS[value % KINDS.length], domain: null };
-  if (metric.kind === "diverging") {
+export function colours(colouring) {
+  const known = colouring.values.filter((value) => value !== null);
+  if (colouring.kind === "category") return { of: (value) => KINDS[value % KINDS.length], domain: null };
+  if (colouring.kind === "diverging") {
     const most = max(known, Math.abs) || 1;
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
     const scale = scaleDiverging([-most, 0, most], (share) =>
-      interpolatePuOr(metric.higher === false ? share : 1 - share),
+      interpolatePuOr(colouring.higher === false ? share : 1 - share),
     );
     return { of: scale, domain: [-most, 0, most] };
   }
   let [low, high] = extent(known);
   if (low === undefined) [low, high] = [0, 1];
-  if (low >= 0 && high <= 1 && metric.unit.startsWith("share")) low = 0;
+  if (low >= 0 && high <= 1 && colouring.unit.startsWith("share")) low = 0;
   if (low === high) high = low + 1;
   return { of: scaleSequential([low, high], interpolateViridis), domain: [low, high] };
 }

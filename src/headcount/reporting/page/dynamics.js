@@ -84,14 +84,14 @@ export function dynamics(one) {
     { class: "pair" },
     figure(
       "When the order of heads settles",
-      `Rank correlation of each checkpoint's importance with the last one's; the line is ${one.settled} ` +
+      `Rank correlation of the importance at each checkpoint with that at the last; the line is ${one.settled} ` +
         "(Michel et al. 2019, Figure 5).",
       node,
       { rows, level: "h3" },
     ),
     figure(
-      `${one.metric} along the training`,
-      "A row for each checkpoint, its heads going from left to right; bright is high.",
+      `${one.metric} during training`,
+      "A row for each checkpoint, with fewer heads from left to right; bright is high.",
       map,
       { rows, level: "h3" },
     ),

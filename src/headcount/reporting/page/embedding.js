@@ -8,7 +8,7 @@ import { figure } from "./download.js";
 import { plain } from "./format.js";
 import { linear, wide } from "./scales.js";
 
-export function embedding(study, metric, { open, hover, chosen }) {
+export function embedding(study, colouring, { open, hover, chosen }) {
   const { x: left, y: up, facts } = study.embedding;
   const points = study.heads
     .map((head, index) => ({ index, name: head[3], layer: head[1], x: left[index], y: up[index] }))
@@ -16,13 +16,13 @@ export function embedding(study, metric, { open, hover, chosen }) {
   if (!points.length) return null;
   const x = linear(wide(extent(points, (point) => point.x)));
   const y = linear(wide(extent(points, (point) => point.y)));
-  const scale = colours(metric);
+  const scale = colours(colouring);
   const { node, inside } = plot(540, 420, "Heads as points", x, y, ["near points: heads with like maps", ""], {
     xTicks: 0,
     yTicks: 0,
   });
   for (const point of points) {
-    const value = metric.values[point.index];
+    const value = colouring.values[point.index];
     inside.append(
       s("circle", {
         cx: x(point.x),
@@ -45,12 +45,12 @@ export function embedding(study, metric, { open, hover, chosen }) {
         `of different layers ${plain(fact.between)} (${fact.stack}, p = ${plain(fact.p)}).`,
     );
   return figure(
-    "Which heads are alike",
-    ["Distances between heads' maps laid out in the plane, coloured as the grid is.", ...said].join(" "),
+    "Which heads are similar",
+    ["Distances between the maps of heads, laid out in the plane and coloured like the grid.", ...said].join(" "),
     node,
     {
       rows: () =>
-        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: metric.values[point.index] })),
+        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: colouring.values[point.index] })),
     },
   );
 }

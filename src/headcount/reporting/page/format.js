@@ -11,22 +11,23 @@ export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + plain(valu
 // What a variable is called, with its unit where it has one.
 export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 
-export function shown(metric, index) {
-  const value = metric.values[index];
+export function shown(colouring, index) {
+  const value = colouring.values[index];
   if (value === null || value === undefined) return "no value";
-  if (metric.kind === "category") return metric.names[value];
-  const write = metric.kind === "diverging" ? signed : plain;
-  const spread = metric.low ? ` [${write(metric.low[index])}, ${write(metric.high[index])}]` : "";
+  if (colouring.kind === "category") return colouring.names[value];
+  const write = colouring.kind === "diverging" ? signed : plain;
+  const spread = colouring.low ? ` [${write(colouring.low[index])}, ${write(colouring.high[index])}]` : "";
   return write(value) + spread;
 }
 
 // What "significant" means, as in core/claims.py; a test compares the two.
 export const LEVEL = 0.05;
-export const sure = (metric, index) => Boolean(metric.q) && metric.q[index] !== null && metric.q[index] < LEVEL;
+export const sure = (colouring, index) =>
+  Boolean(colouring.q) && colouring.q[index] !== null && colouring.q[index] < LEVEL;
 
-export function rank(metric, index) {
-  if (metric.kind === "category" || metric.values[index] === null) return null;
-  return 1 + metric.values.filter((value) => value !== null && value > metric.values[index]).length;
+export function rank(colouring, index) {
+  if (colouring.kind === "category" || colouring.values[index] === null) return null;
+  return 1 + colouring.values.filter((value) => value !== null && value > colouring.values[index]).length;
 }
 
 export const big = (value) =>

@@ -1,4 +1,4 @@
-// The heads of a model as a grid, a row for each layer: coloured by a metric, walked by the arrow keys.
+// The heads of a model as a grid, a row for each layer: coloured by one of its numbers, walked by the arrow keys.
 
 import { colours, inkOn } from "./colour.js";
 import { s } from "./dom.js";
@@ -10,10 +10,10 @@ const LEFT = 34,
 
 export function grid(
   study,
-  metric,
+  colouring,
   { size = 27, label, matches = () => true, chosen = null, open, hover, tabs = true },
 ) {
-  const scale = colours(metric);
+  const scale = colours(colouring);
   const indices = new Map(study.heads.map((head, index) => [head.slice(0, 3).join("/"), index]));
   const widest = Math.max(1, ...study.stacks.map((stack) => stack.width));
   const several = study.heads.some((head) => head[3].includes("."));
@@ -70,7 +70,7 @@ export function grid(
           );
           continue;
         }
-        const value = metric.values[index];
+        const value = colouring.values[index];
         const known = value !== null;
         const colour = known ? scale.of(value) : null;
         const name = study.heads[index][3];
@@ -81,7 +81,10 @@ export function grid(
             class: `cell${matches(index) ? "" : " dimmed"}${index === chosen ? " chosen" : ""}`,
             tabindex: tabs ? (index === (chosen ?? 0) ? 0 : -1) : undefined,
             "data-head": index,
-            "aria-label": [`${name}: ${metric.title} ${shown(metric, index)}`, sure(metric, index) && "significant"]
+            "aria-label": [
+              `${name}: ${colouring.title} ${shown(colouring, index)}`,
+              sure(colouring, index) && "significant",
+            ]
               .filter(Boolean)
               .join(", "),
             onclick: () => open?.(index),
@@ -97,7 +100,7 @@ export function grid(
             fill: colour ?? "none",
             class: known ? "" : "unknown",
           }),
-          sure(metric, index)
+          sure(colouring, index)
             ? s("circle", { cx: left + size / 2, cy: top + size / 2, r: Math.max(1.5, size / 8), fill: inkOn(colour) })
             : null,
           s("rect", { x: left + 1, y: top + 1, width: size - 2, height: size - 2, class: "ring" }),
@@ -117,7 +120,7 @@ export function grid(
       width,
       height: y,
       role: "grid",
-      "aria-label": label ?? `Heads coloured by: ${metric.title}`,
+      "aria-label": label ?? `Heads coloured by: ${colouring.title}`,
     },
     parts,
   );

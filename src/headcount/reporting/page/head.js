@@ -8,8 +8,8 @@ import { headMap, lines } from "./maps.js";
 
 export function headPage(study, index, state, { close, step }) {
   const [stack, layer, head, name] = study.heads[index];
-  const role = study.metrics.find((metric) => metric.id === "roles");
-  const effect = study.metrics.find((metric) => metric.effect);
+  const role = study.colourings.find((colouring) => colouring.id === "roles");
+  const effect = study.colourings.find((colouring) => colouring.effect);
   const parts = [
     h(
       "header",
@@ -47,7 +47,7 @@ export function headPage(study, index, state, { close, step }) {
 
 function subtitle(study, index, role, effect) {
   const said = [];
-  const pattern = study.metrics.find((metric) => metric.id === "patterns");
+  const pattern = study.colourings.find((colouring) => colouring.id === "patterns");
   if (pattern && pattern.values[index] !== null) said.push(`Its maps: ${pattern.names[pattern.values[index]]}.`);
   const does = role && role.values[index] !== null ? role.names[role.values[index]] : null;
   if (does && !(pattern && does === "mixed")) said.push(`Mostly: ${does}.`);
@@ -75,7 +75,9 @@ function attention(study, stack, layer, head, state) {
     const map = await headMap(found, layer, head, told);
     if (mine !== turn) return; // another text was chosen meanwhile
     container.replaceChildren(
-      figure("As a map", `A row is where a token looks; strong colours are much.${coarse}`, map, { level: "h4" }),
+      figure("As a map", `A row shows where a token attends; stronger colours mean more attention.${coarse}`, map, {
+        level: "h4",
+      }),
       told,
     );
     // The lines come after the map has been painted, which is sure in the second frame: on long texts they are many.

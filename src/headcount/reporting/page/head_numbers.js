@@ -77,7 +77,7 @@ export function relations(study, index) {
     figure(
       "Relations it follows",
       "Attention along each relation (thick) and at the same offset elsewhere (thin, in brackets); " +
-        "● more, by its 95 % interval.",
+        "● higher, by its 95 % interval.",
       node,
       {
         level: "h3",
@@ -109,7 +109,7 @@ export function offsets(study, index) {
   return h(
     "section",
     {},
-    figure("How far away it looks", "Mean attention to the token so many places before (−) or after (+).", node, {
+    figure("How far away it looks", "Mean attention to the token at each distance before (−) or after (+).", node, {
       level: "h3",
       rows: () => values.map((value, number) => ({ offset: study.offsets.offsets[number], attention: value })),
     }),
@@ -118,15 +118,15 @@ export function offsets(study, index) {
 
 export function numbers(study, index) {
   const heads = study.heads.length;
-  const known = study.metrics.filter((metric) => metric.values[index] !== null);
+  const known = study.colourings.filter((colouring) => colouring.values[index] !== null);
   const rows = () =>
-    known.map((metric) => ({
-      number: metric.title,
-      value: metric.kind === "category" ? metric.names[metric.values[index]] : metric.values[index],
-      low: metric.low?.[index] ?? null,
-      high: metric.high?.[index] ?? null,
-      unit: metric.unit,
-      rank: rank(metric, index),
+    known.map((colouring) => ({
+      number: colouring.title,
+      value: colouring.kind === "category" ? colouring.names[colouring.values[index]] : colouring.values[index],
+      low: colouring.low?.[index] ?? null,
+      high: colouring.high?.[index] ?? null,
+      unit: colouring.unit,
+      rank: rank(colouring, index),
     }));
   const table = h(
     "table",
@@ -145,13 +145,13 @@ export function numbers(study, index) {
     h(
       "tbody",
       {},
-      known.map((metric) =>
+      known.map((colouring) =>
         h(
           "tr",
           {},
-          h("td", {}, metric.title, metric.unit ? h("span", { class: "unit" }, ` ${metric.unit}`) : null),
-          h("td", { class: "right" }, shown(metric, index), sure(metric, index) ? " ●" : ""),
-          h("td", { class: "right" }, rank(metric, index) ? `${rank(metric, index)} of ${heads}` : ""),
+          h("td", {}, colouring.title, colouring.unit ? h("span", { class: "unit" }, ` ${colouring.unit}`) : null),
+          h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
+          h("td", { class: "right" }, rank(colouring, index) ? `${rank(colouring, index)} of ${heads}` : ""),
         ),
       ),
     ),

@@ -81,7 +81,7 @@ async function typicalMaps(study, index) {
   );
   return figure(
     "Typical maps",
-    "Between 32 stretches of a text: from those on the left side to those above.",
+    "Attention between 32 segments of a text: from those on the left to those above.",
     h("div", {}, node, h("details", {}, h("summary", {}, "Their texts"), texts)),
     { level: "h4" },
   );

@@ -7,15 +7,15 @@ import { figure } from "./download.js";
 import { plain } from "./format.js";
 import { linear, wide } from "./scales.js";
 
-export function histogram(study, metric) {
-  if (!metric?.effect || metric.baseline === null) return null;
-  const scores = metric.values.filter((value) => value !== null).map((value) => value + metric.baseline);
+export function histogram(study, colouring) {
+  if (!colouring?.effect || colouring.baseline === null) return null;
+  const scores = colouring.values.filter((value) => value !== null).map((value) => value + colouring.baseline);
   if (!scores.length) return null;
-  const x = linear(wide(extent([...scores, metric.baseline]), 0.08)).nice();
+  const x = linear(wide(extent([...scores, colouring.baseline]), 0.08)).nice();
   const bins = bin().domain(x.domain()).thresholds(x.ticks(24))(scores);
   const y = linear([0, max(bins, (one) => one.length)]).nice();
-  const { node, inside } = plot(540, 260, `Histogram of ${metric.unit} without one head`, x, y, [
-    `${metric.unit} without the head`,
+  const { node, inside } = plot(540, 260, `Histogram of ${colouring.unit} without one head`, x, y, [
+    `${colouring.unit} without the head`,
     "heads",
   ]);
   for (const one of bins)
@@ -31,8 +31,8 @@ export function histogram(study, metric) {
       );
   inside.append(
     s("line", {
-      x1: x(metric.baseline),
-      x2: x(metric.baseline),
+      x1: x(colouring.baseline),
+      x2: x(colouring.baseline),
       y1: EDGE.top,
       y2: 260 - EDGE.bottom,
       class: "baseline",
@@ -40,12 +40,12 @@ export function histogram(study, metric) {
     s(
       "text",
       {
-        x: x(metric.baseline) + (x(metric.baseline) > 360 ? -6 : 6),
+        x: x(colouring.baseline) + (x(colouring.baseline) > 360 ? -6 : 6),
         y: EDGE.top + 12,
-        "text-anchor": x(metric.baseline) > 360 ? "end" : "start",
+        "text-anchor": x(colouring.baseline) > 360 ? "end" : "start",
         class: "name",
       },
-      `baseline ${plain(metric.baseline, 4)}`,
+      `baseline ${plain(colouring.baseline, 4)}`,
     ),
   );
   return figure(
@@ -56,7 +56,7 @@ export function histogram(study, metric) {
       rows: () =>
         study.heads.map((head, index) => ({
           head: head[3],
-          score: metric.values[index] === null ? null : metric.values[index] + metric.baseline,
+          score: colouring.values[index] === null ? null : colouring.values[index] + colouring.baseline,
         })),
     },
   );

@@ -7,10 +7,10 @@ import { drawing, s } from "./dom.js";
 import { figure } from "./download.js";
 import { linear } from "./scales.js";
 
-export function kinds(metric) {
-  const counts = metric.names.map((name, kind) => ({
+export function kinds(colouring) {
+  const counts = colouring.names.map((name, kind) => ({
     name,
-    count: metric.values.filter((value) => value === kind).length,
+    count: colouring.values.filter((value) => value === kind).length,
     kind,
   }));
   const x = linear([0, max(counts, (one) => one.count)]).nice();
@@ -23,11 +23,11 @@ export function kinds(metric) {
     left = 180;
   x.range([left, width - 40]);
   y.range([6, height - 46]);
-  const scale = colours(metric);
+  const scale = colours(colouring);
   const node = drawing(
     width,
     height,
-    metric.title,
+    colouring.title,
     counts.map((one) => [
       s("text", { x: left - 8, y: y(one.name) + y.bandwidth() / 2 + 4, "text-anchor": "end", class: "name" }, one.name),
       s("rect", {
@@ -42,7 +42,7 @@ export function kinds(metric) {
   );
   node.setAttribute("viewBox", `0 0 ${width} ${height - 40}`);
   node.setAttribute("height", height - 40);
-  return figure(`How many heads: ${metric.title.toLowerCase()}`, `${metric.says}.`, node, {
+  return figure(`How many heads: ${colouring.title.toLowerCase()}`, `${colouring.says}.`, node, {
     rows: () => counts.map(({ name, count }) => ({ kind: name, heads: count })),
   });
 }

@@ -4,21 +4,21 @@ import { colours } from "./colour.js";
 import { h, s } from "./dom.js";
 import { LEVEL, plain, signed } from "./format.js";
 
-export function legend(metric, { brief = false } = {}) {
-  const scale = colours(metric);
+export function legend(colouring, { brief = false } = {}) {
+  const scale = colours(colouring);
   const parts = [];
-  if (metric.kind === "category") {
-    const counts = metric.names.map((_, kind) => metric.values.filter((value) => value === kind).length);
+  if (colouring.kind === "category") {
+    const counts = colouring.names.map((_, kind) => colouring.values.filter((value) => value === kind).length);
     parts.push(
       h(
         "ul",
         { class: "kinds" },
-        metric.names.map((name, kind) => h("li", {}, swatch(scale.of(kind)), `${name} (${counts[kind]})`)),
+        colouring.names.map((name, kind) => h("li", {}, swatch(scale.of(kind)), `${name} (${counts[kind]})`)),
       ),
     );
   } else {
     const [low, high] = [scale.domain[0], scale.domain.at(-1)];
-    const write = metric.kind === "diverging" ? signed : plain;
+    const write = colouring.kind === "diverging" ? signed : plain;
     const steps = 40;
     const bar = s(
       "svg",
@@ -40,13 +40,13 @@ export function legend(metric, { brief = false } = {}) {
         h("span", {}, write(low)),
         bar,
         h("span", {}, write(high)),
-        h("span", { class: "unit" }, metric.unit),
+        h("span", { class: "unit" }, colouring.unit),
       ),
     );
   }
-  const notes = brief ? [] : [metric.says];
-  if (metric.baseline !== undefined) notes.push(`baseline ${plain(metric.baseline, 4)}`);
-  if (metric.q && !brief) notes.push(`● significant (q < ${LEVEL}, corrected for all heads)`);
+  const notes = brief ? [] : [colouring.says];
+  if (colouring.baseline !== undefined) notes.push(`baseline ${plain(colouring.baseline, 4)}`);
+  if (colouring.q && !brief) notes.push(`● significant (q < ${LEVEL}, corrected for all heads)`);
   parts.push(h("p", { class: "says" }, notes.filter(Boolean).join(" · ")));
   return h("div", { class: "legend" }, parts);
 }

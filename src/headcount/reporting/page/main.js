@@ -1,35 +1,43 @@
-// The page: reads its data, draws its parts, and follows what people choose, click, type and link to.
-import { findings, gaps, made } from "./about.js";
+// The page: reads its data, draws its sections, and follows what people choose, click, type and link to.
+import { findings, gaps, provenance } from "./about.js";
+import { readAddress, writeAddress } from "./address.js";
 import { costs } from "./costs.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
-import { figure } from "./download.js";
 import { dynamics } from "./dynamics.js";
 import { embedding } from "./embedding.js";
-import { plain, shown, sure } from "./format.js";
-import { grid } from "./grid.js";
+import { everyHead } from "./every_head.js";
 import { headPage } from "./head.js";
 import { histogram } from "./histogram.js";
 import { kinds } from "./kinds.js";
 import { layers } from "./layers.js";
-import { legend } from "./legend.js";
 import { keeps } from "./order.js";
 import { patterns } from "./patterns.js";
-import { scatter } from "./scatter.js";
 import { several } from "./several.js";
 import { headTable } from "./table.js";
 import { theme } from "./theme.js";
+import { fillTip, placeTip } from "./tip.js";
 import { walls } from "./walls.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
 const page = document.getElementById("page");
 
-const state = { study: 0, metric: null, beside: "", head: null, find: "", only: false, least: "", sort: null, map: 0 };
+const state = {
+  study: 0,
+  colouring: null,
+  beside: "",
+  head: null,
+  find: "",
+  only: false,
+  least: "",
+  sort: null,
+  map: 0,
+};
 
 const study = () => data.studies[state.study];
 
-const metricOf = (id) => study().metrics.find((metric) => metric.id === id);
+const colouringOf = (id) => study().colourings.find((colouring) => colouring.id === id);
 
 const tip = h("div", { class: "tip", role: "status", hidden: true });
 
@@ -60,30 +68,18 @@ const title = () => {
   return `Every head of ${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 };
 
-const spelled = (hash) => {
-  try {
-    return decodeURIComponent(hash);
-  } catch {
-    return "";
-  }
-};
-
-// #L3H7 opens a head; with several studies #study-2/L3H7 opens it in the second.
 function follow() {
-  const found = /^#(?:study-(\d+)\/)?(.+)$/.exec(spelled(location.hash));
+  const found = readAddress(location.hash, data.studies, state.study);
   if (!found) return shut();
-  const number = found[1] ? Number(found[1]) - 1 : state.study;
-  const index = data.studies[number]?.heads.findIndex((head) => head[3] === found[2]) ?? -1;
-  if (index < 0) return shut();
-  if (number !== state.study) {
-    state.study = number;
-    state.metric = null;
+  if (found.study !== state.study) {
+    state.study = found.study;
+    state.colouring = null;
     draw();
   }
-  show(index);
+  show(found.head);
 }
 
-const link = (index) => `#${data.studies.length > 1 ? `study-${state.study + 1}/` : ""}${study().heads[index][3]}`;
+const link = (index) => writeAddress(study().heads[index][3], state.study, data.studies.length);
 
 const open = (index) => {
   if (location.hash === link(index)) show(index);
@@ -134,32 +130,23 @@ function hover(index, event) {
   tip.hidden = index === null;
   if (index === null) return;
   for (const node of drawn(index)) node.classList.add("hovered");
-  const metrics = [metricOf(state.metric), metricOf(state.beside)].filter(Boolean);
-  tip.replaceChildren(
-    h("b", {}, study().heads[index][3]),
-    ...metrics.map((metric) =>
-      h("div", {}, `${metric.title}: ${shown(metric, index)}${sure(metric, index) ? " ●" : ""}`),
-    ),
-  );
-  const box = event.target.getBoundingClientRect();
-  const middle = box.left + box.width / 2 - tip.offsetWidth / 2;
-  tip.style.left = `${Math.min(innerWidth - tip.offsetWidth - 8, Math.max(8, middle))}px`;
-  const below = box.bottom + 8 + tip.offsetHeight <= innerHeight;
-  tip.style.top = `${below ? box.bottom + 8 : box.top - tip.offsetHeight - 8}px`;
+  const colourings = [colouringOf(state.colouring), colouringOf(state.beside)].filter(Boolean);
+  fillTip(tip, study().heads[index][3], colourings, index);
+  placeTip(tip, event.target.getBoundingClientRect());
 }
 
-const matches = (index) => keeps(study().heads[index][3], index, metricOf(state.metric), state);
+const matches = (index) => keeps(study().heads[index][3], index, colouringOf(state.colouring), state);
 
 function draw() {
   const one = study();
-  if (!metricOf(state.metric)) {
+  if (!colouringOf(state.colouring)) {
     // At first what happens without a head, and beside it what is most likely asked next.
-    state.metric = one.metrics[0]?.id ?? null;
+    state.colouring = one.colourings[0]?.id ?? null;
     state.beside =
-      one.metrics.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
+      one.colourings.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
   }
-  if (!metricOf(state.beside)) state.beside = "";
-  const metric = metricOf(state.metric);
+  if (!colouringOf(state.beside)) state.beside = "";
+  const colouring = colouringOf(state.colouring);
   body.replaceChildren(
     ...[
       data.studies.length > 1
@@ -174,36 +161,36 @@ function draw() {
           ]
         : null,
       findings(one),
-      metric ? h("div", { id: "centre" }) : null,
+      colouring ? h("div", { id: "centre" }) : null,
       h(
         "div",
         { class: "pair" },
         one.layers.map(layers),
-        metric ? histogram(one, metric.effect ? metric : one.metrics.find((each) => each.effect)) : null,
+        colouring ? histogram(one, colouring.effect ? colouring : one.colourings.find((each) => each.effect)) : null,
       ),
       h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
       one.dynamics ? dynamics(one.dynamics) : null,
       h(
         "div",
         { class: "pair" },
-        one.metrics.filter((each) => each.id === "roles").map(kinds),
-        one.embedding && metric ? h("div", { id: "alike" }) : null,
+        one.colourings.filter((each) => each.id === "roles").map(kinds),
+        one.embedding && colouring ? h("div", { id: "alike" }) : null,
       ),
       patterns(one),
       one.maps.length ? walls(one, open) : null,
       one.costs.map(costs),
       gaps(one),
-      made(one, data.version),
+      provenance(one, data.version),
     ]
       .flat(Infinity)
       .filter(Boolean),
   );
-  if (metric) centre();
+  if (colouring) centre();
   mark();
 }
 
 function choose(number) {
-  Object.assign(state, { study: number, metric: null, beside: "", sort: null, map: 0 });
+  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0 });
   if (state.head !== null) {
     history.pushState(null, "", location.pathname + location.search);
     shut();
@@ -211,94 +198,19 @@ function choose(number) {
   draw();
 }
 
-// The grid and what hangs on the choice of metrics; drawn again without the rest of the page.
+// The grid and everything that depends on the chosen colourings, redrawn without the rest of the page.
 function centre() {
-  const one = study(),
-    metric = metricOf(state.metric),
-    beside = metricOf(state.beside);
-  const options = one.metrics.map((each) => ({ value: each.id, title: each.title, group: each.group }));
+  const [colouring, beside] = [colouringOf(state.colouring), colouringOf(state.beside)];
   const shared = { open, hover, matches, chosen: state.head };
   const redraw = (change) => {
     Object.assign(state, change);
     centre();
   };
-  const box = (title, each, size) =>
-    figure(title, null, h("div", { class: "with-legend" }, grid(one, each, { ...shared, size }), legend(each)), {
-      level: "h3",
-      rows: () =>
-        one.heads.map((head, index) => ({
-          head: head[3],
-          value:
-            each.kind === "category" && each.values[index] !== null
-              ? each.names[each.values[index]]
-              : each.values[index],
-          low: each.low?.[index] ?? null,
-          high: each.high?.[index] ?? null,
-          q: each.q?.[index] ?? null,
-        })),
-    });
-  const widest = Math.max(...one.stacks.map((stack) => stack.width)),
-    deepest = Math.max(...one.stacks.map((stack) => stack.layers.length));
-  const size = Math.max(7, Math.min(30, Math.floor(640 / widest), Math.floor(760 / Math.max(deepest, 12))));
-  const input = (label, attributes, key) =>
-    h(
-      "label",
-      { class: "choice" },
-      h("span", {}, label),
-      h("input", {
-        ...attributes,
-        value: state[key],
-        oninput: (event) => {
-          state[key] = event.target.value;
-          refresh();
-        },
-      }),
-    );
-  const content = [
-    h("h2", { id: "grid" }, "Every head"),
-    h(
-      "p",
-      { class: "caption" },
-      "A row is a layer, a square is a head. Click one (or press Enter) to see what it does; arrow keys walk.",
-    ),
-    h(
-      "div",
-      { class: "controls" },
-      select("Colour by", options, metric.id, (value) => redraw({ metric: value, sort: null })),
-      select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) =>
-        redraw({ beside: value, sort: null }),
-      ),
-      input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
-      input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
-      metric.q
-        ? h(
-            "label",
-            { class: "choice check" },
-            h("input", {
-              type: "checkbox",
-              checked: state.only,
-              onchange: (event) => {
-                state.only = event.target.checked;
-                refresh();
-              },
-            }),
-            h("span", {}, "only significant ones"),
-          )
-        : null,
-    ),
-    h(
-      "div",
-      { class: "pair" },
-      box(metric.title, metric, size),
-      beside ? box(beside.title, beside, size) : null,
-      beside ? scatter(one, metric, beside, shared) : null,
-      h("div", { id: "list" }),
-    ),
-  ];
-  document.getElementById("centre").replaceChildren(...content.filter(Boolean));
+  const content = everyHead(study(), colouring, beside, state, { shared, redraw, refresh });
+  document.getElementById("centre").replaceChildren(...content);
   list();
   const alike = document.getElementById("alike");
-  if (alike) alike.replaceChildren(...[embedding(one, metric, shared)].filter(Boolean));
+  if (alike) alike.replaceChildren(...[embedding(study(), colouring, shared)].filter(Boolean));
   mark();
 }
 
@@ -310,7 +222,7 @@ function list() {
   document
     .getElementById("list")
     .replaceChildren(
-      headTable(study(), [metricOf(state.metric), metricOf(state.beside)], state, { open, matches, sort }),
+      headTable(study(), [colouringOf(state.colouring), colouringOf(state.beside)], state, { open, matches, sort }),
     );
 }
 

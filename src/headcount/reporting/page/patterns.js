@@ -71,7 +71,7 @@ function shares(told, stack) {
   return figure(
     `What the maps look like${whose(told, stack)}`,
     "The share of all maps, over all heads and texts, with a 95 % interval that includes the mistakes of the rule " +
-      `that names them, as they were on families of models that it had not seen.${paper}`,
+      `that names them, measured on model families that it had not seen.${paper}`,
     node,
     {
       rows: () =>

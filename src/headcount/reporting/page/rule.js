@@ -22,7 +22,7 @@ export function confusion(told) {
     ),
   );
   const said = [
-    "Labelled maps (rows) and the names that rules fitted to other families of models gave them (columns):",
+    "Labelled maps (rows) and the names that rules fitted to other model families gave them (columns):",
     `macro F1 ${rule.f1.toFixed(2)} [${rule.f1_low.toFixed(2)}, ${rule.f1_high.toFixed(2)}],`,
     `accuracy ${percent(rule.accuracy)}.`,
     `On other heads of the same models F1 is ${rule.f1_same_models.toFixed(2)} (the paper's: 0.86);`,
@@ -30,7 +30,7 @@ export function confusion(told) {
     `${rule.f1_agreed.toFixed(2)}.`,
   ].join(" ");
   return figure(
-    "How good the names are",
+    "How reliable the names are",
     said,
     h("div", { class: "scroll" }, h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, body))),
     {
@@ -61,7 +61,7 @@ export function reliability(told) {
   );
   return figure(
     "How far to trust a name",
-    "The same maps by how sure the rule is of their names: a calibrated rule is right as often as it is sure.",
+    "The same maps by the confidence of the rule: a calibrated rule is right as often as it is confident.",
     h("div", { class: "scroll" }, h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, body))),
     { rows: () => told.reliability },
   );

@@ -1,4 +1,4 @@
-// One metric against another, a point for each head.
+// One colouring against another, a point for each head.
 
 import { extent } from "d3-array";
 import { EDGE, plot } from "./axes.js";
@@ -18,11 +18,11 @@ export function scatter(study, first, second, { open, hover, matches, chosen }) 
   const y = linear(wide(extent(points, (point) => point.y)));
   const scale = colours(first);
   const { node, inside } = plot(460, 340, `${second.title} against ${first.title}`, x, y, [first.title, second.title]);
-  for (const [metric, axis, across] of [
+  for (const [colouring, axis, across] of [
     [first, x, true],
     [second, y, false],
   ])
-    if (metric.kind === "diverging")
+    if (colouring.kind === "diverging")
       inside.append(
         across
           ? s("line", { x1: axis(0), x2: axis(0), y1: EDGE.top, y2: 340 - EDGE.bottom, class: "zero" })

@@ -7,10 +7,12 @@ import { legend } from "./legend.js";
 import { patternsBeside } from "./patterns.js";
 
 export function several(data, choose) {
-  const effects = data.studies.map((study) => study.metrics.find((metric) => metric.effect) ?? study.metrics[0]);
+  const effects = data.studies.map(
+    (study) => study.colourings.find((colouring) => colouring.effect) ?? study.colourings[0],
+  );
   const boxes = data.studies.map((study, number) => {
-    const metric = effects[number];
-    if (!metric) return null;
+    const colouring = effects[number];
+    if (!colouring) return null;
     return h(
       "figure",
       { class: "small-multiple" },
@@ -23,12 +25,12 @@ export function several(data, choose) {
           `${study.name}${study.task ? ` · ${study.task}` : ""}`,
         ),
       ),
-      grid(study, metric, {
+      grid(study, colouring, {
         size: study.stacks[0]?.width > 16 ? 8 : 15,
         tabs: false,
-        label: `${study.name}: ${metric.title}`,
+        label: `${study.name}: ${colouring.title}`,
       }),
-      legend(metric, { brief: true }),
+      legend(colouring, { brief: true }),
     );
   });
   const rows = () =>
@@ -39,8 +41,8 @@ export function several(data, choose) {
         value: effects[number]?.values[index] ?? null,
       })),
     );
-  const meaning = effects.some((metric) => metric?.effect)
-    ? ": orange heads are needed, the score is better without purple ones, ● sure (Kovaleva et al. 2019, Figure 8)"
+  const meaning = effects.some((colouring) => colouring?.effect)
+    ? ": orange heads are needed, the score is better without purple ones, ● significant (Kovaleva et al. 2019, Figure 8)"
     : "";
   const parts = [
     figure(

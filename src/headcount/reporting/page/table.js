@@ -4,8 +4,8 @@ import { figure } from "./download.js";
 import { shown, sure } from "./format.js";
 import { sorted } from "./order.js";
 
-export function headTable(study, metrics, state, { open, matches, sort }) {
-  const columns = metrics.filter(Boolean);
+export function headTable(study, colourings, state, { open, matches, sort }) {
+  const columns = colourings.filter(Boolean);
   const by = state.sort;
   const order = sorted(study.heads.map((_, index) => index).filter(matches), columns[by?.column], by);
   const heading = (title, column) => {
@@ -31,7 +31,7 @@ export function headTable(study, metrics, state, { open, matches, sort }) {
         "tr",
         {},
         heading("head", -1),
-        columns.map((metric, column) => heading(metric.title, column)),
+        columns.map((colouring, column) => heading(colouring.title, column)),
       ),
     ),
     h(
@@ -46,7 +46,9 @@ export function headTable(study, metrics, state, { open, matches, sort }) {
             {},
             h("button", { type: "button", class: "plain", onclick: () => open(index) }, study.heads[index][3]),
           ),
-          columns.map((metric) => h("td", { class: "right" }, shown(metric, index), sure(metric, index) ? " ●" : "")),
+          columns.map((colouring) =>
+            h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
+          ),
         ),
       ),
     ),
@@ -55,11 +57,13 @@ export function headTable(study, metrics, state, { open, matches, sort }) {
     order.map((index) =>
       Object.fromEntries([
         ["head", study.heads[index][3]],
-        ...study.metrics.flatMap((metric) => {
-          const value = metric.values[index];
-          const cells = [[metric.title, metric.kind === "category" && value !== null ? metric.names[value] : value]];
+        ...study.colourings.flatMap((colouring) => {
+          const value = colouring.values[index];
+          const cells = [
+            [colouring.title, colouring.kind === "category" && value !== null ? colouring.names[value] : value],
+          ];
           for (const side of ["low", "high", "p", "q"])
-            if (metric[side]) cells.push([`${metric.title}: ${side}`, metric[side][index]]);
+            if (colouring[side]) cells.push([`${colouring.title}: ${side}`, colouring[side][index]]);
           return cells;
         }),
       ]),
@@ -70,7 +74,7 @@ export function headTable(study, metrics, state, { open, matches, sort }) {
       : `${order.length} of ${study.heads.length} heads`;
   return figure(
     "Heads as a table",
-    `${count}. A click on a column sorts; the CSV has every number of every head shown.`,
+    `${count}. Click a column to sort; the CSV has every number of every head shown.`,
     h("div", { class: "scroll tall" }, table),
     { rows },
   );

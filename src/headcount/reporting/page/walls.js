@@ -51,7 +51,7 @@ export function walls(one, open) {
       : h("p", { class: "caption" }, mapTitle(one, one.maps[0]));
   const node = figure(
     "All maps of one text",
-    "Where every head looks: a row of a map is where a token looks. A click opens the head.",
+    "Where every head looks: a row of a map shows where a token attends. Click a head to open it.",
     h("div", {}, h("div", { class: "controls" }, rest), container),
   );
   node.querySelector(".tools").append(

@@ -16,7 +16,7 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
-from headcount.reporting.metrics import Metric, effect_of, find_metrics
+from headcount.reporting.colourings import Colouring, effect_of, find_colourings
 from headcount.reporting.view import View, find_layout, number
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
@@ -53,7 +53,7 @@ def measured(layout: Layout, **variables: Any) -> xr.Dataset:
     return xr.Dataset(arrays, coords=coords)
 
 
-def by_id(metrics: list[Metric]) -> dict[str, Metric]:
+def by_id(metrics: list[Colouring]) -> dict[str, Colouring]:
     found = {metric["id"]: metric for metric in metrics}
     assert len(found) == len(metrics), "every id once"
     return found
@@ -66,7 +66,7 @@ def expected(layout: Layout, array: xr.DataArray) -> list[float | None]:
 def test_a_sweep_by_head() -> None:
     found = sweep()
     view = view_of({"sweep/head-uniform": found})
-    metric = find_metrics(view)[0]
+    metric = find_colourings(view)[0]
     assert metric["id"] == "sweep/head-uniform:delta"
     assert metric["title"] == "Change of accuracy without the head"
     assert (metric["kind"], metric["unit"], metric["effect"]) == ("diverging", "accuracy", True)
@@ -84,7 +84,7 @@ def test_a_sweep_by_head() -> None:
 )
 def test_the_sign_is_that_of_the_metric(higher: bool, said: str) -> None:
     found = sweep(metric="loss", higher_is_better=higher, how="zero")
-    metric = find_metrics(view_of({"sweep/head-zero": found}))[0]
+    metric = find_colourings(view_of({"sweep/head-zero": found}))[0]
     assert metric["says"].startswith(said)
     assert "its output is 0" in metric["says"]
     assert metric["higher"] is higher
@@ -95,7 +95,7 @@ def test_the_sign_of_a_real_loss() -> None:
     """Heads without which a language model's loss is larger: the page says that they are needed."""
     model, tokenizer = studies.measured.masked()
     found = hc.sweep(model, tokenizer, pd.DataFrame({"text": studies.sentences(12)}), task="masked-lm", how="zero")
-    metric = find_metrics(view_of({"sweep/head-zero": found}))[0]
+    metric = find_colourings(view_of({"sweep/head-zero": found}))[0]
     assert metric["higher"] is False
     worse = [value for value in metric["values"] if value > 0]
     assert worse
@@ -117,7 +117,7 @@ def test_named_results_carry_their_names() -> None:
             "sweep/head-zero@seed-1": sweep(how="zero"),
         }
     )
-    found = by_id(find_metrics(view))
+    found = by_id(find_colourings(view))
     assert found["measures/special@before:sep"]["title"] == "Attention to [SEP] (before)"
     assert found["measures/special:sep"]["title"] == "Attention to [SEP]"
     assert found["sweep/head-zero@seed-1:delta"]["title"] == "Change of accuracy without the head (seed-1)"
@@ -125,14 +125,14 @@ def test_named_results_carry_their_names() -> None:
 
 def test_sweeps_of_two_kinds_can_be_told_apart() -> None:
     view = view_of({"sweep/head-uniform": sweep(), "sweep/head-zero": sweep(how="zero")})
-    titles = [metric["title"] for metric in find_metrics(view)]
+    titles = [metric["title"] for metric in find_colourings(view)]
     assert len(set(titles)) == 2
 
 
 def test_importance_of_two_names_can_be_told_apart() -> None:
     one = measured(UNEVEN, michel="").assign_attrs(measure="importance")
     view = view_of({"pruning/importance@step-1": one, "pruning/importance@step-2": one})
-    titles = [metric["title"] for metric in find_metrics(view)]
+    titles = [metric["title"] for metric in find_colourings(view)]
     assert len(set(titles)) == 2
 
 
@@ -140,34 +140,34 @@ def test_sweeps_that_are_not_by_head_are_no_colours() -> None:
     layers = sweep().isel(head=0, drop=True).assign_attrs(by="layer")
     sets = xr.Dataset({"delta": ("set", [0.1])}, attrs=sweep().attrs | {"by": "sets"})
     view = view_of({"sweep/layer-uniform": layers, "sweep/sets-zero": sets, "sweep/head-zero": sweep()})
-    assert [metric["id"] for metric in find_metrics(view)] == ["sweep/head-zero:delta"]
+    assert [metric["id"] for metric in find_colourings(view)] == ["sweep/head-zero:delta"]
 
 
 def test_the_head_alone_in_its_layer() -> None:
     view = view_of({"sweep/all-but-one-zero": sweep(by="all-but-one")})
-    assert find_metrics(view)[0]["title"] == "Change of accuracy with this head alone in its layer"
+    assert find_colourings(view)[0]["title"] == "Change of accuracy with this head alone in its layer"
 
 
 def test_what_the_head_alone_in_its_layer_says() -> None:
     view = view_of({"sweep/all-but-one-zero": sweep(by="all-but-one")})
-    assert "without it" not in find_metrics(view)[0]["says"]
+    assert "without it" not in find_colourings(view)[0]["says"]
 
 
 def test_a_page_begins_with_the_sweep_by_head() -> None:
     view = view_of({"sweep/all-but-one-zero": sweep(by="all-but-one"), "sweep/head-zero": sweep()})
-    effect = effect_of(find_metrics(view))
+    effect = effect_of(find_colourings(view))
     assert effect is not None
     assert effect["id"] == "sweep/head-zero:delta"
 
 
 def test_without_a_sweep_there_is_no_effect() -> None:
-    assert effect_of(find_metrics(view_of({"measures/special": measured(UNEVEN, sep="")}))) is None
+    assert effect_of(find_colourings(view_of({"measures/special": measured(UNEVEN, sep="")}))) is None
 
 
 def test_importance() -> None:
     data = measured(UNEVEN, michel="", michel_low="", michel_high="", taylor="", gate="", michel_normed="")
     view = view_of({"pruning/importance": data.assign_attrs(measure="importance"), "pruning/curve": data})
-    found = by_id(find_metrics(view))
+    found = by_id(find_colourings(view))
     assert set(found) == {f"pruning/importance:{name}" for name in ("michel", "michel_normed", "taylor", "gate")}
     assert found["pruning/importance:taylor"]["kind"] == "diverging"
     assert found["pruning/importance:michel"]["kind"] == "sequential"
@@ -181,7 +181,7 @@ def test_learned_gates_come_after_importance() -> None:
     gates["openness"].attrs = SCHEMAS["openness"].attributes()
     gates = gates.assign(gate=gates["openness"].expand_dims(strength=[0.1, 0.2]))
     importance = measured(UNEVEN, michel="").assign_attrs(measure="importance")
-    found = find_metrics(view_of({"pruning/gates": gates, "pruning/importance": importance}))
+    found = find_colourings(view_of({"pruning/gates": gates, "pruning/importance": importance}))
     assert [metric["id"] for metric in found] == ["pruning/importance:michel", "pruning/gates:openness"]
     assert (found[1]["title"], found[1]["kind"]) == (SCHEMAS["openness"].title, "diverging")
 
@@ -189,7 +189,7 @@ def test_learned_gates_come_after_importance() -> None:
 def test_further_dimensions_are_metrics_of_their_own() -> None:
     data = measured(UNEVEN, gain="link", gain_low="link", gain_high="link", attention="feature", same="")
     view = view_of({"measures/links@words": data})
-    found = by_id(find_metrics(view))
+    found = by_id(find_colourings(view))
     for link, title in (("verb to subject", "Verb to subject"), ("a <b>", "A <b>")):
         metric = found[f"measures/links@words/{link}:gain"]
         assert metric["title"] == f"{title}: over the same offset elsewhere (words)"
@@ -206,20 +206,20 @@ def test_a_number_that_no_head_has_is_left_out() -> None:
     data = measured(UNEVEN, sep="", cls="", gain="link")
     data["cls"] = data["cls"] * np.nan
     data["gain"][..., 1] = np.nan
-    ids = {metric["id"] for metric in find_metrics(view_of({"measures/special": data}))}
+    ids = {metric["id"] for metric in find_colourings(view_of({"measures/special": data}))}
     assert ids >= {"measures/special:sep", "measures/special/verb to subject:gain"}
     assert not ids & {"measures/special:cls", "measures/special/a <b>:gain"}
 
 
 def test_roles_that_no_head_has_are_left_out() -> None:
-    ids = [metric["id"] for metric in find_metrics(view_of({"measures/spread": measured(UNEVEN, distance="")}))]
+    ids = [metric["id"] for metric in find_colourings(view_of({"measures/spread": measured(UNEVEN, distance="")}))]
     assert ids == ["measures/spread:distance"]
 
 
 def test_helpers_are_no_colours() -> None:
     layout = Layout.even({"encoder": (1, 3)})
     data = measured(layout, x="", y="", sep="", sep_low="", sep_high="", values_sep="")
-    found = {metric["id"] for metric in find_metrics(view_of({"measures/distances": data}))}
+    found = {metric["id"] for metric in find_colourings(view_of({"measures/distances": data}))}
     assert not found & {f"measures/distances:{name}" for name in ("x", "y", "sep_low", "sep_high", "values_sep")}
     assert "measures/distances:sep" in found
 
@@ -239,7 +239,7 @@ def test_kinds(measure: str, variable: str, values: list[float], names: list[str
     data = measured(layout, **{variable: ""})
     data[variable][0] = np.array(values).reshape(2, 2)
     view = view_of({f"measures/{measure}": data, "sweep/head-zero": sweep(layout)})
-    metric = by_id(find_metrics(view))[f"measures/{measure}:{variable}"]
+    metric = by_id(find_colourings(view))[f"measures/{measure}:{variable}"]
     assert metric["kind"] == "category"
     assert (metric["names"], metric["values"]) == (names, places)
 
@@ -247,7 +247,7 @@ def test_kinds(measure: str, variable: str, values: list[float], names: list[str
 def test_changes_by_fine_tuning() -> None:
     data = measured(UNEVEN, sep="", sep_low="", sep_high="")
     view = view_of({"compare/special": data, "compare/cosine": measured(UNEVEN, maps="")})
-    found = by_id(find_metrics(view))
+    found = by_id(find_colourings(view))
     change = found["compare/special:sep"]
     assert change["title"] == "Change: Attention to [SEP]"
     assert change["kind"] == "diverging"
@@ -262,7 +262,7 @@ def test_patterns(tmp_path: Path) -> None:
     studies.patterns_study(tmp_path / "study")
     found = hc.open_study(tmp_path / "study")["measures/patterns"].to_dataset().load()
     view = view_of({"measures/patterns": found})
-    metrics = by_id(find_metrics(view))
+    metrics = by_id(find_colourings(view))
     kinds = metrics.pop("patterns")
     assert (kinds["kind"], kinds["title"]) == ("category", "The pattern of its maps")
     assert kinds["names"] == list(PATTERNS) == ["vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous"]
@@ -285,7 +285,7 @@ def test_patterns(tmp_path: Path) -> None:
 def test_patterns_of_a_named_result() -> None:
     found = measured(UNEVEN, mostly="", sure="").assign_coords(pattern=list(PATTERNS))
     found["mostly"] = found["sure"] * 0 + 3
-    metrics = by_id(find_metrics(view_of({"measures/patterns@mine": found})))
+    metrics = by_id(find_colourings(view_of({"measures/patterns@mine": found})))
     assert metrics["patterns"]["title"] == "The pattern of its maps (mine)"
     assert metrics["patterns"]["values"] == [3] * UNEVEN.count
     assert "measures/patterns@mine:mostly" not in metrics
@@ -294,7 +294,7 @@ def test_patterns_of_a_named_result() -> None:
 def test_a_change_of_patterns_is_no_pattern() -> None:
     """What fine-tuning changed stands with the other changes, and the number of a pattern is no amount."""
     changed = measured(UNEVEN, mostly="", sure="")
-    metrics = find_metrics(view_of({"compare/patterns": changed}))
+    metrics = find_colourings(view_of({"compare/patterns": changed}))
     assert [(metric["id"], metric["group"]) for metric in metrics] == [
         ("compare/patterns:sure", "Changed by fine-tuning")
     ]
@@ -303,17 +303,17 @@ def test_a_change_of_patterns_is_no_pattern() -> None:
 def test_patterns_that_no_head_has_are_no_colour() -> None:
     """All texts were too short: a grid of nothing would be the first that a page shows."""
     found = measured(UNEVEN, mostly="", sure="").assign_coords(pattern=list(PATTERNS)) * np.nan
-    metrics = find_metrics(view_of({"measures/patterns": found, "measures/special": measured(UNEVEN, sep="")}))
+    metrics = find_colourings(view_of({"measures/patterns": found, "measures/special": measured(UNEVEN, sep="")}))
     assert "patterns" not in [metric["id"] for metric in metrics]
 
 
 def test_maps_alone_have_heads_to_click_on() -> None:
     model, tokenizer = studies.classifier(layers=2, heads=2)
     hc.prune(model, ["L0H1"])
-    metrics = find_metrics(view_of({"maps/text": hc.maps(model, tokenizer, "She slept.")}))
+    metrics = find_colourings(view_of({"maps/text": hc.maps(model, tokenizer, "She slept.")}))
     assert [metric["values"] for metric in metrics] == [[0, 0, 0]]
     assert metrics[0]["kind"] == "category"
-    assert find_metrics(view_of({})) == []
+    assert find_colourings(view_of({})) == []
 
 
 def test_every_metric_of_a_real_measurement() -> None:
@@ -326,7 +326,7 @@ def test_every_metric_of_a_real_measurement() -> None:
     results = {f"measures/{name}": node.to_dataset() for name, node in first.children.items()}
     results |= {f"measures/{name}@words": node.to_dataset() for name, node in words.children.items()}
     view = view_of(results)
-    metrics = find_metrics(view)
+    metrics = find_colourings(view)
     by_id(metrics)
     titles = [metric["title"] for metric in metrics]
     assert len(set(titles)) == len(titles)

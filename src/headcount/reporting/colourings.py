@@ -1,0 +1,167 @@
+"""What the heads of a study can be coloured by: a value for each head, with intervals and tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.results import HEAD_DIMS
+from headcount.core.schema import Schema
+from headcount.reporting.patterns import find_pattern_result
+from headcount.reporting.view import View, number
+from headcount.story.earlier import schemas_of
+from headcount.story.roles import find_roles
+from headcount.story.sweeps import REPLACED
+
+Colouring = dict[str, Any]
+"""id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any."""
+
+
+def find_colourings(view: View) -> list[Colouring]:
+    """The colourings of a study, those that people look for first in front."""
+    colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view)]
+    for kind in ("measures", "compare"):
+        for name, dataset in view.of(kind).items():
+            colourings += _variables(view, f"{kind}/{name}", dataset)
+    return colourings or _heads_alone(view)
+
+
+def _heads_alone(view: View) -> list[Colouring]:
+    """A study of nothing but maps has no number to colour by, but heads to click on."""
+    if not view.layout.count:
+        return []
+    return [
+        {
+            "id": "present",
+            "title": "The heads of the model",
+            "group": "",
+            "unit": "",
+            "kind": "category",
+            "says": "no number of this study is about single heads; click one to see where it looks",
+            "values": [0] * view.layout.count,
+            "names": ["a head"],
+        }
+    ]
+
+
+def _sweeps(view: View) -> list[Colouring]:
+    ranked = []
+    for name, dataset in view.of("sweep").items():
+        attributes = dataset.attrs
+        for colouring in _variables(view, f"sweep/{name}", dataset):
+            replaced = REPLACED.get(attributes["how"], attributes["how"])
+            alone = attributes["by"] == "all-but-one"
+            prefix = "loss_" if colouring["id"].endswith(":loss_delta") else ""
+            colouring["says"] += f" ({replaced}{' for all the others' if alone else ''})"
+            colouring |= {key: view.by_head(dataset[f"{prefix}{key}"]) for key in ("low", "high", "p", "q")}
+            colouring |= {
+                "higher": not prefix and bool(attributes.get("higher_is_better", True)),
+                "how": attributes["how"],
+            }
+            if not prefix:
+                colouring |= {"baseline": number(float(dataset["baseline"]), 6), "effect": True}
+            ranked.append((alone or bool(prefix), colouring))
+    colourings = [colouring for _, colouring in sorted(ranked, key=lambda item: item[0])]
+    titles = Counter(colouring["title"] for colouring in colourings)
+    for colouring in colourings:  # sweeps with different replacements: the title names them
+        colouring["title"] += f" ({colouring['how']})" if titles[colouring["title"]] > 1 else ""
+    return colourings
+
+
+def _importance(view: View) -> list[Colouring]:
+    """Importance, then learned gates."""
+    return [
+        colouring
+        for kind in ("importance", "gates")
+        for name, dataset in view.of("pruning").items()
+        if name.split("@")[0] == kind and not view.is_passing_checkpoint(name)
+        for colouring in _variables(view, f"pruning/{name}", dataset)
+    ]
+
+
+def _patterns(view: View) -> list[Colouring]:
+    name, dataset = find_pattern_result(view)
+    if dataset is None or not np.isfinite(dataset["mostly"].values).any():
+        return []
+    return [
+        {
+            "id": "patterns",
+            "title": f"The pattern of its maps{_suffix(name)}",
+            "group": "What its maps look like",
+            "unit": "",
+            "kind": "category",
+            "says": "what its maps look like in most texts; a click on a head shows some",
+            "values": [None if pattern is None else int(pattern) for pattern in view.by_head(dataset["mostly"])],
+            "names": [str(name) for name in dataset["pattern"].values],
+        }
+    ]
+
+
+def _roles(view: View) -> list[Colouring]:
+    own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
+    roles, names = find_roles(own, view.by_head)
+    if not names:
+        return []
+    return [
+        {
+            "id": "roles",
+            "title": "What it mostly does",
+            "group": "What it looks at",
+            "unit": "",
+            "kind": "category",
+            "says": "a rule of thumb: the first of these that takes half of its attention or stands out",
+            "values": roles,
+            "names": names,
+        }
+    ]
+
+
+def _variables(view: View, name: str, dataset: xr.Dataset) -> list[Colouring]:
+    """The variables of a result that its schemas show; one colouring for each label of a further dimension."""
+    colourings = []
+    for variable, schema in schemas_of(name, dataset).items():
+        further = [str(dim) for dim in dataset[variable].dims[len(HEAD_DIMS) :]]
+        if not schema.shown or len(further) > 1:
+            continue
+        if not further:
+            colourings.append(_colouring(view, name, dataset, variable, schema))
+            continue
+        for index, label in enumerate(dataset[further[0]].values):
+            part = dataset.isel({further[0]: index})  # not by its label, which may be any text
+            titled = replace(schema, title=f"{str(label).capitalize()}: {schema.title}")
+            colourings.append(_colouring(view, f"{name}/{label}", part, variable, titled))
+    return [colouring for colouring in colourings if any(value is not None for value in colouring["values"])]
+
+
+def _suffix(name: str) -> str:
+    """The name that tells results of the same kind apart, in brackets."""
+    return f" ({name.split('@', 1)[1].split('/')[0]})" if "@" in name else ""
+
+
+def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema: Schema) -> Colouring:
+    colouring: Colouring = {
+        "id": f"{name}:{variable}",
+        "title": schema.title + _suffix(name),
+        "group": schema.category,
+        "unit": schema.unit,
+        "says": schema.direction,
+        "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
+        "values": view.by_head(dataset[variable]),
+    }
+    if f"{variable}_low" in dataset and f"{variable}_high" in dataset:
+        colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("low", "high")}
+    if schema.names is not None:
+        used = sorted({int(value) for value in colouring["values"] if value is not None})
+        kinds = list(range(len(schema.names))) or used
+        colouring["names"] = list(schema.names) or [f"group {kind}" for kind in used]
+        colouring["values"] = [None if value is None else kinds.index(int(value)) for value in colouring["values"]]
+    return colouring
+
+
+def effect_of(colourings: list[Colouring]) -> Colouring | None:
+    """The effect of ablation that a page starts with."""
+    return next((colouring for colouring in colourings if colouring.get("effect")), None)

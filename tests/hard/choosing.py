@@ -1,0 +1,119 @@
+"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns and probe."""
+
+from __future__ import annotations
+
+from tests.hard.row import Row, bad, option
+
+CHOOSE = "choose {classifier} --task sst2 --data {texts}"
+CURVE = "curve {classifier} --task sst2 --data {texts}"
+GATES = "learn-gates {classifier} --task sst2 --data {texts}"
+RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
+PATTERNS = "find-patterns {classifier} --data {texts}"
+UNKNOWN = {
+    CHOOSE: ("--out small", "--heads L0H0", "--metric accuracy", "--recover 5", "--steps=2 --tolerence 1"),
+    CURVE: ("--study s", "--drop 50%", "--heads L0"),
+    GATES: ("--strength 0.1", "--steps 10", "--batch 8", "--epochs 3"),
+    RECOVER: ("--steps 5", "--recover 5", "--epochs 3", "--heads L0", "--study s"),
+    PATTERNS: ("--task sst2", "--only vertical", "--heads L0", "--labels a b"),
+}
+"""Options that other verbs have, or that are misspelt."""
+
+
+def unknown(command: str, more: str) -> Row:
+    name = more.split()[-2]
+    return bad(f"{command.split()[0]} has no {name}", f"{command} {more}", name, "--help")
+
+
+ROWS = [
+    *[unknown(command, more) for command, others in UNKNOWN.items() for more in others],
+    # choose
+    bad("how many is not said", CHOOSE, "--drop", "--keep", "--tolerance"),
+    bad("two ways to say how many", CHOOSE + " --drop 1 --keep 2", "one of", "--drop", "--keep"),
+    bad("a share with a space", CHOOSE + " --drop 40 %", "%"),
+    bad("a share above 1", CHOOSE + " --drop 1.5", "1.5"),
+    bad("more heads than there are", CHOOSE + " --drop 5", "5", "4 heads"),
+    bad("all heads", CHOOSE + " --drop 100%", "4 heads"),
+    bad("no head is kept", CHOOSE + " --keep 0", "0"),
+    bad("a tolerance in percent", CHOOSE + " --tolerance 1%", "--tolerance", "1%"),
+    bad("a tolerance below 0", CHOOSE + " --tolerance -0.5", "--tolerance", "-0.5", "at least 0"),
+    bad("an estimate without a tolerance", CHOOSE + " --drop 1 --by-estimate", "--by-estimate", "--tolerance"),
+    bad("orders separated by spaces", CHOOSE + " --drop 1 --order importance random", "random"),
+    bad("an order with a capital", CHOOSE + " --drop 1 --order Importance", "'Importance'", "importance"),
+    bad("an order left blank", CHOOSE + " --drop 1 --order importance,,random", "''", "importance"),
+    bad("an order from a file without a name", CHOOSE + " --drop 1 --order file:", "file:"),
+    bad("an order without its file:", CHOOSE + " --drop 1 --order heads.txt", "'heads.txt'", "file:"),
+    bad("more heads in a layer than there are", CHOOSE + " --drop 1 --at-least 3", option("at-least"), "3"),
+    bad("a name without a study", CHOOSE + " --drop 1 --name mine", "--name", "--study"),
+    bad("a stack that the model lacks", CHOOSE + " --drop 1 --stack decoder", "decoder", "encoder"),
+    bad("no task", "choose {classifier} --data {texts} --drop 1", "--task"),
+    bad("a task in its long name", CHOOSE.replace("sst2", "sentiment") + " --drop 1", "'sentiment'", "sst2"),
+    bad("a language model", CHOOSE.replace("{classifier}", "{causal}") + " --drop 1", "GPT2LMHeadModel"),
+    bad("a folder of runs", CHOOSE.replace("{classifier}", "{empty-folder}") + " --drop 1", "{empty-folder}"),
+    bad("a study that is a model", CHOOSE + " --drop 1 --study {pruned}", "{pruned}", "not a study"),
+    bad("steps by a tenth", CHOOSE + " --drop 1 --steps 0.1", "--steps", "0.1", "whole"),
+    # curve
+    bad("curve: no steps", CURVE + " --steps 0", "--steps", "at least 1"),
+    bad("curve: an unknown order", CURVE + " --order beauty", "'beauty'", "importance"),
+    bad("curve: an order from no file", CURVE + " --order file:no/such.txt", "no/such.txt"),
+    bad("curve: an order that lacks heads", CURVE + " --order file:{order-short}", "{order-short}", "missing"),
+    bad("curve: randoms without a random order", CURVE + " --order importance --randoms 2", "--randoms"),
+    bad("curve: anew without importance", CURVE + " --order random --anew", "--anew"),
+    bad("curve: beams for a classifier", CURVE + " --num-beams 2", "--num-beams"),
+    bad("curve: a metric of another task", CURVE + " --metric pearson", "'pearson'", "accuracy"),
+    bad("curve: a name without a study", CURVE + " --name mine", "--name", "--out"),
+    bad("curve: three examples", CURVE.replace("{texts}", "{three-rows}"), "3 examples", "at least"),
+    bad("curve: no data", "curve {classifier} --task sst2", "--data"),
+    bad("curve: other labels", CURVE + " --labels yes no", "yes", "negative"),
+    bad("curve: a task of scores", CURVE.replace("sst2", "stsb"), "regression", "2 outputs"),
+    bad("curve: into a model", CURVE + " --out {classifier}", "{classifier}", "not a study"),
+    # learn-gates
+    *[
+        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths='{strengths}'", "--strengths", "0.001")
+        for strengths in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
+    ],
+    *[
+        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths={strengths}", "--strengths", strengths)
+        for strengths in ("-1", "nan", "inf")
+    ],
+    *[bad(f"learn-gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
+    *[
+        bad(f"learn-gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)
+        for rate in ("0", "-0.1", "inf", "fast")
+    ],
+    bad("learn-gates: batches of nothing", GATES + " --per-device-train-batch-size 0", "batch-size", "at least 1"),
+    bad("learn-gates: a stack that the model lacks", GATES + " --stack cross", "cross", "encoder"),
+    bad("learn-gates: images", GATES.replace("{classifier}", "{vision}"), "ViT|image"),
+    bad("learn-gates: classes without names", GATES.replace("{classifier}", "{unnamed}"), "LABEL_0", "--labels"),
+    bad("learn-gates: no task", "learn-gates {classifier} --data {texts}", "--task"),
+    # recover
+    bad("recover: no output", "recover {pruned} --task sst2 --data {texts}", "--out"),
+    bad("recover: into the model", RECOVER.replace("recovered", "{pruned} --overwrite"), "{pruned}", "the model"),
+    bad("recover: inside the model", RECOVER.replace("recovered", "{pruned}/new"), "{pruned}/new", "the model"),
+    bad("recover: a folder of somebody else", RECOVER.replace("recovered", "{notes}"), "{notes}", "--overwrite"),
+    bad("recover: a file in the way", RECOVER.replace("recovered", "{a-file}"), "{a-file}"),
+    bad("recover: a study in the way", RECOVER.replace("recovered", "{study}"), "{study}"),
+    bad("recover: no steps", RECOVER + " --max-steps 0", "--max-steps", "at least 1"),
+    bad("recover: steps below 0", RECOVER + " --max-steps=-5", "--max-steps", "-5"),
+    bad("recover: no rate", RECOVER + " --learning-rate 0", "--learning-rate", "above 0"),
+    bad("recover: a bare model", RECOVER.replace("{pruned}", "{bare}"), "BertModel"),
+    bad("recover: no label column", RECOVER + " --label stars", "'stars'", "sentence"),
+    bad("recover: a task for other models", RECOVER.replace("sst2", "translation"), "translation|source"),
+    bad("recover: labels beyond the classes", RECOVER.replace("{texts}", "{label-too-large}"), "9", "0 to 1"),
+    # find-patterns
+    bad("find-patterns: three columns", PATTERNS + " --text a b c", "one or two"),
+    bad("find-patterns: no such column", PATTERNS + " --text phrase", "phrase", "sentence"),
+    bad("find-patterns: into a model", PATTERNS + " --out {classifier}", "{classifier}", "not a study"),
+    bad("find-patterns: a name of two words", PATTERNS + " --out s --name 'two words'", "two words"),
+    bad("find-patterns: a name without a study", PATTERNS + " --name mine", "--name", "--out"),
+    bad("find-patterns: half a token", PATTERNS + " --max-length 8.5", "--max-length", "8.5"),
+    bad("find-patterns: two models", "find-patterns {classifier} {classifier-2} --data {texts}", "{classifier-2}"),
+    bad("find-patterns: a model as data", "find-patterns {classifier} --data {classifier}", "{classifier}"),
+    # probe
+    bad("probe: no data", "probe {classifier}", "--data"),
+    bad("probe: texts without trees", "probe {classifier} --data {texts}", "{texts}|tokens"),
+    bad("probe: an unknown relation", "probe {classifier} --data {trees} --relations subject", "'subject'"),
+    bad("probe: an unknown kind", "probe {classifier} --data {trees} --kind trees", "--kind", "dependencies"),
+    bad("probe: an unknown source", "probe {classifier} --data {trees} --from-word last", "--from-word", "first"),
+    bad("probe: a head outside of the sentence", "probe {classifier} --data {tree-head-outside}", "'7'"),
+    bad("probe: a name without a study", "probe {classifier} --data {trees} --name mine", "--name", "--out"),
+]
