@@ -11,6 +11,7 @@ TAGS = "sweep {tagger} --task token-classification --data "
 SCORES = "sweep {regressor} --task stsb --data "
 CHOICES = "sweep {choices} --task multiple-choice --text context first second --data "
 TREES = "measure {classifier} --only features --data "
+PROBE = "probe {classifier} --data "
 
 ROWS = [
     # Alike for all verbs that read a table.
@@ -175,5 +176,21 @@ ROWS = [
     bad("another text than the words", TREES + "{tree-text}", "{tree-text}", "'w3'", "'w9'"),
     bad("CoNLL-U in Latin-1", TREES + "{tree-latin}", "{tree-latin}", "UTF-8"),
     bad("an antecedent outside", TREES + "{tree-antecedent}", "{tree-antecedent}", "'9'"),
+    bad("no sentence, probe", PROBE + "{tree-empty}", "{tree-empty}", "empty"),
+    bad("nine columns, probe", PROBE + "{tree-nine-columns}", "{tree-nine-columns}, line 1", "9 columns", "10"),
+    bad("a head outside of the sentence, probe", PROBE + "{tree-head-outside}", "'s1'", "'7'"),
+    bad("a circle of heads", PROBE + "{tree-circle}", "s2", "circle", "tree"),
+    bad("nothing but roots", PROBE + "{tree-roots}", "roots"),
+    bad("one sentence to probe", PROBE + "{tree-one}", "one sentence", "at least two"),
+    bad("another text than the words, probe", PROBE + "{tree-text}", "{tree-text}", "'w3'", "'w9'"),
+    bad("a relation that never occurs", PROBE + "{trees} --relations dobj", "'dobj'", "nsubj"),
+    bad("a table without trees", PROBE + "{texts}", "tokens", "deprels"),
+    bad("an unknown kind of annotation", PROBE + "{trees} --kind constituents", "constituents", "dependencies"),
+    bad("an unknown way from a word", PROBE + "{trees} --from-word max", "max", "mean"),
+    bad("a probe's limit of zero", PROBE + "{trees} --limit 0", "--limit"),
+    bad("a probe's name without a study", PROBE + "{trees} --name again", "--name", "--out"),
+    bad("a probe's shard without a study", PROBE + "{trees} --shard 1/2", "--shard", "--out"),
+    bad("trees that are not there", PROBE + "no-such.conllu", "no-such.conllu"),
+    bad("a vision model to probe", "probe {vision} --data {trees}", "tokenizer|ViT"),
     bad("links of a tagger's words", "measure {classifier} --only links --tagger {tagger} --data {texts}", "links"),
 ]

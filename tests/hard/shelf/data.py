@@ -180,6 +180,13 @@ def conllu(*words: tuple[str, ...], text: str | None = None) -> str:
 GOOD = (("1", "w1", "NOUN", "2", "nsubj"), ("2", "w2", "VERB", "0", "root"), ("3", "w3", "NOUN", "2", "obj"))
 _file("trees", ".conllu", "".join(conllu(*GOOD, text="w1 w2 w3").replace("s1", f"s{n}") for n in range(4)))
 _file("tree-empty", ".conllu", "\n\n")
+_file(
+    "tree-circle",
+    ".conllu",
+    conllu(*GOOD) + conllu(("1", "w1", "NOUN", "2", "nsubj"), ("2", "w2", "VERB", "1", "obj")).replace("s1", "s2"),
+)
+_file("tree-roots", ".conllu", conllu(("1", "w1", "NOUN", "0", "root")) * 3)
+_file("tree-one", ".conllu", conllu(*GOOD))
 _file("tree-nine-columns", ".conllu", "1\tw1\t_\tNOUN\t_\t_\t0\troot\t_\n\n")
 _file("tree-head-outside", ".conllu", conllu(("1", "w1", "NOUN", "7", "nsubj")))
 _file("tree-head-itself", ".conllu", conllu(("1", "w1", "NOUN", "1", "nsubj")))
