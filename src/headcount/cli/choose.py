@@ -27,6 +27,11 @@ Drop = Annotated[str | None, Parameter(help="Number or share of heads to remove,
 Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, such as 80 or 60%.")]
 ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
 AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
+PASSED_ON = (
+    *("tolerance", "drop", "keep", "by_estimate", "order", "steps", "randoms", "anew", "normed", "at_least", "stack"),
+    *("limit", "seed", "max_length", "study", "name"),
+)
+"""Options of choose and prune that `hc.choose` takes as they are."""
 
 
 def choose(
@@ -73,31 +78,16 @@ def choose(
     model
         A folder, a name on the Hugging Face hub, or bundled:qnli.
     """
+    given = dict(locals())
     from rich.console import Console
 
     from headcount.data.tasks import find_task
 
     known = find_task(task, text=text, label=label, labels=labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
-    asked = {
-        "tolerance": tolerance,
-        "drop": drop,
-        "keep": keep,
-        "by_estimate": by_estimate,
-        "order": order,
-        "steps": steps,
-        "randoms": randoms,
-        "anew": anew,
-        "normed": normed,
-        "at_least": at_least,
-        "stack": stack,
-        "limit": limit,
-        "seed": seed,
-        "max_length": max_length,
-        "study": study,
-        "name": name,
-    }
-    choice = run_choice("choose", loaded, loaded_tokenizer, data, known, asked)
+    choice = run_choice(
+        "choose", loaded, loaded_tokenizer, data, known, {option: given[option] for option in PASSED_ON}
+    )
     if json_:
         print(json.dumps(choice_json(choice)))
         return

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.choose import ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
+from headcount.cli.choose import PASSED_ON, ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
 from headcount.cli.options import as_stored, find_tokenizer, load_ready, refuse_others
 from headcount.core.options import belongs_to
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
@@ -93,11 +93,6 @@ def prune(
     from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.zoo.bundled import find_data, find_model
 
-    sizes = {"tolerance": tolerance, "drop": drop, "keep": keep, "by_estimate": by_estimate or None}
-    ranking = {"order": order, "steps": steps, "randoms": randoms, "anew": anew or None}
-    kept = {"at_least": at_least, "stack": stack}
-    examples = {"limit": limit, "seed": seed, "max_length": max_length}
-    asked = sizes | ranking | kept | examples | {"normed": normed, "study": study, "name": name}
     if heads is not None:
         refuse_others(prune, given, WITH_HEADS, "--heads says which heads go")
         if not heads.strip(" ,"):
@@ -119,7 +114,7 @@ def prune(
         lines = remove_heads(loaded, heads)
     else:
         known = find_task(str(task), text=text, label=label, labels=labels)
-        chosen_by = {key: value for key, value in asked.items() if value is not None}
+        chosen_by = {option: given[option] for option in PASSED_ON if given[option] is not None}
         choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
         show_choice(console, choice, tolerance, by_estimate)
         if not choice.heads:
@@ -129,6 +124,7 @@ def prune(
         if recover:
             whole = float(choice.held_out["baseline"])
             rate = learning_rate or 2e-5
+            examples = {"limit": limit, "seed": seed, "max_length": max_length}
             lines.append(recovered(loaded, loaded_tokenizer, str(data), known, recover, rate, whole, **examples))
     save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
     for line in lines:
