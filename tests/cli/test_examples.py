@@ -20,6 +20,7 @@ STORY = {
     "measure": "study",
     "compare": "study",
     "find-patterns": "study",
+    "probe": "study",
     "importance": "study",
     "learn-gates": "study",
     "curve": "study",

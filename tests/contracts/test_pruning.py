@@ -96,7 +96,8 @@ def test_slices_of_the_heads_that_stay_hold_their_old_weights(case: Case) -> Non
                 assert numbers == set(range(where.get_parameter(name).shape[dim])), name
     old, new = read_anatomy(model), read_anatomy(pruned)
     for one in new.layout:
-        for before, after in zip(old.of(one).slices(one.head), new.of(one).slices(one.head), strict=True):
+        whole, cut = (anatomy.attention(one.stack, one.layer) for anatomy in (old, new))
+        for before, after in zip(whole.slices(one.head), cut.slices(one.head), strict=True):
             assert before.role == after.role
             expected = model.get_parameter(before.parameter).narrow(
                 before.dim, before.start, before.stop - before.start

@@ -20,7 +20,19 @@ from tests.contracts.writers import make_checkpoints, writers
 from tests.core.test_lock import other_process
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = ["sweep", "measure", "compare", "maps", "importance", "gates", "choose", "cost", "patterns", "dynamics"]
+NAMES = [
+    "sweep",
+    "measure",
+    "compare",
+    "maps",
+    "probe",
+    "importance",
+    "gates",
+    "choose",
+    "cost",
+    "patterns",
+    "dynamics",
+]
 
 
 @pytest.fixture(scope="module")

@@ -922,7 +922,7 @@ def test_every_figure_and_sentence_says_what_it_is_of(visit: Visit, name: str) -
 
 def test_an_interval_stays_inside_its_figure(visit: Visit) -> None:
     page = visit("dynamics")
-    drawn = page.get_by_role("img", name="Agreement of the order of heads with the last")
+    drawn = page.get_by_role("img", name="Agreement with the last order")
     lowest = drawn.evaluate(
         """(svg) => {
           const floor = svg.querySelector('.axis').transform.baseVal.consolidate().matrix.f;
