@@ -41,6 +41,7 @@ ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
 STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "export small": "export tiny"}
 """What no example before it has made; a tiny model, as ONNX takes half a minute for 12 layers."""
 SMALLER = {
+    "--limit 100": "--limit 3",
     "--limit 40": "--limit 3",
     "--limit 64": "--limit 4",
     "--max-steps 20": "--max-steps 2",

@@ -56,6 +56,12 @@ def test_only_what_its_interval_shows() -> None:
     assert relation_sentences(probed({"all": (-0.2, -0.3, -0.1), "obj": (0.05, -0.1, 0.2)}))[0].endswith("fewer.")
 
 
+def test_without_single_relations_nothing_is_counted() -> None:
+    lines = relation_sentences(probed({"all": (0.2, 0.1, 0.3)}, lost={"without a token": 3}))
+    assert "give more sentences, or name relations" in lines[1]
+    assert lines[2:] == ["3 words are left out: without a token."]
+
+
 def test_what_was_lost_is_said() -> None:
     lines = relation_sentences(probed(FOUND, lost={"without a token": 3, "sharing a token": 0}, cut=2))
     assert "3 words are left out: without a token." in lines

@@ -50,7 +50,7 @@ def probe(
 ) -> None:
     """Find the heads that follow syntactic dependencies, beside what fixed offsets and random weights get.
 
-    Example: headcount probe bundled:qnli --data bundled:sentences --limit 40 --out study
+    Example: headcount probe bundled:qnli --data bundled:sentences --limit 100 --out study
 
     For each relation the best head and the best fixed offset are selected on one half of the sentences and evaluated on
     the other. An interrupted run resumes when the same command is run again with --out.

@@ -1,4 +1,4 @@
-"""The definitions of "significant", "within tolerance", "confirmed" and "settled"."""
+"""The definitions of "significant", "within tolerance", "confirmed", "settled" and "syntactic"."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ POWER = 0.8
 """The statistical power for which the number of examples needed is computed."""
 SETTLED = 0.9
 """An order of heads is settled once its rank correlation with the final order is at least this."""
+SYNTACTIC = 0.10
+"""A head is syntactic if it follows a relation at least this much better than the best offset (Voita et al. 2019)."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 

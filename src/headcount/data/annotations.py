@@ -78,13 +78,14 @@ def word_links(sentence: Annotated) -> dict[str, tuple[tuple[int, int], ...]]:
     subjects = (
         (head - 1, word)
         for word, (head, deprel) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
-        if head and _base(deprel) in SUBJECTS and sentence.upos[head - 1] == "VERB"
+        if head and base_relation(deprel) in SUBJECTS and sentence.upos[head - 1] == "VERB"
     )
     pronouns = ((noun, pronoun) for pronoun, noun in sorted(sentence.antecedents.items()))
     return dict(zip(WORD_LINKS, (tuple(subjects), tuple(pronouns)), strict=True))
 
 
-def _base(deprel: str) -> str:
+def base_relation(deprel: str) -> str:
+    """The relation without its subtype: `nsubj` for `nsubj:pass`."""
     return deprel.partition(":")[0]
 
 
@@ -92,8 +93,8 @@ _BELONGS: dict[str, Callable[[str, str, str], bool]] = {
     "noun": lambda word, upos, deprel: upos in NOUNS,
     "verb": lambda word, upos, deprel: upos == "VERB",
     "pronoun": lambda word, upos, deprel: upos == "PRON",
-    "subject": lambda word, upos, deprel: _base(deprel) in (*SUBJECTS, "expl") or deprel == "obl:agent",
-    "object": lambda word, upos, deprel: _base(deprel) in ("obj", "iobj"),
+    "subject": lambda word, upos, deprel: base_relation(deprel) in (*SUBJECTS, "expl") or deprel == "obl:agent",
+    "object": lambda word, upos, deprel: base_relation(deprel) in ("obj", "iobj"),
     "negation": lambda word, upos, deprel: word.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") in NEGATIONS,
 }
 WORD_CLASSES = tuple(_BELONGS)

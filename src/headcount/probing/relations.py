@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Head, Layout
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.schema import Schema
 from headcount.probing.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate, halves, select_best
 from headcount.probing.trees import DIRECTIONS, OFFSETS
 
-SYNTACTIC = 0.10
-"""Above the best offset by so much, a head is syntactic (Voita et al. 2019)."""
 SCHEMAS = {
     "accuracy": Schema(
         "Attends along a relation",

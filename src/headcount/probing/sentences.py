@@ -11,8 +11,8 @@ import pandas as pd
 from transformers import PreTrainedModel
 
 from headcount.data.annotations import Annotated
-from headcount.data.blank_rows import known_blank, leave_out_blank
-from headcount.data.examples import draw_rows
+from headcount.data.blank_rows import known_blank
+from headcount.data.examples import draw_present_rows
 from headcount.data.kinds.texts import PLAIN
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import VocabularyIds, find_facts
@@ -53,8 +53,7 @@ def encode_sentences(
     check_tokenizer(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     table = pd.DataFrame({"words": [" ".join(sentence.words) for sentence in sentences]})
-    table = draw_rows(leave_out_blank(table, ("words",), PLAIN, tokenizer), limit, seed)
-    table = leave_out_blank(table, ("words",), PLAIN, tokenizer, drawn=True)
+    table = draw_present_rows(table, ("words",), PLAIN, tokenizer, limit, seed)
     chosen = [sentences[row] for row in table.index]
     texts = list(table["words"])
     options: dict[str, Any] = {"return_offsets_mapping": True, "verbose": False}

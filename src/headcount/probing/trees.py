@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headcount.data.annotations import Annotated
+from headcount.data.annotations import Annotated, base_relation
 from headcount.errors import DataProblem, InvalidOption, listed, short
 
 ALL = "all"
@@ -89,7 +89,7 @@ def read_trees(
         heads.append(
             np.array(
                 [
-                    head - 1 if base_of(deprel) not in LEFT_OUT and flags[word] and flags[head - 1] else NO_HEAD
+                    head - 1 if base_relation(deprel) not in LEFT_OUT and flags[word] and flags[head - 1] else NO_HEAD
                     for word, (head, deprel) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
                 ],
                 dtype=np.int64,
@@ -127,12 +127,8 @@ def _chosen(counts: Counter[str], only: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(only))
 
 
-def base_of(deprel: str) -> str:
-    return deprel.partition(":")[0]
-
-
 def _names(deprel: str) -> tuple[str, ...]:
-    return (deprel,) if deprel == base_of(deprel) else (base_of(deprel), deprel)
+    return (deprel,) if deprel == base_relation(deprel) else (base_relation(deprel), deprel)
 
 
 def check_tree(sentence: Annotated) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from headcount.core.claims import SYNTACTIC
 from headcount.story.names import spell_interval
 from headcount.story.notes import cut_note
 
 ALL = "all"
-SYNTACTIC = 0.10
-"""Above the best fixed offset by so much, a head is syntactic (Voita et al. 2019)."""
 
 
 def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
@@ -51,6 +50,9 @@ def relation_sentences(probed: xr.Dataset) -> list[str]:
     verdict = _verdict(_triple(whole, "gain"))
     lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
+    if not single.sizes["relation"]:
+        lines.append("No relation has enough cases to be looked at alone; give more sentences, or name relations.")
+        return [*lines, *_lost(probed), *cut_note(probed.attrs)]
     shown = single["relation"].values[(single["gain_low"] > 0).values]
     total = single.sizes["relation"]
     lines.append(
@@ -60,7 +62,7 @@ def relation_sentences(probed: xr.Dataset) -> list[str]:
     syntactic = int((probed["relation_gain_low"] >= SYNTACTIC).sum())
     lines.append(
         f"{syntactic} of {int(probed['relation_gain'].notnull().sum())} heads are shown to be at least 10 points above "
-        "the best offset for the relation that they follow best (Voita et al.'s syntactic heads)."
+        "the best offset for the relation that they follow best (Voita et al.'s syntactic heads; each head by itself)."
     )
     return [*lines, *_lost(probed), *cut_note(probed.attrs)]
 

@@ -12,11 +12,10 @@ from transformers import PreTrainedModel
 from headcount.errors import InvalidOption
 from headcount.models.load import load_config, load_model, load_tokenizer
 from headcount.models.matching_weights import NEW_WEIGHTS
+from headcount.models.random_weights import SPREAD
 from headcount.training.splits import Splits
 
 INITS = ("none", "random", "pretrained")
-SPREAD = 0.02
-"""Standard deviation of random weights, BERT's own."""
 
 
 def build_model(
