@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
+from headcount.cli.options import load_model_and_tokenizer, say_part
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -94,7 +94,9 @@ def probe(
     for line in relation_lines(probed):
         console.print(line)
     if out is not None:
-        say_saved(console, out)
+        # The page does not show relations yet.
+        following = f"headcount table {out} --group probe/dependencies --to csv"
+        console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)
 
 
 def relations_as_json(probed: xr.Dataset) -> dict[str, Any]:
