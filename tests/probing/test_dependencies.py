@@ -10,7 +10,8 @@ import torch
 
 from headcount.core.heads import Layout
 from headcount.data.annotations import Annotated
-from headcount.probing.dependencies import Dependencies, SeenWords
+from headcount.probing.contract import SeenWords
+from headcount.probing.dependencies import Dependencies
 from headcount.probing.trees import read_trees
 from headcount.probing.words import as_word_pieces
 
@@ -23,9 +24,8 @@ def see(rows: list[list[float]], stack: str = "encoder") -> np.ndarray:
     weights = torch.tensor([[[[1.0, 0, 0, 0, 0], *([0.0, *row] for row in rows)]]])
     view: Any = SimpleNamespace(unnormalised=weights, total=weights.sum(-1), block=SimpleNamespace(stack=stack))
     pieces = as_word_pieces([[None, 0, 1, 2, 3]], [[True] * 4], "cpu")
-    heads, labels = TREES.batch([0], 4, "cpu")
     question = Dependencies(TREES, np.array([0]), Layout.even({stack: (1, 1)}), "mean", control=False)
-    return question.see(SeenWords(view, pieces, heads, labels))["hits"][0, 0].numpy()
+    return question.see(SeenWords(view, pieces, question.batch([0], 4, "cpu")))["hits"][0, 0].numpy()
 
 
 def test_each_direction() -> None:

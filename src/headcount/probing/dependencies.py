@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
-from headcount.measures.contract import Question, Setting, Values
+from headcount.data.annotations import Annotated
+from headcount.data.read_annotated import read_annotated
+from headcount.measures.contract import Setting, Values
+from headcount.probing.contract import Kind, SeenWords, WordQuestion
 from headcount.probing.relations import SCHEMAS, best_heads, best_random_heads, every_head
-from headcount.probing.trees import DIRECTIONS, NO_HEAD, Trees
-from headcount.probing.words import WordPieces, between_words
-from headcount.trace.view import AttentionView
+from headcount.probing.sentences import Sentences
+from headcount.probing.trees import DIRECTIONS, NO_HEAD, Trees, read_trees
 
 CAUSAL = "decoder"
 """The stack whose words see only those before them."""
 
 
-@dataclass
-class SeenWords:
-    """One layer in one batch: its attention, the words of the tokens, their heads [B, N] and relations [B, N, R]."""
-
-    view: AttentionView
-    pieces: WordPieces
-    heads: Tensor
-    labels: Tensor
-
-
-class Dependencies(Question):
+class Dependencies(WordQuestion):
     """For each relation and both directions, how often a head's most attended word is the one that the tree says.
 
     For a word, `dependent to head` asks for the word that it attends to most; `head to dependent` for the word that
@@ -40,14 +35,14 @@ class Dependencies(Question):
     """
 
     name, summary, paper = "dependencies", "how often the most attended word is the syntactic head", "Clark 2019, 4.2"
-    category, averaged, schemas = "Syntax", False, SCHEMAS
+    category, schemas = "Syntax", SCHEMAS
 
     def __init__(self, trees: Trees, ids: np.ndarray, layout: Layout, source: str, control: bool) -> None:
-        self.trees, self.ids, self.layout, self.source, self.control = trees, ids, layout, source, control
+        super().__init__(source, control)
+        self.trees, self.ids, self.layout = trees, ids, layout
 
-    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        names = ("hits", "random_hits") if self.control else ("hits",)
-        return dict.fromkeys(names, ("direction", "relation"))
+    def counts(self) -> dict[str, tuple[str, ...]]:
+        return {"hits": ("direction", "relation")}
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return {"direction": list(DIRECTIONS), "relation": list(self.trees.relations)}
@@ -57,17 +52,21 @@ class Dependencies(Question):
         trees = fingerprint([self.trees.relations, *arrays])
         return {"from_word": self.source, "trees": trees}
 
+    def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:
+        return self.trees.batch(numbers, words, device)
+
     def see(self, seen: SeenWords) -> Values:
-        words = between_words(seen.view, seen.pieces)
+        heads, labels = seen.gold
+        words = seen.between_words()
         unknown = ~seen.pieces.known
         itself = torch.eye(words.shape[-1], dtype=torch.bool, device=words.device)
         words = words.masked_fill(unknown[:, None, :, None] | unknown[:, None, None, :] | itself, -1)
-        right = torch.stack([words.argmax(-1), words.argmax(-2)], 2) == seen.heads[:, None, None]
-        if seen.view.block.stack == CAUSAL:
-            before = seen.heads < torch.arange(seen.heads.shape[1], device=words.device)
+        right = torch.stack([words.argmax(-1), words.argmax(-2)], 2) == heads[:, None, None]
+        if seen.stack == CAUSAL:
+            before = heads < torch.arange(heads.shape[1], device=words.device)
             right &= torch.stack([before, ~before], 1)[:, None]
-        right &= (seen.heads != NO_HEAD)[:, None, None]
-        return {"hits": right.to(words.dtype) @ seen.labels[:, None].to(words.dtype)}
+        right &= (heads != NO_HEAD)[:, None, None]
+        return {"hits": right.to(words.dtype) @ labels[:, None].to(words.dtype)}
 
     def whole(self, values: dict[str, np.ndarray], seed: int) -> Labelled:
         order = np.argsort(self.ids)
@@ -82,3 +81,19 @@ class Dependencies(Question):
             **best_heads(hits, cases, offsets, words, self.layout, seed),
             **(best_random_heads(values["random_hits"], cases, seed) if self.control else {}),
         }
+
+
+@dataclass(frozen=True)
+class DependencyTrees(Kind):
+    """Of a CoNLL-U file, or a table with tokens, upos, heads and deprels."""
+
+    name: ClassVar[str] = "dependencies"
+    relations: Sequence[str] | None = None
+    """Only these; all with enough cases by default."""
+
+    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Annotated]:
+        return read_annotated(data)
+
+    def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> Dependencies:
+        trees = read_trees(sentences.annotated, sentences.known, self.relations)
+        return Dependencies(trees, sentences.inputs.ids, layout, source, control)

@@ -15,20 +15,21 @@ from transformers import PreTrainedModel
 from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
-from headcount.data.read_annotated import read_annotated
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.progress import Progress
 from headcount.errors import DataProblem, InvalidOption
 from headcount.measures.contract import Question, Seen, Values
+from headcount.measures.inputs import check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.measurement import CPU_TOKENS, GPU_TOKENS, Measurement, find_setting
 from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
+from headcount.models.longest import longest_input
 from headcount.models.random_weights import with_random_weights
-from headcount.probing.dependencies import Dependencies, SeenWords
+from headcount.probing.contract import Kind, SeenWords, WordQuestion
+from headcount.probing.dependencies import DependencyTrees
 from headcount.probing.sentences import Sentences, encode_sentences
-from headcount.probing.trees import read_trees
 from headcount.probing.words import as_word_pieces, check_source
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
@@ -37,8 +38,6 @@ from headcount.trace.session import check_untouched
 from headcount.zoo.bundled import find_data
 
 KINDS = ("dependencies",)
-LEAST_SENTENCES = 2
-"""One half selects, the other evaluates."""
 
 
 @takes_compiled
@@ -76,32 +75,32 @@ def probe(
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    if kind not in KINDS:
-        raise InvalidOption(f"got kind={kind!r}; expected one of {', '.join(KINDS)}")
+    annotations = _kind(kind, relations)
     check_source(from_word)
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
     check_weights(model)
-    sentences = encode_sentences(read_annotated(find_data(data)), model, tokenizer, limit, seed, max_length)
-    if len(sentences.annotated) < LEAST_SENTENCES:
+    check_tokenizer(tokenizer)
+    longest = longest_input(model, tokenizer, max_length)
+    texts = annotations.read(find_data(data), tokenizer, longest)
+    sentences = encode_sentences(texts, model, tokenizer, limit, seed, longest)
+    if len(sentences.annotated) < annotations.least:
         raise DataProblem(
             "got one sentence; expected at least two: one half selects the best heads, the other evaluates"
         )
-    only = relations.split(",") if isinstance(relations, str) else relations
-    trees = read_trees(sentences.annotated, sentences.known, only)
     inputs = sentences.inputs
     tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
     measurement = Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
-    question = Dependencies(trees, inputs.ids, anatomy.layout, from_word, control)
+    question = annotations.ask(sentences, anatomy.layout, from_word, control)
     random = with_random_weights(model, seed) if control else None
 
     def feed(_: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         values = _see(measurement, sentences, question, numbers, model)
         if random is not None:
             for layer_key, arrays in _see(measurement, sentences, question, numbers, random).items():
-                values[layer_key]["random_hits"] = arrays["hits"]
+                values[layer_key].update({f"random_{name}": array for name, array in arrays.items()})
         return {question.name: values}
 
     with evaluating(model), torch.inference_mode(False):
@@ -109,8 +108,15 @@ def probe(
     return probed.assign_attrs(lost=sentences.lost, sentences=len(inputs.ids))
 
 
+def _kind(kind: str, relations: Sequence[str] | str | None) -> Kind:
+    """The kind of annotations by its name, with the options that it has."""
+    if kind not in KINDS:
+        raise InvalidOption(f"got kind={kind!r}; expected one of {', '.join(KINDS)}")
+    return DependencyTrees(relations.split(",") if isinstance(relations, str) else relations)
+
+
 def _see(
-    measurement: Measurement, sentences: Sentences, question: Dependencies, numbers: np.ndarray, model: PreTrainedModel
+    measurement: Measurement, sentences: Sentences, question: WordQuestion, numbers: np.ndarray, model: PreTrainedModel
 ) -> dict[LayerKey, Values]:
     """What every layer of a model gives for some sentences; of an encoder-decoder, those of the encoder."""
     batch, source, target = measurement.batch(numbers, links=False)
@@ -120,13 +126,13 @@ def _see(
         model.device,
         question.source,
     )
-    heads, labels = question.trees.batch(list(numbers), pieces.known.shape[1], model.device)
+    gold = question.batch(list(numbers), pieces.known.shape[1], model.device)
     values: dict[LayerKey, Values] = {}
 
     def look(seen: Seen) -> None:
         if target is None or seen.stack == "encoder":
             layer_key = (seen.stack, seen.view.block.layer)
-            values[layer_key] = question.see(SeenWords(seen.view, pieces, heads, labels))
+            values[layer_key] = question.see(SeenWords(seen.view, pieces, gold))
 
     see_layers(model, measurement.anatomy, batch, source, target, measurement.setting.classes, look)
     return values

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel
 
-from headcount.data.annotations import Annotated
 from headcount.data.blank_rows import known_blank
 from headcount.data.examples import draw_present_rows
 from headcount.data.kinds.texts import PLAIN
@@ -18,16 +17,16 @@ from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import VocabularyIds, find_facts
 from headcount.data.word_pieces import lost_words, words_of_tokens
 from headcount.errors import DataProblem, short
-from headcount.measures.inputs import Inputs, check_tokenizer
+from headcount.measures.inputs import Inputs
 from headcount.models.decoder_inputs import decoder_inputs
-from headcount.models.longest import longest_input
 
 
 @dataclass(frozen=True)
 class Sentences:
     """Some sentences, in the order of `inputs`."""
 
-    annotated: list[Annotated]
+    annotated: list[Any]
+    """Each with a `name` and `words`."""
     inputs: Inputs
     words: list[list[int | None]]
     """The word of each token."""
@@ -38,20 +37,18 @@ class Sentences:
 
 
 def encode_sentences(
-    sentences: Sequence[Annotated],
+    sentences: Sequence[Any],
     model: PreTrainedModel,
     tokenizer: Any,
     limit: int | None,
     seed: int,
-    max_length: int | None,
+    longest: int,
 ) -> Sentences:
     """Some of the sentences, drawn at random where there is a `limit`, as tokens; sentences without words are left out.
 
     The words are fed with a space between, not the text: what a treebank splits (French `du` into `de` and `le`) is
     then read as it is annotated.
     """
-    check_tokenizer(tokenizer)
-    longest = longest_input(model, tokenizer, max_length)
     table = pd.DataFrame({"words": [" ".join(sentence.words) for sentence in sentences]})
     table = draw_present_rows(table, ("words",), PLAIN, tokenizer, limit, seed)
     chosen = [sentences[row] for row in table.index]

@@ -1,0 +1,81 @@
+"""What a kind of annotations is: texts made of words, and a question about the attention between these words."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+from torch import Tensor
+
+from headcount.core.heads import Layout
+from headcount.measures.contract import Question, Setting, Values
+from headcount.probing.sentences import Sentences
+from headcount.probing.words import WordPieces, between_words
+from headcount.trace.view import AttentionView
+
+
+@dataclass
+class SeenWords:
+    """One layer in one batch: its attention, the words of the tokens, and the annotations of the texts."""
+
+    view: AttentionView
+    pieces: WordPieces
+    gold: Any
+    """What the question's `batch` returned."""
+
+    @property
+    def stack(self) -> str:
+        return self.view.block.stack
+
+    def between_words(self) -> Tensor:
+        """[B, H, N, N]: the attention from word to word, zero from and to words that are not known."""
+        return between_words(self.view, self.pieces)
+
+
+class WordQuestion(Question):
+    """A question about attention between words; `whole` gets the counts of every text, in the order of the data.
+
+    With a control, the model with random weights answers it too: its counts are called `random_` and the name.
+    """
+
+    averaged: ClassVar[bool] = False
+
+    def __init__(self, source: str, control: bool) -> None:
+        self.source, self.control = source, control
+
+    @abstractmethod
+    def counts(self) -> dict[str, tuple[str, ...]]:
+        """What `see` gives for every text and head: the names and their dimensions after the head."""
+
+    @abstractmethod
+    def batch(self, numbers: Sequence[int], words: int, device: Any) -> Any:
+        """The annotations of some of the encoded texts, for `words` words a text."""
+
+    @abstractmethod
+    def see(self, seen: SeenWords) -> Values:
+        """The counts of the texts of a batch and the heads of a layer."""
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        counted = self.counts()
+        return {**counted, **({f"random_{name}": dims for name, dims in counted.items()} if self.control else {})}
+
+
+@dataclass(frozen=True)
+class Kind(ABC):
+    """One kind of annotations, with its own options."""
+
+    name: ClassVar[str]
+    least: ClassVar[int] = 2
+    """Texts that it needs: one half selects, the other evaluates."""
+
+    @abstractmethod
+    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Any]:
+        """The texts, each with a `name` and `words`, checked; what is longer than `longest` tokens may be cut here."""
+
+    @abstractmethod
+    def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> WordQuestion:
+        """The question about the texts that were encoded; `sentences.inputs.ids` are their numbers in the data."""
