@@ -45,7 +45,7 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = json.loads(capsys.readouterr().out)
     det = next(row for row in said["relations"] if row["relation"] == "det")
     assert (det["best_head"], det["best_direction"]) == ("L0H3", "dependent to head")
-    assert "random_accuracy" not in det
+    assert "baseline_random_weights" not in det
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headcount.data.multiword import Multiword
 from headcount.data.read_annotated import read_annotated
 from tests.data.sentences import SNIPPET, assert_refused, conllu, spoiled
 
@@ -21,6 +22,12 @@ def test_a_line_separator_inside_a_word_is_no_line_end(tmp_path: Path) -> None:
     word = "th\N{LINE SEPARATOR}at"
     sentences = read_annotated(conllu(tmp_path, spoiled(2, "1|That|", f"1|{word}|")))
     assert sentences[2].words[0] == word
+
+
+def test_words_that_are_written_as_one(tmp_path: Path) -> None:
+    first = read_annotated(conllu(tmp_path, SNIPPET))[0]
+    assert first.words[1:3] == ("did", "n't")
+    assert first.multiword == (Multiword(2, 3, "didn't"),)
 
 
 FILES = {
@@ -52,9 +59,13 @@ FILES = {
     "its own antecedent": (spoiled(1, "Antecedent=3", "Antecedent=4"), "has the antecedent '4'; expected another"),
     "an antecedent in letters": (spoiled(1, "Antecedent=3", "Antecedent=x"), "has the antecedent 'x'; expected"),
     "an empty antecedent": (spoiled(1, "Antecedent=3", "Antecedent="), "has the antecedent ''; expected another word"),
+    "a multiword token too far": (
+        spoiled(0, "2-3|didn't", "2-30|didn't"),
+        'the multiword token "didn\'t" has the words 2 to 30; expected words from 1 to 11; fix it',
+    ),
     "another text": (
         spoiled(0, "# text = Anna didn't", "# text = Anna did not"),
-        """some.conllu, sentence 'first' (line 1): word 3 is "n't", but the text goes on with 'not think it was wri'""",
+        """some.conllu, sentence 'first' (line 1): word 2 is "didn't", but the text goes on with 'did not think it""",
     ),
 }
 

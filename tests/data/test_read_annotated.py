@@ -40,7 +40,10 @@ def test_every_table_says_the_same(tmp_path: Path, suffix: str, column: str) -> 
     else:
         source = table
     tags, deprels, heads = (tuple(ROW[one]) for one in ("upos", "deprels", "heads"))
-    expected = [Annotated(name, tuple(ROW["tokens"]), tags, deprels, heads, {}) for name in ("one", "two")]
+    expected = [
+        Annotated(name, tuple(ROW["tokens"]), tags, deprels, heads, {}, text)
+        for name, text in (("one", ROW["text"]), ("two", None))
+    ]
     assert read_annotated(source) == expected
     if isinstance(source, Path):
         assert read_annotated(str(tmp_path)) == expected, "a folder with a validation file"
@@ -137,9 +140,13 @@ def test_well_formed_sentences_come_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "well-formed.conllu"
     path.write_text("\n".join(as_conllu(*one) for one in given), encoding="utf-8")
-    assert read_annotated(path) == [sentence for sentence, _ in given]
+    read = read_annotated(path)
+    assert [replace(sentence, text=None, multiword=()) for sentence in read] == [sentence for sentence, _ in given]
+    assert [sentence.text for sentence in read] == [text.strip() for _, text in given]
+    assert read_annotated(path, texts=False) == [replace(sentence, text=None) for sentence in read]
     rows = [{**columns(sentence), "sent_id": sentence.name, "text": text} for sentence, text in given]
-    assert read_annotated(pd.DataFrame(rows)) == [replace(sentence, antecedents={}) for sentence, _ in given]
+    expected = [replace(sentence, antecedents={}, text=text) for sentence, text in given]
+    assert read_annotated(pd.DataFrame(rows)) == expected
 
 
 @given(sentences(), st.data())

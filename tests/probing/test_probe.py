@@ -39,14 +39,14 @@ def test_a_planted_head_is_found_with_its_exact_accuracy(probed: xr.Dataset) -> 
     assert (str(best["best_head"].item()), str(best["best_direction"].item())) == ("L0H3", "dependent to head")
     held = ~halves(len(TREES), 0)
     assert float(best["best_accuracy"]) == pytest.approx((np.flatnonzero(held) % 4 != 3).mean())
-    assert float(best["offset_accuracy"]) < 0.3
+    assert float(best["baseline_offset"]) < 0.3
     assert float(best["gain_low"]) > 0.3
-    assert float(best["random_accuracy"]) < 0.4
+    assert float(best["baseline_random_weights"]) < 0.4
     assert float(probed["relation_gain"].sel(stack="encoder", layer=0, head=3)) > 0.3
 
 
 def test_every_interval_holds_its_value(probed: xr.Dataset) -> None:
-    for name in ("accuracy", "best_accuracy", "offset_accuracy", "gain", "random_accuracy", "relation_gain"):
+    for name in ("accuracy", "best_accuracy", "baseline_offset", "gain", "baseline_random_weights", "relation_gain"):
         value, low, high = (probed[f"{name}{ending}"].values for ending in ("", "_low", "_high"))
         assert np.isfinite(value).all()
         assert ((low <= value + 1e-6) & (value - 1e-6 <= high)).all(), name
@@ -63,9 +63,9 @@ def test_offsets_find_what_has_a_fixed_distance(planted: Any) -> None:
     )
     found = hc.probe(*planted, chain, control=False).sel(relation="dep")
     assert (str(found["best_head"].item()), int(found["best_offset"])) == ("L0H0", -1)
-    assert float(found["best_accuracy"]) == float(found["offset_accuracy"]) == 1
+    assert float(found["best_accuracy"]) == float(found["baseline_offset"]) == 1
     assert float(found["gain"]) == 0
-    assert "random_accuracy" not in found
+    assert "baseline_random_weights" not in found
 
 
 @pytest.mark.parametrize("source", ["mean", "first"])

@@ -30,11 +30,17 @@ def test_cases() -> None:
 
 
 def test_offsets() -> None:
-    hits = read_trees([ONE], [[True] * 5], ["det"]).offset_hits()[0]
-    assert hits.shape == (len(OFFSETS), 2)
-    assert dict(zip(OFFSETS, hits.tolist(), strict=True))[1] == [2, 1]
-    assert dict(zip(OFFSETS, hits.tolist(), strict=True))[-2] == [1, 0]
-    assert hits.sum() == 4
+    trees = read_trees([ONE], [[True] * 5], ["det"])
+    hits = trees.offset_hits(causal=False)[0]
+    assert hits.shape == (len(OFFSETS), 2, 2)
+    by_offset = dict(zip(OFFSETS, hits.tolist(), strict=True))
+    assert by_offset[1] == [[2, 1]] * 2
+    assert by_offset[-2] == [[1, 0]] * 2
+    assert hits.sum() == 8
+    # Under a causal mask the first direction has the heads that come before, the second those that come after.
+    by_offset = dict(zip(OFFSETS, trees.offset_hits(causal=True)[0].tolist(), strict=True))
+    assert by_offset[1] == [[0, 0], [2, 1]]
+    assert by_offset[-2] == [[1, 0], [0, 0]]
 
 
 def test_words_without_pieces_of_their_own_are_no_cases() -> None:

@@ -22,7 +22,7 @@ def probed(gains: dict[str, tuple[float, float, float]], **attributes: Any) -> x
             "best_direction": (relation, np.array(["head to dependent"] * len(names), dtype=object)),
             "best_offset": (relation, np.full(len(names), -1)),
             "best_accuracy": (relation, columns[0] + 0.3),
-            "offset_accuracy": (relation, np.full(len(names), 0.3)),
+            "baseline_offset": (relation, np.full(len(names), 0.3)),
             **{
                 f"gain{ending}": (relation, column)
                 for ending, column in zip(("", "_low", "_high"), columns, strict=True)

@@ -28,6 +28,12 @@ def probe(
     relations: Annotated[
         str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
     ] = None,
+    words: Annotated[
+        Literal["written", "annotated"] | None,
+        Parameter(
+            help="Words as they are written (the default; French du is one), or those of the tree with spaces between."
+        ),
+    ] = None,
     from_word: Annotated[
         Literal["mean", "first"],
         Parameter(help="Attention from a word of several pieces: the mean over them, or that of the first."),
@@ -67,14 +73,15 @@ def probe(
     from headcount.probing.probe import probe as run
 
     console = Console(highlight=False)
-    loaded, words = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    loaded, pieces = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
     with show_progress("probe", limited=limit is None) as progress:
         probed = run(
             loaded,
-            words,
+            pieces,
             data,
             kind=kind,
             relations=relations,
+            words=words,
             from_word=from_word,
             control=control,
             limit=limit,

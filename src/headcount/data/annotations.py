@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headcount.data.multiword import Multiword, as_written, read_multiword
 from headcount.errors import DataProblem, short
 
 NOUNS = ("NOUN", "PROPN")
@@ -27,7 +28,8 @@ class Annotated:
     """A sentence: for each word its part of speech, its relation and its head (from 1; 0 is the root).
 
     `name` is the sentence's id or, if it has none, its number in the file or table, from 1. `antecedents` maps a
-    pronoun to the noun it stands for (both from 0); it is empty for sentences from a table.
+    pronoun to the noun it stands for (both from 0); it is empty for sentences from a table. `text` is the sentence as
+    it is written, where that is known; `multiword` are the words in it that are written as one.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Annotated:
     deprels: tuple[str, ...]
     heads: tuple[int, ...]
     antecedents: Mapping[int, int]
+    text: str | None = None
+    multiword: tuple[Multiword, ...] = ()
 
 
 def join_sentences(first: Annotated, *others: Annotated) -> Annotated:
@@ -102,7 +106,12 @@ WORD_LINKS = ("verb-subject", "noun-pronoun")
 
 
 def check_sentence(
-    where: str, name: str, columns: Mapping[str, list[Any]], antecedents: Mapping[int, str], text: object
+    where: str,
+    name: str,
+    columns: Mapping[str, list[Any]],
+    antecedents: Mapping[int, str],
+    text: object,
+    multiword: Sequence[Any] = (),
 ) -> Annotated:
     """A sentence from its columns (words, upos, heads and deprels, by the user's names for them), checked."""
     sizes = {column: len(values) for column, values in columns.items()}
@@ -112,11 +121,12 @@ def check_sentence(
     if not any(sizes.values()):
         return Annotated(name, (), (), (), (), {})
     words, upos, deprels = (_strings(values, column, where) for column, values in columns.items() if column != "heads")
+    tokens = tuple(read_multiword(entry, len(words), where) for entry in multiword)
     if text is not None:
-        _check_text(text, words, where)
+        _check_text(text, as_written(words, tokens), where)
     heads = tuple(_number(head, word, words, where, "head") for word, head in enumerate(columns["heads"]))
     nouns = {word: _number(noun, word, words, where, "antecedent") - 1 for word, noun in antecedents.items()}
-    return Annotated(name, words, upos, deprels, heads, nouns)
+    return Annotated(name, words, upos, deprels, heads, nouns, None if text is None else str(text), tokens)
 
 
 def _strings(values: Sequence[object], column: str, where: str) -> tuple[str, ...]:
@@ -154,7 +164,7 @@ def _check_text(text: object, words: Sequence[str], where: str) -> None:
         if not rest.startswith(word):
             raise DataProblem(
                 f"{where}: word {number} is {short(word)}, but the text goes on with {rest[:20]!r};"
-                " expected the words one after the other; fix the words or leave the text out"
+                " expected the words one after the other; fix the words, add multiword tokens or leave the text out"
             )
         rest = rest[len(word) :].lstrip()
     if rest:

@@ -10,24 +10,28 @@ from headcount.data.annotations import Annotated, check_sentence
 from headcount.errors import DataProblem, short
 
 CONLLU = ".conllu"
-_NOT_A_WORD_LINE = re.compile(r"\d+[-.]\d+")
+_MULTIWORD = re.compile(r"(\d+)-(\d+)")
+_EMPTY_NODE = re.compile(r"\d+\.\d+")
 """The number of a multiword token (1-2) or an empty node (1.1): neither is a word of the tree."""
 
 
-def read_conllu(path: Path) -> Iterator[Annotated]:
-    """The sentences of a file, in order; `Antecedent=N` in a pronoun's MISC column names the noun it stands for."""
+def read_conllu(path: Path, texts: bool = True) -> Iterator[Annotated]:
+    """The sentences of a file, in order; `Antecedent=N` in a pronoun's MISC column names the noun it stands for.
+
+    With `texts=False` the comments `# text =` are not looked at.
+    """
     for number, block in enumerate(_blocks(_lines(path)), start=1):
         comments = _comments(line for _, line in block)
         name = comments.get("sent_id") or str(number)
         where = f"{path}, sentence {short(name) if 'sent_id' in comments else name} (line {block[0][0]})"
-        rows = _rows(block, path)
+        rows, multiword = _rows(block, path)
         columns = {
             column: [row[field] for row in rows]
             for column, field in (("words", 1), ("upos", 3), ("heads", 6), ("deprels", 7))
         }
         nouns = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
         antecedents = {word: noun for word, noun in nouns if noun is not None}
-        yield check_sentence(where, name, columns, antecedents, comments.get("text"))
+        yield check_sentence(where, name, columns, antecedents, comments.get("text") if texts else None, multiword)
 
 
 def _lines(path: Path) -> list[str]:
@@ -59,16 +63,20 @@ def _comments(lines: Iterator[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _rows(block: Sequence[tuple[int, str]], path: Path) -> list[list[str]]:
-    """The ten columns of each word of a sentence."""
+def _rows(block: Sequence[tuple[int, str]], path: Path) -> tuple[list[list[str]], list[tuple[str, str, str]]]:
+    """The ten columns of each word of a sentence, and its multiword tokens: first word, last word, form."""
     rows: list[list[str]] = []
+    multiword: list[tuple[str, str, str]] = []
     for number, line in block:
         if line.startswith("#"):
             continue
         row = line.split("\t")
         if len(row) != 10:
             raise DataProblem(f"{path}, line {number}: got {len(row)} columns; expected 10 with tabs between; fix it")
-        if _NOT_A_WORD_LINE.fullmatch(row[0]):
+        if _EMPTY_NODE.fullmatch(row[0]):
+            continue
+        if several := _MULTIWORD.fullmatch(row[0]):
+            multiword.append((several[1], several[2], row[1]))
             continue
         # Without the blank line between them two sentences would be read as one, with heads that are wrong.
         if row[0] != str(len(rows) + 1):
@@ -77,7 +85,7 @@ def _rows(block: Sequence[tuple[int, str]], path: Path) -> list[list[str]]:
                 " number the words from 1 and put a blank line between sentences"
             )
         rows.append(row)
-    return rows
+    return rows, multiword
 
 
 def _misc(field: str, key: str) -> str | None:

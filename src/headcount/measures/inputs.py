@@ -24,7 +24,7 @@ from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import read_table
-from headcount.data.word_pieces import words_of_tokens
+from headcount.data.word_pieces import with_spaces, words_of_tokens
 from headcount.errors import DataProblem, InvalidOption, UnsuitableModel, listed, short
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
@@ -230,7 +230,7 @@ def _encode(
         words: list[int | None] = made.word_ids(number)
         if sentence is not None:
             assert sentences is not None
-            texts = [one.words for one in sentences[number]]
+            texts = [with_spaces(one.words) for one in sentences[number]]
             words = words_of_tokens(texts, made["offset_mapping"][number], made.sequence_ids(number))
             lost = sorted(set(range(len(sentence.words))) - set(words)) if number not in long else []
             if lost and gold:

@@ -60,6 +60,15 @@ class Evaluated:
     def interval(self) -> Triple:
         return _interval(self.accuracy, self.samples)
 
+    def take(self, columns: np.ndarray) -> Evaluated:
+        """Some of the columns; none for -1."""
+        absent = columns < 0
+        return Evaluated(
+            np.where(absent, -1, self.index[columns]),
+            np.where(absent, np.nan, self.accuracy[columns]),
+            np.where(absent, np.nan, self.samples[:, columns]),
+        )
+
     def above(self, other: Evaluated) -> Triple:
         """How much better it is, column by column, with a paired interval."""
         return _interval(self.accuracy - other.accuracy, self.samples - other.samples)

@@ -12,6 +12,7 @@ import pandas as pd
 from torch import Tensor
 
 from headcount.core.heads import Layout
+from headcount.core.schema import Schema
 from headcount.measures.contract import Question, Setting, Values
 from headcount.probing.sentences import Sentences
 from headcount.probing.words import WordPieces, between_words
@@ -39,7 +40,9 @@ class SeenWords:
 class WordQuestion(Question):
     """A question about attention between words; `whole` gets the counts of every text, in the order of the data.
 
-    With a control, the model with random weights answers it too: its counts are called `random_` and the name.
+    With a control, the model with random weights answers it too: its counts are called `random_` and the name. What
+    the best head of a relation gets is called `best_accuracy`, what it must be compared with `baseline_` and a name:
+    [relation], with schemas (`baseline`) from which page and figure take their words.
     """
 
     averaged: ClassVar[bool] = False
@@ -59,9 +62,22 @@ class WordQuestion(Question):
     def see(self, seen: SeenWords) -> Values:
         """The counts of the texts of a batch and the heads of a layer."""
 
+    def predicted(self, seen: SeenWords) -> Tensor:
+        """[B, H, direction, N]: for each word the word that a head connects it with."""
+        raise NotImplementedError
+
+    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
+        """Of an encoded text: the words of a relation, each with the word that it should be connected with."""
+        raise NotImplementedError
+
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         counted = self.counts()
         return {**counted, **({f"random_{name}": dims for name, dims in counted.items()} if self.control else {})}
+
+
+def baseline(title: str, unit: str) -> Schema:
+    """The schema of what a best head is compared with."""
+    return Schema(title, unit, range=(0, 1), shown=False)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,10 +16,14 @@ from headcount.core.heads import Layout
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.data.annotations import Annotated
+from headcount.data.join_multiword import join_multiword
 from headcount.data.read_annotated import read_annotated
+from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
+from headcount.probing.accuracies import halves
 from headcount.probing.contract import Kind, SeenWords, WordQuestion
-from headcount.probing.relations import SCHEMAS, best_heads, best_random_heads, every_head
+from headcount.probing.offsets import evaluate_offsets
+from headcount.probing.relations import SCHEMAS, best_heads, every_head
 from headcount.probing.sentences import Sentences
 from headcount.probing.trees import DIRECTIONS, NO_HEAD, Trees, read_trees
 
@@ -55,31 +59,37 @@ class Dependencies(WordQuestion):
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:
         return self.trees.batch(numbers, words, device)
 
-    def see(self, seen: SeenWords) -> Values:
-        heads, labels = seen.gold
+    def predicted(self, seen: SeenWords) -> Tensor:
         words = seen.between_words()
         unknown = ~seen.pieces.known
         itself = torch.eye(words.shape[-1], dtype=torch.bool, device=words.device)
         words = words.masked_fill(unknown[:, None, :, None] | unknown[:, None, None, :] | itself, -1)
-        right = torch.stack([words.argmax(-1), words.argmax(-2)], 2) == heads[:, None, None]
+        return torch.stack([words.argmax(-1), words.argmax(-2)], 2)
+
+    def see(self, seen: SeenWords) -> Values:
+        heads, labels = seen.gold
+        right = self.predicted(seen) == heads[:, None, None]
         if seen.stack == CAUSAL:
-            before = heads < torch.arange(heads.shape[1], device=words.device)
+            before = heads < torch.arange(heads.shape[1], device=heads.device)
             right &= torch.stack([before, ~before], 1)[:, None]
         right &= (heads != NO_HEAD)[:, None, None]
-        return {"hits": right.to(words.dtype) @ labels[:, None].to(words.dtype)}
+        return {"hits": right.to(labels.dtype) @ labels[:, None]}
+
+    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
+        return self.trees.arcs(number, relation)
 
     def whole(self, values: dict[str, np.ndarray], seed: int) -> Labelled:
         order = np.argsort(self.ids)
-        by_stack = {causal: self.trees.cases(causal)[order] for causal in (False, True)}
-        cases = np.stack([by_stack[stack == CAUSAL] for stack in self.layout.stacks], 1)[:, :, None, None]
-        offsets = self.trees.offset_hits()[order]
-        words = np.broadcast_to(by_stack[False][:, :1], offsets.shape)
+        # Of an encoder-decoder only the encoder is looked at.
+        causal = "encoder" not in self.layout.stacks
+        seen, offsets = self.trees.cases(causal)[order], self.trees.offset_hits(causal)[order]
         hits = values["hits"]
-        cases = np.where(np.isnan(hits), np.nan, cases)  # no such head, or none that is looked at
+        # No cases where there is no such head, or none that is looked at.
+        cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
+        against = evaluate_offsets(offsets, seen, halves(len(hits), seed), seed)
         return {
             **every_head(hits, cases, seed),
-            **best_heads(hits, cases, offsets, words, self.layout, seed),
-            **(best_random_heads(values["random_hits"], cases, seed) if self.control else {}),
+            **best_heads(hits, cases, against, self.layout, seed, values.get("random_hits")),
         }
 
 
@@ -90,9 +100,17 @@ class DependencyTrees(Kind):
     name: ClassVar[str] = "dependencies"
     relations: Sequence[str] | None = None
     """Only these; all with enough cases by default."""
+    words: str = "written"
+    """`written`: multiword tokens (French `du`) are one word, as in the text; `annotated`: the words of the tree."""
+
+    def __post_init__(self) -> None:
+        if self.words not in ("written", "annotated"):
+            raise InvalidOption(f"got words={self.words!r}; expected written or annotated")
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Annotated]:
-        return read_annotated(data)
+        if self.words == "annotated":
+            return [replace(sentence, multiword=()) for sentence in read_annotated(data, texts=False)]
+        return [join_multiword(sentence) for sentence in read_annotated(data)]
 
     def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> Dependencies:
         trees = read_trees(sentences.annotated, sentences.known, self.relations)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,17 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
+from headcount.core.heads import Head
 from headcount.core.options import belongs_to
+from headcount.core.provenance import origin_of
+from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.engines.compute import Compute, check_compute
+from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
-from headcount.errors import DataProblem, InvalidOption
+from headcount.engines.run import Run, group_name
+from headcount.errors import DataProblem
 from headcount.measures.contract import Question, Seen, Values
 from headcount.measures.inputs import check_tokenizer
 from headcount.measures.layers import see_layers
@@ -27,8 +32,9 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.models.random_weights import with_random_weights
-from headcount.probing.contract import Kind, SeenWords, WordQuestion
-from headcount.probing.dependencies import DependencyTrees
+from headcount.probing.arcs import SHOWN, take_arcs
+from headcount.probing.contract import SeenWords, WordQuestion
+from headcount.probing.kinds import find_kind
 from headcount.probing.sentences import Sentences, encode_sentences
 from headcount.probing.words import as_word_pieces, check_source
 from headcount.trace.anatomy import read_anatomy
@@ -37,7 +43,7 @@ from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched
 from headcount.zoo.bundled import find_data
 
-KINDS = ("dependencies",)
+Answer = TypeVar("Answer")
 
 
 @takes_compiled
@@ -49,6 +55,7 @@ def probe(
     *,
     kind: str = "dependencies",
     relations: Sequence[str] | str | None = None,
+    words: str | None = None,
     from_word: str = "mean",
     control: bool = True,
     limit: int | None = None,
@@ -62,20 +69,24 @@ def probe(
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
 
     `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels. `relations`: only these;
-    all with at least 100 cases by default. `from_word`: attention from a word of several pieces is the `mean` over
-    them, or that of the `first`. `control`: the same model with random weights is probed too. `out`: a study folder,
-    written as it runs; the same call resumes. `compute`: how it runs.
+    all with at least 100 cases by default. `words`: `written` (the default), as they stand in the text, multiword
+    tokens such as French `du` as one word; or `annotated`, the words of the tree with spaces between. `from_word`:
+    attention from a word of several pieces is the `mean` over them, or that of the `first`. `control`: the same model
+    with random weights is probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how
+    it runs.
 
     `accuracy` [stack, layer, head, direction, relation] is the share of the words whose most attended word (or the word
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
-    `best_head`, `best_direction` and `best_offset` are selected on one half of the sentences, and `best_accuracy`,
-    `offset_accuracy`, their difference `gain` and `random_accuracy` evaluated on the other; the relation `all` is the
-    unlabelled attachment score.
+    `best_head`, `best_direction` and `best_offset` are selected on one half of the sentences, and `best_accuracy`, the
+    baselines (`baseline_offset`, `baseline_right_branching`, `baseline_random_weights`) and `gain`, the difference to
+    the best offset, are evaluated on the other; the relation `all` is the unlabelled attachment score. A study also
+    keeps some sentences with predicted and true arcs (`arcs/dependencies`).
     """
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    annotations = _kind(kind, relations)
+    named = relations.split(",") if isinstance(relations, str) else relations
+    annotations = find_kind(kind, {"relations": named, "words": words})
     check_source(from_word)
     if out is not None:
         check_untouched(model)
@@ -97,28 +108,56 @@ def probe(
     random = with_random_weights(model, seed) if control else None
 
     def feed(_: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
-        values = _see(measurement, sentences, question, numbers, model)
+        values = _look(measurement, sentences, question, numbers, model, question.see)
         if random is not None:
-            for layer_key, arrays in _see(measurement, sentences, question, numbers, random).items():
+            control_values = _look(measurement, sentences, question, numbers, random, question.see)
+            for layer_key, arrays in control_values.items():
                 values[layer_key].update({f"random_{name}": array for name, array in arrays.items()})
         return {question.name: values}
 
     with evaluating(model), torch.inference_mode(False):
         probed = collect(measurement, [question], np.arange(len(inputs.ids)), feed, "probe")[question.name]
+        if probed.attrs["complete"]:
+            _keep_arcs(measurement, sentences, question, probed)
     return probed.assign_attrs(lost=sentences.lost, sentences=len(inputs.ids))
 
 
-def _kind(kind: str, relations: Sequence[str] | str | None) -> Kind:
-    """The kind of annotations by its name, with the options that it has."""
-    if kind not in KINDS:
-        raise InvalidOption(f"got kind={kind!r}; expected one of {', '.join(KINDS)}")
-    return DependencyTrees(relations.split(",") if isinstance(relations, str) else relations)
+def _keep_arcs(
+    measurement: Measurement, sentences: Sentences, question: WordQuestion, probed: xr.Dataset
+) -> xr.Dataset | None:
+    """In a study, some sentences with what the best heads say about them, for the page."""
+    if measurement.out is None:
+        return None
+    anatomy = measurement.anatomy
+
+    def predict(number: int) -> dict[Head, np.ndarray]:
+        layers = _look(measurement, sentences, question, np.array([number]), measurement.model, question.predicted)
+        return {
+            Head(stack, layer, head): words[0, at].cpu().numpy()
+            for (stack, layer), words in layers.items()
+            for at, head in enumerate(anatomy.attention(stack, layer).heads)
+        }
+
+    run = Run(
+        group_name(f"arcs/{question.name}", measurement.name),
+        origin_of(probed.attrs),
+        {"kind": question.name, "shown": SHOWN},
+        {"kind": question.name},
+        lambda _: take_arcs(sentences, question, probed, anatomy.layout, predict, measurement.seed),
+        fixed=label_axes({"relation": probed["relation"].values}),
+    )
+    return perform(run, measurement.out)
 
 
-def _see(
-    measurement: Measurement, sentences: Sentences, question: WordQuestion, numbers: np.ndarray, model: PreTrainedModel
-) -> dict[LayerKey, Values]:
-    """What every layer of a model gives for some sentences; of an encoder-decoder, those of the encoder."""
+def _look(
+    measurement: Measurement,
+    sentences: Sentences,
+    question: WordQuestion,
+    numbers: np.ndarray,
+    model: PreTrainedModel,
+    look: Callable[[SeenWords], Answer],
+) -> dict[LayerKey, Answer]:
+    """What `look` gives for every layer of a model and some sentences; of an encoder-decoder, for the encoder's."""
     batch, source, target = measurement.batch(numbers, links=False)
     pieces = as_word_pieces(
         [sentences.words[number] for number in numbers],
@@ -127,12 +166,11 @@ def _see(
         question.source,
     )
     gold = question.batch(list(numbers), pieces.known.shape[1], model.device)
-    values: dict[LayerKey, Values] = {}
+    answers: dict[LayerKey, Answer] = {}
 
-    def look(seen: Seen) -> None:
+    def see(seen: Seen) -> None:
         if target is None or seen.stack == "encoder":
-            layer_key = (seen.stack, seen.view.block.layer)
-            values[layer_key] = question.see(SeenWords(seen.view, pieces, gold))
+            answers[seen.stack, seen.view.block.layer] = look(SeenWords(seen.view, pieces, gold))
 
-    see_layers(model, measurement.anatomy, batch, source, target, measurement.setting.classes, look)
-    return values
+    see_layers(model, measurement.anatomy, batch, source, target, measurement.setting.classes, see)
+    return answers

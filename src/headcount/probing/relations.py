@@ -10,26 +10,36 @@ from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Head, Layout
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.schema import Schema
-from headcount.probing.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate, halves, select_best
+from headcount.probing.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate
+from headcount.probing.contract import baseline
+from headcount.probing.offsets import Offsets
 from headcount.probing.trees import DIRECTIONS, OFFSETS
 
+SHARE = "share of the words"
+NOWHERE = -2
+"""Below every difference of two accuracies: a head that does not exist, or has no cases."""
 SCHEMAS = {
     "accuracy": Schema(
         "Attends along a relation",
-        "share of the words",
+        SHARE,
         "1: the most attended word is always the syntactic head",
         (0, 1),
         shown=False,
     ),
     "relation_gain": Schema(
         "Follows its best relation, above the best fixed offset",
-        "share of the words",
+        SHARE,
         "above 0: right more often than any fixed offset",
         signed=True,
         most="follows a relation between words furthest beyond any fixed offset",
         role="syntactic",
         role_from=SYNTACTIC,
     ),
+    "best_accuracy": Schema("Best head", SHARE, range=(0, 1), shown=False),
+    "baseline_offset": baseline("Best fixed offset", SHARE),
+    "baseline_right_branching": baseline("Next word", SHARE),
+    "baseline_random_weights": baseline("Random weights", SHARE),
+    "gain": Schema("Best head above the best fixed offset", SHARE, signed=True, shown=False),
 }
 
 
@@ -42,58 +52,71 @@ def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
 
 
 def best_heads(
-    hits: np.ndarray, cases: np.ndarray, offsets: np.ndarray, words: np.ndarray, layout: Layout, seed: int
-) -> Labelled:
-    """For each relation the best head and direction and the best offset, selected on one half, evaluated on the other.
-
-    `hits` and `cases` [sentence, stack, layer, head, direction, relation], those of `offsets` and `words` [sentence,
-    offset, relation].
-    """
-    selecting = halves(len(hits), seed)
-    best = select_best(_by_candidate(hits), _by_candidate(cases), selecting, seed)
-    offset = select_best(offsets, words, selecting, seed)
-    dims = ("relation",)
-    named = [_spell(int(number), hits.shape[1:5], layout) for number in best.index]
-    return {
-        "best_head": (dims, np.array([head for head, _ in named], dtype=object)),
-        "best_direction": (dims, np.array([direction for _, direction in named], dtype=object)),
-        "best_offset": (dims, np.where(offset.index < 0, 0, np.array(OFFSETS)[offset.index])),
-        "held_out_cases": (dims, words[~selecting].sum(0)[0].astype(int)),
-        **_with_interval("best_accuracy", dims, best.interval()),
-        **_with_interval("offset_accuracy", dims, offset.interval()),
-        **_with_interval("gain", dims, best.above(offset)),
-        **_relations_of_heads(hits, cases, offset, selecting, seed, accuracies(offsets[selecting], words[selecting])),
-    }
-
-
-def best_random_heads(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
-    """The same for the model with random weights: what the best of so many untrained heads gets."""
-    best = select_best(_by_candidate(hits), _by_candidate(cases), halves(len(hits), seed), seed)
-    return _with_interval("random_accuracy", ("relation",), best.interval())
-
-
-def _relations_of_heads(
     hits: np.ndarray,
     cases: np.ndarray,
-    offset: Evaluated,
-    selecting: np.ndarray,
+    offsets: Offsets,
+    layout: Layout,
     seed: int,
-    offset_seen: np.ndarray,
+    random_hits: np.ndarray | None = None,
 ) -> Labelled:
+    """For each relation the head and direction furthest above the best offset, and what it gets on the other half.
+
+    `hits` and `cases` [sentence, stack, layer, head, direction, relation]. `random_hits` are those of the model with
+    random weights: its best head is selected alike, among the directions that have the same cases.
+    """
+    relations = np.arange(hits.shape[-1])
+    best = _furthest(hits, cases, offsets, seed)
+    direction = np.where(best.index < 0, 0, best.index % len(DIRECTIONS))
+    column = np.where(best.index < 0, -1, offsets.column(direction, relations))
+    offset = offsets.best.take(column)
+    dims = ("relation",)
+    named = [_spell(int(number), hits.shape[1:5], layout) for number in best.index]
+    arrays = {
+        "best_head": (dims, np.array([head for head, _ in named], dtype=object)),
+        "best_direction": (dims, np.array([way for _, way in named], dtype=object)),
+        "best_offset": (dims, np.where(offset.index < 0, 0, np.array(OFFSETS)[offset.index])),
+        "held_out_cases": (dims, offsets.held_out(direction, relations)),
+        **_with_interval("best_accuracy", dims, best.interval()),
+        **_with_interval("baseline_offset", dims, offset.interval()),
+        **_with_interval("baseline_right_branching", dims, offsets.right.take(column).interval()),
+        **_with_interval("gain", dims, best.above(offset)),
+        **_relations_of_heads(hits, cases, offsets, seed),
+    }
+    if random_hits is not None:
+        alike = (offsets.cases == offsets.cases[:, direction, relations][:, None]).all(0)
+        random = _furthest(np.where(alike, random_hits, np.nan), np.where(alike, cases, np.nan), offsets, seed)
+        arrays |= _with_interval("baseline_random_weights", dims, random.interval())
+    return arrays
+
+
+def _furthest(hits: np.ndarray, cases: np.ndarray, offsets: Offsets, seed: int) -> Evaluated:
+    """For each relation the head and direction whose accuracy is furthest above that of the best offset.
+
+    Where both directions have the same cases, that is the one with the highest accuracy.
+    """
+    selecting = offsets.selecting
+    ahead = accuracies(hits[selecting], cases[selecting]) - offsets.selected
+    flat = np.nan_to_num(_by_candidate(ahead[None])[0], nan=NOWHERE)
+    index = np.where(flat.max(0) <= NOWHERE, -1, flat.argmax(0))
+    columns = np.arange(hits.shape[-1])
+    right, total = (_by_candidate(array)[:, index, columns] for array in (hits, cases))
+    return evaluate(right, total, index, selecting, seed)
+
+
+def _relations_of_heads(hits: np.ndarray, cases: np.ndarray, offsets: Offsets, seed: int) -> Labelled:
     """For each head the relation and direction that it follows furthest beyond the best offset, and by how much.
 
     Selected like the offset, on one half; the gain is that on the other.
     """
-    heads, relations = hits.shape[1:4], hits.shape[-1]
-    ahead = accuracies(hits[selecting], cases[selecting]) - offset_seen.max(0)
+    heads, relations, selecting = hits.shape[1:4], hits.shape[-1], offsets.selecting
+    ahead = accuracies(hits[selecting], cases[selecting]) - offsets.selected
     ahead[..., 0] = np.nan  # all relations together are none
-    flat = np.nan_to_num(ahead.reshape(*heads, -1), nan=-2).reshape(-1, 2 * relations)
-    chosen = np.where(flat.max(1) <= -2, -1, flat.argmax(1))
+    flat = np.nan_to_num(ahead, nan=NOWHERE).reshape(-1, len(DIRECTIONS) * relations)
+    chosen = np.where(flat.max(1) <= NOWHERE, -1, flat.argmax(1))
     right, total = (
         array.reshape(len(array), len(chosen), -1)[:, np.arange(len(chosen)), chosen] for array in (hits, cases)
     )
-    baseline = Evaluated(chosen, offset.accuracy[chosen % relations], offset.samples[:, chosen % relations])
-    gain = evaluate(right, total, chosen, selecting, seed).above(baseline)
+    gain = evaluate(right, total, chosen, selecting, seed).above(offsets.best.take(chosen))
     number = np.where(chosen < 0, np.nan, chosen % relations).reshape(heads)
     direction = np.where(chosen < 0, np.nan, chosen // relations).reshape(heads)
     value, low, high = (array.reshape(heads) for array in gain)

@@ -15,7 +15,7 @@ from headcount.data.examples import draw_present_rows
 from headcount.data.kinds.texts import PLAIN
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import VocabularyIds, find_facts
-from headcount.data.word_pieces import lost_words, words_of_tokens
+from headcount.data.word_pieces import locate_words, lost_words, words_of_tokens
 from headcount.errors import DataProblem, short
 from headcount.measures.inputs import Inputs
 from headcount.models.decoder_inputs import decoder_inputs
@@ -46,10 +46,10 @@ def encode_sentences(
 ) -> Sentences:
     """Some of the sentences, drawn at random where there is a `limit`, as tokens; sentences without words are left out.
 
-    The words are fed with a space between, not the text: what a treebank splits (French `du` into `de` and `le`) is
-    then read as it is annotated.
+    A sentence that has a `text` is fed as it is written, any other as its words with a space between.
     """
-    table = pd.DataFrame({"words": [" ".join(sentence.words) for sentence in sentences]})
+    written = [getattr(sentence, "text", None) or " ".join(sentence.words) for sentence in sentences]
+    table = pd.DataFrame({"words": written})
     table = draw_present_rows(table, ("words",), PLAIN, tokenizer, limit, seed)
     chosen = [sentences[row] for row in table.index]
     texts = list(table["words"])
@@ -63,10 +63,11 @@ def encode_sentences(
     for number, sentence in enumerate(chosen):
         row: Encoding = {key: list(encoded[key][number]) for key in encoded if key != "offset_mapping"}
         spans, sequences = encoded["offset_mapping"][number], encoded.sequence_ids(number)
-        dropped, merged = lost_words([sentence.words], spans, sequences)
+        characters = [locate_words(texts[number], sentence.words)]
+        dropped, merged = lost_words(characters, spans, sequences)
         lost["without a token"] += len(dropped)
         lost["sharing a token"] += len(merged)
-        numbers = words_of_tokens([sentence.words], spans, sequences)
+        numbers = words_of_tokens(characters, spans, sequences)
         if all(word is None for word in numbers):
             raise DataProblem(f"sentence {sentence.name}: nothing but special tokens in {short(texts[number])}")
         rows.append(row)

@@ -44,17 +44,23 @@ class Trees:
         """
         return np.stack([self._counted(number, _visible(heads, causal)) for number, heads in enumerate(self.heads)])
 
-    def offset_hits(self) -> np.ndarray:
-        """[sentence, offset, relation]: for how many the word at each of the `OFFSETS` is the head."""
+    def offset_hits(self, causal: bool) -> np.ndarray:
+        """[sentence, offset, direction, relation]: for how many of the `cases` the word at an offset is the head."""
         hits = []
         for number, heads in enumerate(self.heads):
             distance = np.where(heads == NO_HEAD, 0, heads - np.arange(len(heads)))
-            hits.append(self._counted(number, np.array([distance == offset for offset in OFFSETS])))
+            right = np.array([distance == offset for offset in OFFSETS])
+            hits.append(self._counted(number, right[:, None] & _visible(heads, causal)))
         return np.stack(hits)
 
     def _counted(self, number: int, chosen: np.ndarray) -> np.ndarray:
         counted: np.ndarray = chosen.astype(np.float32) @ self.labels[number]
         return counted
+
+    def arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
+        """Of a sentence, the dependents of a relation with their heads."""
+        chosen = np.flatnonzero(self.labels[number][:, self.relations.index(relation)])
+        return [(int(word), int(self.heads[number][word])) for word in chosen]
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:
         """The heads [B, N] and relations [B, N, R] of some sentences, for `words` words."""

@@ -20,13 +20,13 @@ def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
         row = probed.isel(relation=int(number))
         if not np.isfinite(float(row["best_accuracy"])):
             continue
-        random = f"{float(row['random_accuracy']):.3f}" if "random_accuracy" in probed else ""
+        random = f"{float(row['baseline_random_weights']):.3f}" if "baseline_random_weights" in probed else ""
         rows.append(
             (
                 str(row["relation"].item()),
                 f"{row['best_head'].item()} {_arrow(str(row['best_direction'].item()))}",
                 f"{float(row['best_accuracy']):.3f}",
-                f"{float(row['offset_accuracy']):.3f} ({int(row['best_offset']):+d})",
+                f"{float(row['baseline_offset']):.3f} ({int(row['best_offset']):+d})",
                 spell_interval(_triple(row, "gain"), signed=True),
                 random,
             )
@@ -46,7 +46,7 @@ def _triple(row: xr.Dataset, name: str) -> tuple[float, float, float]:
 def relation_sentences(probed: xr.Dataset) -> list[str]:
     """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
     whole = probed.sel(relation=ALL)
-    head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["offset_accuracy"])
+    head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["baseline_offset"])
     verdict = _verdict(_triple(whole, "gain"))
     lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])

@@ -1,0 +1,68 @@
+"""Example sentences of each relation: the word that its best head connects each word with, and the true one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from headcount.core.heads import Head, Layout
+from headcount.core.results import Labelled
+from headcount.probing.accuracies import halves
+from headcount.probing.contract import WordQuestion
+from headcount.probing.sentences import Sentences
+
+SHOWN = 4
+"""Sentences of a relation."""
+WORDS = (4, 24)
+"""The fewest and the most words of a sentence that can be taken in at a glance."""
+Predict = Callable[[int], dict[Head, np.ndarray]]
+"""For an encoded text, by head: [direction, word], the word that the head connects each word with."""
+
+
+def take_arcs(
+    sentences: Sentences, question: WordQuestion, probed: xr.Dataset, layout: Layout, predict: Predict, seed: int
+) -> Labelled:
+    """`words` and `arcs` [relation, shown] as JSON, empty where there are fewer sentences; `head` [relation].
+
+    An arc is [word, predicted word, true word], all counted from 0. The sentences are of the half that did not select
+    the head, drawn at random.
+    """
+    relations = [str(name) for name in probed["relation"].values]
+    chosen = _choose(sentences, question, relations, seed)
+    words = np.full((len(relations), SHOWN), "", dtype=object)
+    arcs = words.copy()
+    predicted = {number: predict(number) for number in sorted({number for row in chosen for number in row})}
+    for at, relation in enumerate(relations):
+        name, direction = (str(probed[f"best_{part}"].values[at]) for part in ("head", "direction"))
+        if not name:
+            continue
+        [head] = layout.find(name)
+        way = list(probed["direction"].values).index(direction)
+        for shown, number in enumerate(chosen[at]):
+            said = predicted[number][head][way]
+            true = question.true_arcs(number, relation)
+            words[at, shown] = json.dumps(list(sentences.annotated[number].words), ensure_ascii=False)
+            arcs[at, shown] = json.dumps([[word, int(said[word]), gold] for word, gold in true])
+    return {
+        "head": (("relation",), probed["best_head"].values.astype(object)),
+        "words": (("relation", "shown"), words),
+        "arcs": (("relation", "shown"), arcs),
+    }
+
+
+def _choose(sentences: Sentences, question: WordQuestion, relations: list[str], seed: int) -> list[list[int]]:
+    """For each relation the numbers of some encoded sentences that have it."""
+    order = np.argsort(sentences.inputs.ids)
+    held_out = order[~halves(len(order), seed)]
+    shuffled = np.random.default_rng(seed).permutation(held_out)
+    fitting = [
+        int(number) for number in shuffled if WORDS[0] <= len(sentences.annotated[number].words) <= WORDS[1]
+    ] or [int(number) for number in shuffled]
+    chosen = []
+    for relation in relations:
+        having = (number for number in fitting if question.true_arcs(number, relation))
+        chosen.append([number for number, _ in zip(having, range(SHOWN), strict=False)])
+    return chosen

@@ -1,0 +1,29 @@
+"""The kinds of annotations by name, each with the options that it takes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from headcount.core.options import without_effect
+from headcount.errors import InvalidOption
+from headcount.probing.contract import Kind
+from headcount.probing.dependencies import DependencyTrees
+
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees,)}
+
+
+def find_kind(name: str, options: dict[str, Any]) -> Kind:
+    """A kind with those of the options that were given (not None); one that it does not have is refused."""
+    if name not in KINDS:
+        raise InvalidOption(f"got kind={name!r}; expected one of {', '.join(KINDS)}")
+    own = _options(KINDS[name])
+    for option, value in options.items():
+        if option not in own:
+            having = ", ".join(other for other, kind in KINDS.items() if option in _options(kind))
+            without_effect(option, value, because=f"it belongs to kind={having}, not {name}")
+    return KINDS[name](**{option: value for option, value in options.items() if option in own and value is not None})
+
+
+def _options(kind: type[Kind]) -> set[str]:
+    return {field.name for field in fields(kind)}
