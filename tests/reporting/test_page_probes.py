@@ -144,6 +144,7 @@ def test_a_head_opens_its_page_and_not_its_sentences(visit: Visit, mentions: str
     page = visit(mentions)
     row(page, "pronoun").get_by_role("button", name="Show L1H0").click()
     playwright.expect(panel(page).locator("h2")).to_have_text("L1H0")
+    assert "Best head for pronoun (coreference)." in panel(page).inner_text()
     assert opened(page).count() == 0
     assert row(page, "nominal").locator("td").first.get_by_role("button").count() == 0, "L0H0 has no number"
     assert row(page, "all").locator("th button").count() == 0, "it has no sentences"
@@ -194,7 +195,7 @@ def test_it_fits_into_the_window(visit: Visit, shelf: Shelf, width: int) -> None
     row(page, "pronoun").locator("th button").click()
     assert page.evaluate(OVERFLOW) <= 0
     size = opened(page).locator("text.word").first.evaluate("(one) => one.getBoundingClientRect().height")
-    assert size > 12, "a long sentence scrolls; its words do not shrink"
+    assert size > 12, "a long sentence scrolls before its words become too small"
 
 
 def test_hostile_words_and_names_are_text(visit: Visit, shelf: Shelf) -> None:

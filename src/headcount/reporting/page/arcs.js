@@ -6,6 +6,9 @@ const STEP = 15,
   LINE = 20,
   EDGE = 6;
 
+// A sentence shrinks to this share of its size before it scrolls.
+const LEAST = 0.8;
+
 export function sentence(example) {
   const { placed, width } = placeWords(example.words);
   const there = (at) => at >= 0 && at < placed.length;
@@ -31,6 +34,7 @@ export function sentence(example) {
       ),
     ),
   );
+  node.style.minWidth = `${Math.ceil(LEAST * width)}px`;
   const counted = `${right} of ${example.arcs.length} right`;
   return h(
     "li",
