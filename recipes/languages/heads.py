@@ -13,6 +13,7 @@ import torch
 import xarray as xr
 
 import headcount as hc
+from headcount.trace.anatomy import read_anatomy
 from recipes.languages.treebanks import read_treebank, split_by_order
 
 DECIMALS = 1
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
         counted = f"{probed.attrs['sentences']} sentences, {probed.attrs['lost']}"
         print(f"\n{Path(name).name}, {Path(treebank).name}: {counted}\n")
         print(relation_table(probed), "\n", sep="")
-        print(by_order(probed, hc.heads(model)), flush=True)
+        print(by_order(probed, read_anatomy(model).layout), flush=True)
 
 
 if __name__ == "__main__":
