@@ -49,10 +49,10 @@ def antecedent_sentences(probed: xr.Dataset) -> list[str]:
     ]
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
     shown = [str(name) for name in single["relation"].values[(single["gain_low"] > 0).values]]
-    who = f"Of {' and '.join(shown)} mentions a" if shown else "Of no kind of mention a"
+    who = f"For {' and '.join(shown)} mentions a head is" if shown else "For no kind of mention is a head"
     lines.append(
-        f"{who} head is shown to find more antecedents than the nearest mention and the same head word (95 % interval "
-        "above 0 on documents that did not select it, each kind by itself)."
+        f"{who} shown to be right more often than the nearest mention and the same head word (95 % interval above 0 on "
+        "documents that did not select it, each kind by itself)."
     )
     if not probed["cases"].sel(direction=BACK).any():
         lines.append("This model's words see only those before them: attention from antecedent to mention is left out.")
@@ -61,4 +61,4 @@ def antecedent_sentences(probed: xr.Dataset) -> list[str]:
 
 def _left_out(probed: xr.Dataset) -> list[str]:
     lost = {reason: count for reason, count in probed.attrs.get("lost", {}).items() if reason not in TOKENIZER_LOST}
-    return [f"Left out: {count:,} {reason}." for reason, count in lost.items() if count]
+    return [f"Left out ({count:,}): {reason}." for reason, count in lost.items() if count]

@@ -6,6 +6,7 @@ No parse is needed. Where parts of speech are known (Penn Treebank or Universal 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from headcount.data.coreference.pronouns import PRONOUNS
 
@@ -25,6 +26,7 @@ since than through throughout till to toward towards under until unto up upon wi
 _RELATIVE = "who whom whose which that where when why"
 _STOPS = ", ; : . ( ) [ ] - -- \u2013 \u2014 ..."
 _ENDING = frozenset(f"{_PREPOSITIONS} {_RELATIVE} {_STOPS}".split())
+_DETERMINERS = frozenset(("the", "a", "an", "this", "that", "my", "your", "his", "her", "its", "our", "their"))
 _ENDINGS = frozenset(("'s", "\u2019s", "'", "\u2019", "Jr", "Jr.", "Sr", "Sr.", "II", "III", "Esq."))
 """Possessive endings, and what may follow a name."""
 
@@ -34,7 +36,8 @@ def head_word(words: Sequence[str], tags: Sequence[str] | None = None) -> int:
 
     With `tags`: its last noun before a preposition, conjunction, verb, relative pronoun or punctuation mark that comes
     after a noun; its last word where it has no noun. Without: the last word before the first preposition, relative
-    pronoun or punctuation mark that is not its first word; possessive endings and what follows names (Jr.) left out.
+    pronoun or punctuation mark that is not its first word and does not follow a determiner ("the opposite side");
+    possessive endings and what follows names (Jr.) left out.
 
     >>> head_word("the old man of the sea".split()), head_word("her sister 's house , where they met".split())
     (2, 3)
@@ -49,7 +52,9 @@ def head_word(words: Sequence[str], tags: Sequence[str] | None = None) -> int:
             elif nouns and tag in _AFTER_THE_HEAD:
                 break
         return nouns[-1] if nouns else _last(words)
-    end = next((number for number, word in enumerate(words) if number and word.lower() in _ENDING), len(words))
+    lower = [word.lower() for word in words]
+    pairs = enumerate(pairwise(lower), start=1)
+    end = next((at for at, (one, two) in pairs if two in _ENDING and one not in _DETERMINERS), len(words))
     return _last(words[:end])
 
 
