@@ -206,7 +206,6 @@ ROWS = [
     bad("neither true nor false", COREF + "{gap-flag}", "{gap-flag}, row 2", "A-coref", "'perhaps'"),
     bad("a column that is missing", COREF + "{gap-column}", "{gap-column}", "B-offset"),
     bad("candidates that are none", COREF + "{coref} --candidates nouns", "--candidates", "mentions"),
-    bad("no room for a word", COREF + "{coref} --max-length 2", "--max-length", "special tokens"),
     bad("trees that are not there", PROBE + "no-such.conllu", "no-such.conllu"),
     bad("a vision model to probe", "probe {vision} --data {trees}", "tokenizer|ViT"),
     bad("links of a tagger's words", "measure {classifier} --only links --tagger {tagger} --data {texts}", "links"),

@@ -92,8 +92,3 @@ def test_a_written_text_is_cut_as_it_is_written() -> None:
         "she  saw red. it saw red.",
     ]
     assert windows_of(document)[0].text == text
-
-
-def test_no_room_beside_special_tokens() -> None:
-    with pytest.raises(DataProblem, match="max_length=2; expected more than the 2 special tokens"):
-        windows_of(made(WORDS, [0], [(0, 1), (4, 5)]), longest=2)

@@ -52,8 +52,6 @@ def cut_documents(documents: Sequence[Document], tokenizer: Any, longest: int) -
             left_out[document.without_antecedent] += 1
             continue
         tokens, special = _tokens_of_words(document, tokenizer)
-        if longest <= special:
-            raise DataProblem(f"got max_length={longest}; expected more than the {special} special tokens of a text")
         for start, new, stop in plan_windows(tokens, document.starts, longest - special):
             windows.append(_window(document, number, asked, left_out, start, new, stop))
     if not windows:
