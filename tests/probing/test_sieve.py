@@ -59,6 +59,15 @@ def test_nothing_agrees() -> None:
     assert taken(rules, "her daughters") == "Mrs. Bennet"
 
 
+def test_a_name_that_ends_in_s_may_be_one_person() -> None:
+    words = ["old", "Adams", "saw", "the", "Adams"]
+    document = make_document("d", words, [0], [[(0, 2)], [(3, 5)]])
+    assert [mention.kind for mention in document.mentions] == ["proper", "proper"]
+    assert [describe(mention, words, None).agreement.number for mention in document.mentions] == [None, None]
+    common = make_document("d", ["dogs"], [0], [[(0, 1)]])
+    assert describe(common.mentions[0], ["dogs"], None).agreement.number == "plural"
+
+
 def test_parts_of_speech_tell_the_number() -> None:
     words = ["sheep", "they"]
     for tag, expected in (("NNS", "plural"), ("NN", "singular")):

@@ -105,7 +105,8 @@ def probe(
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    for line in (antecedent_lines if kind == "coreference" else relation_lines)(probed):
+    lines = {"dependencies": relation_lines, "coreference": antecedent_lines}[kind]
+    for line in lines(probed):
         console.print(line)
     if out is not None:
         say_saved(console, out)

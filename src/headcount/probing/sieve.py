@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headcount.data.coreference.documents import Mention
-from headcount.data.coreference.mentions import PRONOUN
+from headcount.data.coreference.mentions import PRONOUN, PROPER
 from headcount.data.coreference.pronouns import FEMALE, MALE, PLURAL, PRONOUNS, SINGULAR, Agreement
 
 _MALE = "mr mr. sir lord king prince duke father brother son uncle nephew husband man boy gentleman master"
@@ -42,12 +42,15 @@ def describe(mention: Mention, words: Sequence[str], tags: Sequence[str] | None)
         agreement = PRONOUNS.get(head, Agreement())
     else:
         tag = None if tags is None else tags[mention.head]
-        agreement = Agreement(_number(own, head, tag), _gender(own, head), 3)
+        agreement = Agreement(_number(own, head, tag, mention.kind == PROPER), _gender(own, head), 3)
     return Described(" ".join(own), head, agreement)
 
 
-def _number(own: Sequence[str], head: str, tag: str | None) -> str | None:
-    """From a conjunction, the part of speech, the first word, a list, or the ending of the head word."""
+def _number(own: Sequence[str], head: str, tag: str | None, proper: bool) -> str | None:
+    """From a conjunction, the part of speech, the first word, a list, or the ending of the head word.
+
+    A name that ends in s may be either: Adams.
+    """
     if "and" in own:
         return PLURAL
     if tag in _TAGS:
@@ -55,7 +58,9 @@ def _number(own: Sequence[str], head: str, tag: str | None) -> str | None:
     listed = NUMBERS.get(own[0]) or NUMBERS.get(head)
     if listed is not None:
         return listed
-    return PLURAL if head.endswith("s") and not head.endswith(("ss", "us", "is")) else SINGULAR
+    if not head.endswith("s") or head.endswith(("ss", "us", "is")):
+        return SINGULAR
+    return None if proper else PLURAL
 
 
 def _gender(own: Sequence[str], head: str) -> str | None:
