@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.data.coreference.documents import Document, make_document
@@ -14,6 +14,7 @@ from headcount.errors import DataProblem
 from headcount.probing.windows import Window, cut_documents, plan_windows
 from tests.measures.tiny import masked
 
+TOKENIZER = masked()[1]
 sizes = st.lists(st.integers(1, 12), min_size=1, max_size=30)
 
 
@@ -44,7 +45,7 @@ def test_a_long_sentence_is_cut() -> None:
 
 
 def windows_of(*documents: Document, longest: int = 64) -> list[Window]:
-    return cut_documents(documents, masked()[1], longest)
+    return cut_documents(documents, TOKENIZER, longest)
 
 
 def made(words: str, starts: list[int], *entities: list[tuple[int, int]]) -> Document:
@@ -92,3 +93,18 @@ def test_a_written_text_is_cut_as_it_is_written() -> None:
         "she  saw red. it saw red.",
     ]
     assert windows_of(document)[0].text == text
+
+
+@given(st.integers(0, 10_000), st.integers(8, 40))
+@settings(max_examples=40, deadline=None)
+def test_every_mention_is_asked_once_or_counted(seed: int, longest: int) -> None:
+    generator = np.random.default_rng(seed)
+    words = generator.choice(["dog", "she", "saw", "red"], 60).tolist()
+    starts = [0, *sorted({int(at) for at in generator.integers(1, 60, 8)})]
+    spans = {(int(at), min(int(at + size), 60)) for at, size in generator.integers((0, 1), (60, 25), (20, 2))}
+    entities = [sorted(spans)[number::3] for number in range(3)]
+    document = make_document("d", words, starts, entities)
+    windows = windows_of(document, longest=longest)
+    first = {entity: min(one.head for one in document.mentions if one.entity == entity) for entity in range(3)}
+    expected = sum(mention.head > first[mention.entity] for mention in document.mentions)
+    assert sum(sum(window.asked) + window.broken for window in windows) == expected
