@@ -10,6 +10,7 @@ import pytest
 import headcount as hc
 from headcount.cli.main import main
 from tests.measures.planted import planted_attention
+from tests.probing.documents import documents
 from tests.probing.treebank import sentences
 
 
@@ -39,6 +40,25 @@ def test_table_and_sentences(folder: Path, tmp_path: Path, capsys: pytest.Captur
     assert "relation_gain" in capsys.readouterr().out
     assert shown.splitlines()[-1].split("Next: ")[1].startswith(f"headcount report {tmp_path / 'study'}")
     assert main(["report", str(tmp_path / "study"), "--output", str(tmp_path / "page.html")]) == 0
+
+
+def test_coreference(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = str(tmp_path / "documents.jsonl")
+    documents(40).to_json(data, orient="records", lines=True)
+    study = str(tmp_path / "study")
+    assert main(["probe", str(folder / "model"), "--kind", "coreference", "--data", data, "--out", study]) == 0
+    shown = capsys.readouterr().out
+    row = next(line for line in shown.splitlines() if "│ pronoun" in line)
+    assert "L0H3 ->" in row
+    assert "For pronoun mentions a head is shown to be right more often" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert "--group probe/coreference" in shown.splitlines()[-1]
+    assert main(["table", study, "--group", "probe/coreference"]) == 0
+    assert main(["report", study, "--output", str(tmp_path / "page.html")]) == 0
+    more = ["--candidates", "mentions", "--json", "--no-control"]
+    assert main(["probe", str(folder / "model"), "--kind", "coreference", "--data", data, *more]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [row["relation"] for row in said["relations"]] == ["all", "pronoun"]
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ SCORES = "sweep {regressor} --task stsb --data "
 CHOICES = "sweep {choices} --task multiple-choice --text context first second --data "
 TREES = "measure {classifier} --only features --data "
 PROBE = "probe {classifier} --data "
+COREF = "probe {classifier} --kind coreference --data "
 
 ROWS = [
     # Alike for all verbs that read a table.
@@ -188,6 +189,23 @@ ROWS = [
     bad("a probe's limit of zero", PROBE + "{trees} --limit 0", "--limit"),
     bad("a probe's name without a study", PROBE + "{trees} --name again", "--name", "--out"),
     bad("a probe's shard without a study", PROBE + "{trees} --shard 1/2", "--shard", "--out"),
+    bad("a bracket that does not close", COREF + "{coref-open}", "{coref-open}", "line 8", "'(1'", "does not close"),
+    bad("a bracket that was not opened", COREF + "{coref-closed}", "{coref-closed}", "line 4", "'7)'", "not opened"),
+    bad("a document without words", COREF + "{coref-empty}", "{coref-empty}", "(d); part 000", "no words"),
+    bad("columns that are missing", COREF + "{coref-columns}", "{coref-columns}", "line 3", "5 columns", "7"),
+    bad("a document cut short", COREF + "{coref-short}", "{coref-short}", "no end"),
+    bad("one document", COREF + "{coref-one}", "one document", "at least two"),
+    bad("no antecedent", COREF + "{coref-alone}", "no text has a mention with an antecedent"),
+    bad("trees instead of coreference", COREF + "{trees}", "tokens", "clusters|Pronoun"),
+    bad("texts instead of coreference", COREF + "{texts}", "{texts}", "clusters"),
+    bad("documents that are not there", COREF + "no-such.conll", "no-such.conll"),
+    bad("a mention outside of its document", COREF + "{litbank-outside}", "row 2", "'b'", "[2, 9]", "3 words"),
+    bad("a mention of two entities", COREF + "{litbank-twice}", "row 1", "[0, 1]", "twice"),
+    bad("sentences that do not add up", COREF + "{litbank-lengths}", "row 2", "sent_lens", "3 tokens"),
+    bad("a pronoun that is not there", COREF + "{gap-offset}", "{gap-offset}, row 2", "'w3'", "Pronoun-offset"),
+    bad("neither true nor false", COREF + "{gap-flag}", "{gap-flag}, row 2", "A-coref", "'perhaps'"),
+    bad("a column that is missing", COREF + "{gap-column}", "{gap-column}", "B-offset"),
+    bad("candidates that are none", COREF + "{coref} --candidates nouns", "--candidates", "mentions"),
     bad("trees that are not there", PROBE + "no-such.conllu", "no-such.conllu"),
     bad("a vision model to probe", "probe {vision} --data {trees}", "tokenizer|ViT"),
     bad("links of a tagger's words", "measure {classifier} --only links --tagger {tagger} --data {texts}", "links"),

@@ -35,10 +35,10 @@ def test_the_best_and_the_next_word(causal: bool) -> None:
         # Heads before the word are all at -1, heads after it all at 1.
         assert [OFFSETS[at] for at in found.best.index] == [-1, -1, 1, 1]
         assert found.best.accuracy.tolist() == [1, 1, 1, 1]
-        assert found.right.accuracy.tolist() == [0, 0, 1, 1]
+        assert found.baselines["baseline_right_branching"].accuracy.tolist() == [0, 0, 1, 1]
     else:
         share = 3 * chains / (3 * chains + 2 * (len(held_out) - chains))
         assert [OFFSETS[at] for at in found.best.index] == [1] * 4
         assert found.best.accuracy == pytest.approx([share] * 4)
-        assert found.right.accuracy == pytest.approx([share] * 4)
+        assert found.baselines["baseline_right_branching"].accuracy == pytest.approx([share] * 4)
     assert found.held_out(np.array([1]), np.array([0])) == held_out[:, 1, 0].sum()

@@ -37,7 +37,8 @@ def best(
     hits: np.ndarray, cases: np.ndarray, offsets: np.ndarray, seen: np.ndarray, random: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
     against = evaluate_offsets(offsets, seen, halves(SENTENCES, 0), 0)
-    return {name: array[1] for name, array in best_heads(hits, cases, against, LAYOUT, 0, random).items()}
+    found = {name: array[1] for name, array in best_heads(hits, cases, against, LAYOUT, 0, random).items()}
+    return found | {"best_offset": np.array(OFFSETS)[found["best_rule"]]}
 
 
 def test_the_best_head_of_each_relation() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headcount.errors import InvalidOption
-from headcount.probing.words import as_word_pieces, between_words, check_source
+from headcount.probing.words import as_word_pieces, between_words, check_source, from_words, to_words
 
 WORDS = [[None, 0, 1, 1, 2, None], [None, 0, 1, None, None, None]]
 KNOWN = [[True, True, True], [True, True]]
@@ -48,6 +48,17 @@ def test_rows_sum_to_what_goes_to_words() -> None:
     seen = view()
     found = between_words(seen, as_word_pieces([[0, 0, 1, 1, 2, 2]] * 2, [[True] * 3] * 2, "cpu"))
     torch.testing.assert_close(found.sum(-1), torch.ones(2, 3, 3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("source", ["mean", "first"])
+def test_some_words_are_rows_and_columns_of_all(source: str) -> None:
+    seen, pieces = view(), as_word_pieces(WORDS, KNOWN, "cpu", source)
+    every = between_words(seen, pieces)
+    chosen = torch.tensor([[2, 0], [1, 1]])
+    there, back = from_words(seen, pieces, chosen), to_words(seen, pieces, chosen)
+    for text, numbers in enumerate(chosen.tolist()):
+        torch.testing.assert_close(there[text], every[text][:, numbers])
+        torch.testing.assert_close(back[text], every[text][:, :, numbers].transpose(1, 2))
 
 
 def test_another_source_is_refused() -> None:

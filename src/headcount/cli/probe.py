@@ -21,10 +21,11 @@ def probe(
     data: Annotated[
         str,
         Parameter(
-            help="A CoNLL-U file, or a parquet, jsonl, csv or tsv file with lists of tokens, upos, heads and deprels."
+            help="Dependencies: a CoNLL-U file, or a parquet, jsonl, csv or tsv file with tokens, upos, heads and "
+            "deprels. Coreference: a CoNLL-2012 file, or a table with the columns of LitBank or GAP."
         ),
     ],
-    kind: Annotated[Literal["dependencies"], Parameter(help="Which annotations.")] = "dependencies",
+    kind: Annotated[Literal["dependencies", "coreference"], Parameter(help="Which annotations.")] = "dependencies",
     relations: Annotated[
         str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
     ] = None,
@@ -33,6 +34,10 @@ def probe(
         Parameter(
             help="Words as they are written (the default; French du is one), or those of the tree with spaces between."
         ),
+    ] = None,
+    candidates: Annotated[
+        Literal["words", "mentions"] | None,
+        Parameter(help="An antecedent is chosen among all other words (the default), or among earlier mentions only."),
     ] = None,
     from_word: Annotated[
         Literal["mean", "first"],
@@ -54,12 +59,13 @@ def probe(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Find the heads that follow syntactic dependencies, beside what fixed offsets and random weights get.
+    """Find the heads that follow syntactic dependencies or find antecedents, beside what simple rules get.
 
     Example: headcount probe bundled:qnli --data bundled:sentences --limit 100 --out study
 
-    For each relation the best head and the best fixed offset are selected on one half of the sentences and evaluated on
-    the other. An interrupted run resumes when the same command is run again with --out.
+    For each relation the best head and the best rule (a fixed offset; the nearest mention or the same head word) are
+    selected on one half of the sentences or documents and evaluated on the other. An interrupted run resumes when the
+    same command is run again with --out.
 
     Parameters
     ----------
@@ -82,6 +88,7 @@ def probe(
             kind=kind,
             relations=relations,
             words=words,
+            candidates=candidates,
             from_word=from_word,
             control=control,
             limit=limit,
@@ -98,7 +105,8 @@ def probe(
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    for line in relation_lines(probed):
+    lines = {"dependencies": relation_lines, "coreference": antecedent_lines}[kind]
+    for line in lines(probed):
         console.print(line)
     if out is not None:
         say_saved(console, out)
@@ -124,3 +132,18 @@ def relation_lines(probed: xr.Dataset) -> list[Any]:
         table.add_row(*row)
     note = "-> the dependent attends to its head, <- the head to its dependent; shares of the words, held-out half:"
     return [note, table, *relation_sentences(probed)]
+
+
+def antecedent_lines(probed: xr.Dataset) -> list[Any]:
+    """The best head of each kind of mention as a table, and what it comes to."""
+    from rich.table import Table
+
+    from headcount.story.coreference import antecedent_rows, antecedent_sentences
+
+    table = Table("mentions", "cases", "best head", "right", "nearest", "same head", "rules", "random")
+    for column in [table.columns[1], *table.columns[3:]]:
+        column.justify = "right"
+    for row in antecedent_rows(probed):
+        table.add_row(*row)
+    note = "-> the mention attends to its antecedent, <- the antecedent to it; shares of the mentions, held-out half:"
+    return [note, table, *antecedent_sentences(probed)]

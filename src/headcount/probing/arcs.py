@@ -10,7 +10,6 @@ import xarray as xr
 
 from headcount.core.heads import Head, Layout
 from headcount.core.results import Labelled
-from headcount.probing.accuracies import halves
 from headcount.probing.contract import WordQuestion
 from headcount.probing.sentences import Sentences
 
@@ -44,8 +43,10 @@ def take_arcs(
         for shown, number in enumerate(chosen[at]):
             said = predicted[number][head][way]
             true = question.true_arcs(number, relation)
-            words[at, shown] = json.dumps(list(sentences.annotated[number].words), ensure_ascii=False)
-            arcs[at, shown] = json.dumps([[word, int(said[word]), gold] for word, gold in true])
+            found = [(word, int(said[word]), gold) for word, gold in true]
+            seen_words, seen_arcs = question.shown(number, sentences.annotated[number].words, found)
+            words[at, shown] = json.dumps(seen_words, ensure_ascii=False)
+            arcs[at, shown] = json.dumps(seen_arcs)
     return {
         "head": (("relation",), probed["best_head"].values.astype(object)),
         "words": (("relation", "shown"), words),
@@ -55,12 +56,10 @@ def take_arcs(
 
 def _choose(sentences: Sentences, question: WordQuestion, relations: list[str], seed: int) -> list[list[int]]:
     """For each relation the numbers of some encoded sentences that have it."""
-    order = np.argsort(sentences.inputs.ids)
-    held_out = order[~halves(len(order), seed)]
-    shuffled = np.random.default_rng(seed).permutation(held_out)
-    fitting = [
-        int(number) for number in shuffled if WORDS[0] <= len(sentences.annotated[number].words) <= WORDS[1]
-    ] or [int(number) for number in shuffled]
+    held_out = question.held_out(sentences.inputs.ids, seed)
+    shuffled = [int(number) for number in np.random.default_rng(seed).permutation(held_out)]
+    short = [number for number in shuffled if WORDS[0] <= len(sentences.annotated[number].words) <= WORDS[1]]
+    fitting = short if short and not question.excerpts else shuffled
     chosen = []
     for relation in relations:
         having = (number for number in fitting if question.true_arcs(number, relation))

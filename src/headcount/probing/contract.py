@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 from torch import Tensor
 
 from headcount.core.heads import Layout
 from headcount.core.schema import Schema
 from headcount.measures.contract import Question, Setting, Values
+from headcount.probing.accuracies import halves
 from headcount.probing.sentences import Sentences
-from headcount.probing.words import WordPieces, between_words
+from headcount.probing.words import WordPieces, between_words, from_words, to_words
 from headcount.trace.view import AttentionView
+
+Arc = tuple[int, int, int]
+"""A word, the word that a head connects it with, and the one that it should be connected with."""
 
 
 @dataclass
@@ -36,6 +41,14 @@ class SeenWords:
         """[B, H, N, N]: the attention from word to word, zero from and to words that are not known."""
         return between_words(self.view, self.pieces)
 
+    def from_words(self, chosen: Tensor) -> Tensor:
+        """[B, H, C, N]: the attention from some words, `chosen` [B, C], to every word."""
+        return from_words(self.view, self.pieces, chosen)
+
+    def to_words(self, chosen: Tensor) -> Tensor:
+        """[B, H, C, N]: the attention to some words, `chosen` [B, C], from every word."""
+        return to_words(self.view, self.pieces, chosen)
+
 
 class WordQuestion(Question):
     """A question about attention between words; `whole` gets the counts of every text, in the order of the data.
@@ -46,6 +59,8 @@ class WordQuestion(Question):
     """
 
     averaged: ClassVar[bool] = False
+    excerpts: ClassVar[bool] = False
+    """Whether `shown` cuts long texts, so that texts of any length serve as examples."""
 
     def __init__(self, source: str, control: bool) -> None:
         self.source, self.control = source, control
@@ -69,6 +84,21 @@ class WordQuestion(Question):
     def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
         """Of an encoded text: the words of a relation, each with the word that it should be connected with."""
         raise NotImplementedError
+
+    def shown(self, number: int, words: Sequence[str], arcs: list[Arc]) -> tuple[list[str], list[Arc]]:
+        """Of an encoded text as an example: the words and arcs that are shown."""
+        return list(words), arcs
+
+    def held_out(self, ids: np.ndarray, seed: int) -> np.ndarray:
+        """The numbers of the encoded texts, whose numbers in the data are `ids`, that did not select the best heads."""
+        order = np.argsort(ids)
+        held_out: np.ndarray = order[~halves(len(order), seed)]
+        return held_out
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """How many annotations are no cases, and why, beside the words that the tokenizer lost."""
+        return {}
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         counted = self.counts()

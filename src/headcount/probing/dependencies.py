@@ -25,7 +25,7 @@ from headcount.probing.contract import Kind, SeenWords, WordQuestion
 from headcount.probing.offsets import evaluate_offsets
 from headcount.probing.relations import SCHEMAS, best_heads, every_head
 from headcount.probing.sentences import Sentences
-from headcount.probing.trees import DIRECTIONS, NO_HEAD, Trees, read_trees
+from headcount.probing.trees import DIRECTIONS, NO_HEAD, OFFSETS, Trees, read_trees
 
 CAUSAL = "decoder"
 """The stack whose words see only those before them."""
@@ -88,10 +88,10 @@ class Dependencies(WordQuestion):
         # No cases where there is no such head, or none that is looked at.
         cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
         against = evaluate_offsets(offsets, seen, halves(len(hits), seed), seed)
-        return {
-            **every_head(hits, cases, seed),
-            **best_heads(hits, cases, against, self.layout, seed, values.get("random_hits")),
-        }
+        best = best_heads(hits, cases, against, self.layout, seed, values.get("random_hits"))
+        dims, rule = best.pop("best_rule")
+        offset = np.where(rule < 0, 0, np.array(OFFSETS)[rule])
+        return {**every_head(hits, cases, seed), **best, "best_offset": (dims, offset)}
 
 
 @dataclass(frozen=True)

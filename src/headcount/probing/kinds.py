@@ -8,9 +8,10 @@ from typing import Any
 from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 from headcount.probing.contract import Kind
+from headcount.probing.coreference import CoreferentMentions
 from headcount.probing.dependencies import DependencyTrees
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees,)}
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees, CoreferentMentions)}
 
 
 def find_kind(name: str, options: dict[str, Any]) -> Kind:

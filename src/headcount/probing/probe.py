@@ -55,6 +55,7 @@ def probe(
     kind: str = "dependencies",
     relations: Sequence[str] | str | None = None,
     words: str | None = None,
+    candidates: str | None = None,
     from_word: str = "mean",
     control: bool = True,
     limit: int | None = None,
@@ -67,12 +68,13 @@ def probe(
 ) -> xr.Dataset:
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
 
-    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels. `relations`: only these;
-    all with at least 100 cases by default. `words`: `written` (the default), as they stand in the text, multiword
-    tokens such as French `du` as one word; or `annotated`, the words of the tree with spaces between. `from_word`:
-    attention from a word of several pieces is the `mean` over them, or that of the `first`. `control`: the same model
-    with random weights is probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how
-    it runs.
+    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels; or `coreference`, of a
+    CoNLL-2012 file or the table of LitBank or GAP. Of dependencies, `relations`: only these; all with at least 100
+    cases by default. `words`: `written` (the default), as they stand in the text, multiword tokens such as French `du`
+    as one word; or `annotated`, the words of the tree with spaces between. Of coreference, `candidates`: a head chooses
+    among all other `words` (the default), or among the head words of earlier `mentions`. `from_word`: attention from a
+    word of several pieces is the `mean` over them, or that of the `first`. `control`: the same model with random
+    weights is probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how it runs.
 
     `accuracy` [stack, layer, head, direction, relation] is the share of the words whose most attended word (or the word
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
@@ -80,12 +82,17 @@ def probe(
     baselines (`baseline_offset`, `baseline_right_branching`, `baseline_random_weights`) and `gain`, the difference to
     the best offset, are evaluated on the other; the relation `all` is the unlabelled attachment score. A study also
     keeps some sentences with predicted and true arcs (`arcs/dependencies`).
+
+    Of coreference, a case is a mention with an antecedent in its window, the relations are the kinds of mentions, and
+    the halves consist of documents: a head is right if the word that it connects the mention's head word with is that
+    of an antecedent. Baselines are `baseline_nearest`, `baseline_head_match` and `baseline_rules`, which choose among
+    the earlier mentions; `gain` is the difference to the better of the first two. `lost` says what is no case.
     """
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     named = relations.split(",") if isinstance(relations, str) else relations
-    annotations = find_kind(kind, {"relations": named, "words": words})
+    annotations = find_kind(kind, {"relations": named, "words": words, "candidates": candidates})
     check_source(from_word)
     if out is not None:
         check_untouched(model)
@@ -117,7 +124,7 @@ def probe(
         probed = collect(measurement, [question], np.arange(len(inputs.ids)), feed, "probe")[question.name]
         if probed.attrs["complete"]:
             _keep_arcs(measurement, sentences, question, probed)
-    return probed.assign_attrs(lost=sentences.lost, sentences=len(inputs.ids))
+    return probed.assign_attrs(lost={**sentences.lost, **question.lost}, sentences=len(inputs.ids))
 
 
 def _keep_arcs(

@@ -1,4 +1,4 @@
-"""For each relation the best head beside the best fixed offset; for each head the relation that it follows best."""
+"""For each relation the best head beside the best simple rule; for each head the relation that it follows best."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from headcount.core.heads import Head, Layout
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.schema import Schema
 from headcount.probing.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate
+from headcount.probing.against import Against
 from headcount.probing.contract import baseline
-from headcount.probing.offsets import Offsets
-from headcount.probing.trees import DIRECTIONS, OFFSETS
 
 SHARE = "share of the words"
 NOWHERE = -2
@@ -54,48 +53,49 @@ def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
 def best_heads(
     hits: np.ndarray,
     cases: np.ndarray,
-    offsets: Offsets,
+    against: Against,
     layout: Layout,
     seed: int,
     random_hits: np.ndarray | None = None,
-) -> Labelled:
-    """For each relation the head and direction furthest above the best offset, and what it gets on the other half.
+) -> dict[str, tuple[Any, ...]]:
+    """For each relation the head and direction furthest above the best rule, and what it gets on the other half.
 
-    `hits` and `cases` [sentence, stack, layer, head, direction, relation]. `random_hits` are those of the model with
-    random weights: its best head is selected alike, among the directions that have the same cases.
+    `hits` and `cases` [sentence, stack, layer, head, direction, relation]. `best_rule` is the number of the best rule,
+    -1 without cases. `random_hits` are those of the model with random weights: its best head is selected alike, among
+    the directions that have the same cases.
     """
     relations = np.arange(hits.shape[-1])
-    best = _furthest(hits, cases, offsets, seed)
-    direction = np.where(best.index < 0, 0, best.index % len(DIRECTIONS))
-    column = np.where(best.index < 0, -1, offsets.column(direction, relations))
-    offset = offsets.best.take(column)
+    best = _furthest(hits, cases, against, seed)
+    direction = np.where(best.index < 0, 0, best.index % len(against.directions))
+    column = np.where(best.index < 0, -1, against.column(direction, relations))
+    rule = against.best.take(column)
     dims = ("relation",)
-    named = [_spell(int(number), hits.shape[1:5], layout) for number in best.index]
-    arrays = {
+    named = [_spell(int(number), hits.shape[1:5], layout, against.directions) for number in best.index]
+    arrays: dict[str, tuple[Any, ...]] = {
         "best_head": (dims, np.array([head for head, _ in named], dtype=object)),
         "best_direction": (dims, np.array([way for _, way in named], dtype=object)),
-        "best_offset": (dims, np.where(offset.index < 0, 0, np.array(OFFSETS)[offset.index])),
-        "held_out_cases": (dims, offsets.held_out(direction, relations)),
+        "best_rule": (dims, rule.index),
+        "held_out_cases": (dims, against.held_out(direction, relations)),
         **_with_interval("best_accuracy", dims, best.interval()),
-        **_with_interval("baseline_offset", dims, offset.interval()),
-        **_with_interval("baseline_right_branching", dims, offsets.right.take(column).interval()),
-        **_with_interval("gain", dims, best.above(offset)),
-        **_relations_of_heads(hits, cases, offsets, seed),
+        **_with_interval("gain", dims, best.above(rule)),
+        **_relations_of_heads(hits, cases, against, seed),
     }
+    for name, evaluated in against.baselines.items():
+        arrays |= _with_interval(name, dims, evaluated.take(column).interval())
     if random_hits is not None:
-        alike = (offsets.cases == offsets.cases[:, direction, relations][:, None]).all(0)
-        random = _furthest(np.where(alike, random_hits, np.nan), np.where(alike, cases, np.nan), offsets, seed)
+        alike = (against.cases == against.cases[:, direction, relations][:, None]).all(0)
+        random = _furthest(np.where(alike, random_hits, np.nan), np.where(alike, cases, np.nan), against, seed)
         arrays |= _with_interval("baseline_random_weights", dims, random.interval())
     return arrays
 
 
-def _furthest(hits: np.ndarray, cases: np.ndarray, offsets: Offsets, seed: int) -> Evaluated:
-    """For each relation the head and direction whose accuracy is furthest above that of the best offset.
+def _furthest(hits: np.ndarray, cases: np.ndarray, against: Against, seed: int) -> Evaluated:
+    """For each relation the head and direction whose accuracy is furthest above that of the best rule.
 
     Where both directions have the same cases, that is the one with the highest accuracy.
     """
-    selecting = offsets.selecting
-    ahead = accuracies(hits[selecting], cases[selecting]) - offsets.selected
+    selecting = against.selecting
+    ahead = accuracies(hits[selecting], cases[selecting]) - against.selected
     flat = np.nan_to_num(_by_candidate(ahead[None])[0], nan=NOWHERE)
     index = np.where(flat.max(0) <= NOWHERE, -1, flat.argmax(0))
     columns = np.arange(hits.shape[-1])
@@ -103,20 +103,20 @@ def _furthest(hits: np.ndarray, cases: np.ndarray, offsets: Offsets, seed: int) 
     return evaluate(right, total, index, selecting, seed)
 
 
-def _relations_of_heads(hits: np.ndarray, cases: np.ndarray, offsets: Offsets, seed: int) -> Labelled:
-    """For each head the relation and direction that it follows furthest beyond the best offset, and by how much.
+def _relations_of_heads(hits: np.ndarray, cases: np.ndarray, against: Against, seed: int) -> Labelled:
+    """For each head the relation and direction that it follows furthest beyond the best rule, and by how much.
 
-    Selected like the offset, on one half; the gain is that on the other.
+    Selected like the rule, on one half; the gain is that on the other.
     """
-    heads, relations, selecting = hits.shape[1:4], hits.shape[-1], offsets.selecting
-    ahead = accuracies(hits[selecting], cases[selecting]) - offsets.selected
+    heads, relations, selecting = hits.shape[1:4], hits.shape[-1], against.selecting
+    ahead = accuracies(hits[selecting], cases[selecting]) - against.selected
     ahead[..., 0] = np.nan  # all relations together are none
-    flat = np.nan_to_num(ahead, nan=NOWHERE).reshape(-1, len(DIRECTIONS) * relations)
+    flat = np.nan_to_num(ahead, nan=NOWHERE).reshape(-1, len(against.directions) * relations)
     chosen = np.where(flat.max(1) <= NOWHERE, -1, flat.argmax(1))
     right, total = (
         array.reshape(len(array), len(chosen), -1)[:, np.arange(len(chosen)), chosen] for array in (hits, cases)
     )
-    gain = evaluate(right, total, chosen, selecting, seed).above(offsets.best.take(chosen))
+    gain = evaluate(right, total, chosen, selecting, seed).above(against.best.take(chosen))
     number = np.where(chosen < 0, np.nan, chosen % relations).reshape(heads)
     direction = np.where(chosen < 0, np.nan, chosen // relations).reshape(heads)
     value, low, high = (array.reshape(heads) for array in gain)
@@ -137,8 +137,8 @@ def _with_interval(name: str, dims: tuple[str, ...], triple: Triple) -> dict[str
     return {name: (dims, value), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
 
 
-def _spell(number: int, shape: tuple[int, ...], layout: Layout) -> tuple[str, str]:
+def _spell(number: int, shape: tuple[int, ...], layout: Layout, directions: tuple[str, ...]) -> tuple[str, str]:
     if number < 0:
         return "", ""
     stack, layer, head, direction = (int(index) for index in np.unravel_index(number, shape))
-    return layout.spell(Head(list(layout.stacks)[stack], layer, head)), DIRECTIONS[direction]
+    return layout.spell(Head(list(layout.stacks)[stack], layer, head)), directions[direction]

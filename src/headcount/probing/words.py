@@ -65,6 +65,22 @@ def between_words(view: AttentionView, pieces: WordPieces) -> Tensor:
     return (pieces.share.to(weights.dtype) @ by_token).view(examples, words, heads, words).transpose(1, 2)
 
 
+def from_words(view: AttentionView, pieces: WordPieces, chosen: Tensor) -> Tensor:
+    """[B, H, C, N]: the attention from some words, `chosen` [B, C], to every word; rows of `between_words`."""
+    dtype = view.unnormalised.dtype
+    share = pieces.share.to(dtype).gather(1, chosen[..., None].expand(-1, -1, pieces.share.shape[2]))
+    from_pieces = share[:, None] / view.total[:, :, None] @ view.unnormalised
+    return from_pieces @ pieces.member.to(dtype)[:, None]
+
+
+def to_words(view: AttentionView, pieces: WordPieces, chosen: Tensor) -> Tensor:
+    """[B, H, C, N]: the attention to some words, `chosen` [B, C], from every word; columns of `between_words`."""
+    dtype = view.unnormalised.dtype
+    member = pieces.member.to(dtype).gather(2, chosen[:, None].expand(-1, pieces.member.shape[1], -1))
+    to_pieces = view.unnormalised @ member[:, None] / view.total[..., None]
+    return (pieces.share.to(dtype)[:, None] @ to_pieces).transpose(2, 3)
+
+
 def check_source(source: str) -> str:
     if source not in SOURCES:
         raise InvalidOption(f"got from_word={source!r}; expected one of {', '.join(SOURCES)}")

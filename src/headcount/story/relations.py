@@ -10,6 +10,7 @@ from headcount.story.names import spell_interval
 from headcount.story.notes import cut_note
 
 ALL = "all"
+TOKENIZER_LOST = ("without a token", "sharing a token")
 
 
 def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
@@ -27,7 +28,7 @@ def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
                 f"{row['best_head'].item()} {_arrow(str(row['best_direction'].item()))}",
                 f"{float(row['best_accuracy']):.3f}",
                 f"{float(row['baseline_offset']):.3f} ({int(row['best_offset']):+d})",
-                spell_interval(_triple(row, "gain"), signed=True),
+                spell_interval(interval_of(row, "gain"), signed=True),
                 random,
             )
         )
@@ -38,7 +39,8 @@ def _arrow(direction: str) -> str:
     return "->" if direction == "dependent to head" else "<-"
 
 
-def _triple(row: xr.Dataset, name: str) -> tuple[float, float, float]:
+def interval_of(row: xr.Dataset, name: str) -> tuple[float, float, float]:
+    """A value of one relation with the ends of its interval."""
     value, low, high = (float(row[f"{name}{ending}"]) for ending in ("", "_low", "_high"))
     return value, low, high
 
@@ -47,12 +49,12 @@ def relation_sentences(probed: xr.Dataset) -> list[str]:
     """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
     whole = probed.sel(relation=ALL)
     head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["baseline_offset"])
-    verdict = _verdict(_triple(whole, "gain"))
+    verdict = compare_shares(interval_of(whole, "gain"))
     lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
     if not single.sizes["relation"]:
         lines.append("No relation has enough cases to be looked at alone; give more sentences, or name relations.")
-        return [*lines, *_lost(probed), *cut_note(probed.attrs)]
+        return [*lines, *lost_words(probed), *cut_note(probed.attrs)]
     shown = single["relation"].values[(single["gain_low"] > 0).values]
     total = single.sizes["relation"]
     lines.append(
@@ -64,15 +66,17 @@ def relation_sentences(probed: xr.Dataset) -> list[str]:
         f"{syntactic} of {int(probed['relation_gain'].notnull().sum())} heads are shown to be at least 10 points above "
         "the best offset for the relation that they follow best (Voita et al.'s syntactic heads; each head by itself)."
     )
-    return [*lines, *_lost(probed), *cut_note(probed.attrs)]
+    return [*lines, *lost_words(probed), *cut_note(probed.attrs)]
 
 
-def _verdict(gain: tuple[float, float, float]) -> str:
+def compare_shares(gain: tuple[float, float, float], texts: str = "sentences") -> str:
+    """What a gain with its interval shows."""
     if gain[1] > 0:
         return "more"
-    return "fewer" if gain[2] < 0 else "too few sentences to tell which is more"
+    return "fewer" if gain[2] < 0 else f"too few {texts} to tell which is more"
 
 
-def _lost(probed: xr.Dataset) -> list[str]:
-    lost = {reason: count for reason, count in probed.attrs.get("lost", {}).items() if count}
-    return [f"{count} words are left out: {reason}." for reason, count in lost.items()]
+def lost_words(probed: xr.Dataset) -> list[str]:
+    """How many words the tokenizer lost, and how."""
+    lost = {reason: probed.attrs.get("lost", {}).get(reason) for reason in TOKENIZER_LOST}
+    return [f"{count} words are left out: {reason}." for reason, count in lost.items() if count]

@@ -194,6 +194,25 @@ _file("tree-head-a-word", ".conllu", conllu(("1", "w1", "NOUN", "two", "nsubj"))
 _file("tree-numbers", ".conllu", conllu(("1", "w1", "NOUN", "0", "root"), ("3", "w2", "VERB", "1", "obj")))
 _file("tree-text", ".conllu", conllu(*GOOD, text="w1 w2 w9"))
 _file("tree-latin", ".conllu", conllu(("1", "caf\xe9", "NOUN", "0", "root")).encode("latin-1"))
+COREF_ROWS = "d 0 0 w1 NN * (1)\nd 0 1 w2 VB * -\nd 0 2 w3 NN * (1)\n"
+COREF = f"#begin document (d); part 000\n{COREF_ROWS}\n#end document\n"
+_file("coref", ".conll", COREF * 4)
+_file("coref-one", ".conll", COREF)
+_file("coref-empty", ".conll", "#begin document (d); part 000\n#end document\n")
+_file("coref-open", ".v4_gold_conll", COREF + COREF.replace("w1 NN * (1)", "w1 NN * (1"))
+_file("coref-closed", ".v4_gold_conll", COREF.replace("w3 NN * (1)", "w3 NN * 7)"))
+_file("coref-columns", ".conll", COREF.replace("d 0 1 w2 VB * -", "d 0 1 w2 -"))
+_file("coref-short", ".conll", COREF.replace("#end document\n", ""))
+_file("coref-alone", ".conll", COREF.replace("w3 NN * (1)", "w3 NN * (2)") * 2)
+LITBANK = pd.DataFrame({"doc": ["a", "b"], "tokens": [["w1", "w2", "w3"]] * 2, "sent_lens": [[3]] * 2})
+_parquet("litbank-outside", LITBANK.assign(clusters=["[[[0, 1], [2, 3]]]", "[[[0, 1], [2, 9]]]"]))
+_parquet("litbank-twice", LITBANK.assign(clusters=["[[[0, 1], [2, 3]], [[0, 1]]]"] * 2))
+_parquet("litbank-lengths", LITBANK.assign(sent_lens=[[3], [2]], clusters=["[[[0, 1], [2, 3]]]"] * 2))
+GAP_ROW = {"Text": "w1 w2 w3", "A": "w1", "A-offset": 0, "A-coref": True, "B": "w2", "B-offset": 3, "B-coref": False}
+GAP = pd.DataFrame([GAP_ROW | {"Pronoun": "w3", "Pronoun-offset": 6}] * 2)
+_csv("gap-offset", GAP.assign(**{"Pronoun-offset": [6, 5]}))
+_csv("gap-flag", GAP.assign(**{"A-coref": ["True", "perhaps"]}))
+_csv("gap-column", GAP.drop(columns="B-offset"))
 _file("tree-antecedent", ".conllu", conllu(*GOOD).replace("obj\t_\t_", "obj\t_\tAntecedent=9"))
 
 
