@@ -24,7 +24,13 @@ def probe(
             help="A CoNLL-U file, or a parquet, jsonl, csv or tsv file with lists of tokens, upos, heads and deprels."
         ),
     ],
-    kind: Annotated[Literal["dependencies"], Parameter(help="Which annotations.")] = "dependencies",
+    kind: Annotated[
+        Literal["dependencies", "classifiers"],
+        Parameter(
+            help="dependencies: single heads against dependencies; classifiers: trained to find dependencies from the "
+            "attention of all heads."
+        ),
+    ] = "dependencies",
     relations: Annotated[
         str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
     ] = None,
@@ -34,6 +40,14 @@ def probe(
             help="Words as they are written (the default; French du is one), or those of the tree with spaces between."
         ),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        Parameter(
+            help="Word vectors of classifiers: a text file, a word and its numbers in each line. The model's input "
+            "embeddings by default."
+        ),
+    ] = None,
+    seeds: Annotated[int | None, Parameter(help="Number of seeds per classifier; 3 by default.")] = None,
     from_word: Annotated[
         Literal["mean", "first"],
         Parameter(help="Attention from a word of several pieces: the mean over them, or that of the first."),
@@ -59,7 +73,8 @@ def probe(
     Example: headcount probe bundled:qnli --data bundled:sentences --limit 100 --out study
 
     For each relation the best head and the best fixed offset are selected on one half of the sentences and evaluated on
-    the other. An interrupted run resumes when the same command is run again with --out.
+    the other. With --kind classifiers, classifiers are trained to find the dependencies from the attention of all heads
+    (Clark et al. 2019, section 5). An interrupted run resumes when the same command is run again with --out.
 
     Parameters
     ----------
@@ -74,7 +89,8 @@ def probe(
 
     console = Console(highlight=False)
     loaded, pieces = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
-    with show_progress("probe", limited=limit is None) as progress:
+    alone = kind != "classifiers"
+    with show_progress("probe", "texts" if alone else "", limited=alone and limit is None) as progress:
         probed = run(
             loaded,
             pieces,
@@ -82,6 +98,8 @@ def probe(
             kind=kind,
             relations=relations,
             words=words,
+            vectors=vectors,
+            seeds=seeds,
             from_word=from_word,
             control=control,
             limit=limit,
@@ -93,16 +111,16 @@ def probe(
             progress=progress,
         )
     if json_:
-        print(json.dumps(relations_as_json(probed)))
+        print(json.dumps(relations_as_json(probed) if alone else classifiers_as_json(probed)))
         return
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    for line in relation_lines(probed):
+    for line in relation_lines(probed) if alone else classifier_lines(probed):
         console.print(line)
     if out is not None:
         # The page does not show relations yet.
-        following = f"headcount table {out} --group probe/dependencies --to csv"
+        following = f"headcount table {out} --group probe/{kind} --to csv"
         console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)
 
 
@@ -126,3 +144,26 @@ def relation_lines(probed: xr.Dataset) -> list[Any]:
         table.add_row(*row)
     note = "-> the dependent attends to its head, <- the head to its dependent; shares of the words, held-out half:"
     return [note, table, *relation_sentences(probed)]
+
+
+def classifiers_as_json(probed: xr.Dataset) -> dict[str, Any]:
+    """The numbers of each classifier, for scripts."""
+    columns = [name for name, array in probed.data_vars.items() if array.dims == ("probe",)]
+    table = probed[columns].to_dataframe().reset_index() if columns else None
+    rows = [] if table is None else json.loads(table.to_json(orient="records"))
+    names = ("split", "too_long", "lost", "vectors_from", "vectors_known")
+    return {"attributes": {name: probed.attrs[name] for name in names}, "classifiers": rows}
+
+
+def classifier_lines(probed: xr.Dataset) -> list[Any]:
+    """The score of each classifier as a table, and what it comes to."""
+    from rich.table import Table
+
+    from headcount.story.classifiers import classifier_rows, classifier_sentences, heading
+
+    table = Table("classifier", "UAS", "seeds", "above distance and words")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in classifier_rows(probed):
+        table.add_row(*row)
+    return [heading(probed), table, *classifier_sentences(probed)]
