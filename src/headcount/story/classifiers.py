@@ -59,7 +59,7 @@ def _compare(probed: xr.Dataset, name: str, gain: str, other: str) -> str:
     verdict = "more than" if difference[1] > 0 else "less than" if difference[2] < 0 else "not shown to differ from"
     own, others = (float(probed["uas"].sel(probe=each)) for each in (name, other))
     return (
-        f"From {name}, {own:.1%} of the heads are found: {verdict} the {others:.1%} from {other} "
+        f"From {name}, {own:.1%} of the syntactic heads are found: {verdict} the {others:.1%} from {other} "
         f"({spell_interval(difference, 1, signed=True)} points)."
     )
 
