@@ -59,7 +59,7 @@ def test_a_planted_tree_is_found_from_attention_alone(probed: xr.Dataset) -> Non
     assert float(probed["gain_distance_low"].sel(probe=ATTENTION)) > 0.3
     assert float(probed["gain_random_weights_low"].sel(probe=ATTENTION)) > 0.2
     weights = probed["weight"].stack(all=("stack", "layer", "head", "direction"))
-    assert weights["all"].values[int(weights.argmax())] == ("encoder", 0, 6, "dependent to head")
+    assert weights["all"].values[int(weights.values.argmax())] == ("encoder", 0, 6, "dependent to head")
     assert probed["uas_by_seed"].sizes == {"probe": 6, "seed": 2}
 
 
