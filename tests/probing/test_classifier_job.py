@@ -32,7 +32,7 @@ def encoded(table: pd.DataFrame, limit: int | None = None) -> Sentences:
 
 def prepared(table: pd.DataFrame, seed: int = 0) -> ClassifierJob:
     some = encoded(table)
-    return prepare_job(some, 0, own_vectors(MODEL, some), 1.0, [], seed)
+    return prepare_job(some, 0, own_vectors(MODEL, some), [], seed)
 
 
 def test_punctuation_and_lost_words_are_not_predicted() -> None:

@@ -10,7 +10,7 @@ import torch
 
 import headcount as hc
 from headcount.core.heads import Layout
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, HeadcountError, NotFinite
 from headcount.measures.measurement import Measurement, find_setting
 from headcount.probing import word_attention
 from headcount.probing.dependencies import DependencyTrees
@@ -72,6 +72,39 @@ def test_of_an_encoder_decoder_the_encoder() -> None:
     assert {head.stack for head in heads} == {"encoder"}
     collected = collect_attention(measurement, add_root(encoded), model, "mean")
     assert {attention.shape[-1] for attention in collected} == {len(heads)}
+
+
+def test_half_of_the_sentences_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = masked()
+    measurement, encoded = prepared(model, tokenizer)
+    rooted = add_root(encoded)
+    expected = collect_attention(measurement, rooted, model, "mean")
+    whole = word_attention._between
+
+    def between(*arguments: Any) -> Any:
+        if len(arguments[-1]) > 1:
+            raise MemoryError
+        return whole(*arguments)
+
+    monkeypatch.setattr(word_attention, "_between", between)
+    for one, other in zip(collect_attention(measurement, rooted, model, "mean"), expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-4)
+
+    def never(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(word_attention, "_between", never)
+    with pytest.raises(HeadcountError, match="no memory on cpu for one sentence of"):
+        collect_attention(measurement, rooted, model, "mean")
+
+
+def test_a_row_that_is_not_finite_is_named() -> None:
+    model, tokenizer = masked()
+    measurement, encoded = prepared(model, tokenizer)
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight[:] = torch.inf
+    with pytest.raises(NotFinite, match=r"row \d: .* not finite"):
+        collect_attention(measurement, add_root(encoded), model, "mean")
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

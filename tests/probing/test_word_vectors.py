@@ -27,7 +27,7 @@ def encoded() -> tuple[object, Sentences]:
 
 def test_the_mean_over_the_pieces() -> None:
     model, sentences = encoded()
-    [vectors] = own_vectors(model, sentences)  # type: ignore[arg-type]
+    [vectors] = own_vectors(model, sentences).rows  # type: ignore[arg-type]
     table = model.get_input_embeddings().weight.detach().float()  # type: ignore[attr-defined]
     ids = torch.tensor(sentences.inputs.rows[0]["input_ids"])
     assert sentences.words[0] == [None, 0, 0, 1, 2, 3, None], "dog ##s saw the cat"
@@ -39,8 +39,11 @@ def test_of_a_file_in_any_case(tmp_path: Path) -> None:
     _, sentences = encoded()
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2\nsaw 3 4\n")
-    [vectors], share = file_vectors(path, sentences, torch.device("cpu"))
-    assert share == 0.5
+    found = file_vectors(path, sentences, torch.device("cpu"))
+    [vectors] = found.rows
+    assert (found.known, found.source) == (0.5, "vectors.txt")
+    path.write_text("the 1 2\nsaw 3 5\n")
+    assert file_vectors(path, sentences, torch.device("cpu")).identity != found.identity
     assert vectors[0].tolist() == vectors[3].tolist() == [0, 0]
     torch.testing.assert_close(vectors[1] / vectors[2], torch.tensor([3.0, 2.0]))
     path.write_text("elephant 1 2\n")

@@ -17,6 +17,7 @@ from headcount.probing.classifiers.training import split_sentences
 from headcount.probing.sentences import Sentences
 from headcount.probing.trees import check_tree
 from headcount.probing.word_attention import RootedWords, add_root
+from headcount.probing.word_vectors import WordVectors
 
 MOST_WORDS = 60
 """Longer sentences are left out: the attention between words grows with their square."""
@@ -36,10 +37,7 @@ class ClassifierJob:
     rooted: RootedWords
     golds: list[np.ndarray]
     """[M] for each sentence: the candidate that is the head of each, or `NO_CASE`."""
-    vectors: list[Tensor]
-    """[N, D] for each sentence."""
-    vectors_known: float
-    """The share of the words that have a vector."""
+    vectors: WordVectors
     heads: list[Head]
     training: np.ndarray
     development: np.ndarray
@@ -65,7 +63,7 @@ class ClassifierJob:
         return [self._case(number, None if attention is None else attention[number]) for number in numbers]
 
     def _case(self, number: int, attention: Tensor | None) -> Case:
-        vectors = self.vectors[number]
+        vectors = self.vectors.rows[number]
         device = vectors.device
         return Case(
             torch.from_numpy(self.golds[number]).to(device),
@@ -76,7 +74,7 @@ class ClassifierJob:
 
 
 def prepare_job(
-    sentences: Sentences, too_long: int, vectors: list[Tensor], vectors_known: float, heads: list[Head], seed: int
+    sentences: Sentences, too_long: int, vectors: WordVectors, heads: list[Head], seed: int
 ) -> ClassifierJob:
     """The sentences, split; an error where there are too few of them or a tree is none."""
     count = len(sentences.annotated)
@@ -90,7 +88,7 @@ def prepare_job(
     order = np.argsort(sentences.inputs.ids)
     split = split_sentences(count, seed)
     parts = (order[part] for part in (split.train, split.development, split.test))
-    job = ClassifierJob(sentences, too_long, add_root(sentences), golds, vectors, vectors_known, heads, *parts)
+    job = ClassifierJob(sentences, too_long, add_root(sentences), golds, vectors, heads, *parts)
     if not job.test_words.sum():
         raise DataProblem("the test sentences have no words but punctuation; expected others; give more sentences")
     return job

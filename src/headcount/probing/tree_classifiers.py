@@ -79,10 +79,10 @@ def train_classifiers(
     measurement = replace(measurement, inputs=sentences.inputs)
     model, layout = measurement.model, measurement.anatomy.layout
     if kind.vectors is None:
-        vectors, known = own_vectors(model, sentences), 1.0
+        vectors = own_vectors(model, sentences)
     else:
-        vectors, known = file_vectors(kind.vectors, sentences, model.device)
-    job = prepare_job(sentences, too_long, vectors, known, heads_looked_at(layout), measurement.seed)
+        vectors = file_vectors(kind.vectors, sentences, model.device)
+    job = prepare_job(sentences, too_long, vectors, heads_looked_at(layout), measurement.seed)
     size = check_bytes(job.rooted.sizes, len(job.heads), 1 + control)
     planned = [(name, seed) for name in trained_classifiers(control) for seed in range(kind.seeds)]
     run = _as_run(kind, measurement, job, planned, source, control, size)
@@ -129,7 +129,7 @@ def _train(
     """What a classifier gets right, and its weights for each head, NaN unless it reads attention alone."""
     own = CONTROLS.get(name, name)
     maps = None if own == DISTANCE else attention[name in CONTROLS]
-    vectors = job.vectors[0]
+    vectors = job.vectors.rows[0]
     probe = build_probe(own, len(job.heads), vectors.shape[1], job.rooted.has_root, generator).to(vectors.device)
     training, development, test = (job.cases(part, maps) for part in (job.training, job.development, job.test))
     with torch.enable_grad():
@@ -174,7 +174,7 @@ def _as_run(
             "seeds": kind.seeds,
             "max_length": inputs.limit,
             "trees": fingerprint([gold.tobytes() for gold in job.golds]),
-            "vectors": fingerprint([torch.cat(job.vectors).cpu().numpy().tobytes()]),
+            "vectors": job.vectors.identity,
             "rule": fingerprint([MOST_WORDS, SENTENCES, EPOCHS, PATIENCE, HIDDEN, FARTHEST, RATES]),
         },
         {
@@ -187,8 +187,8 @@ def _as_run(
             "split": counts,
             "too_long": job.too_long,
             "lost": {"without a token of their own": job.lost},
-            "vectors_from": "the model's input embeddings" if kind.vectors is None else Path(kind.vectors).name,
-            "vectors_known": job.vectors_known,
+            "vectors_from": job.vectors.source,
+            "vectors_known": job.vectors.known,
             "root": "special tokens" if job.rooted.has_root else "a learned constant",
             "causal": "encoder" not in layout.stacks,
             "attention_bytes": size,

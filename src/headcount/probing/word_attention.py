@@ -18,14 +18,17 @@ from transformers import PreTrainedModel
 from headcount.core.heads import Head, Layout
 from headcount.data.batches import by_length, plan_batches
 from headcount.engines.workers import spread
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, HeadcountError
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement
+from headcount.models.fingerprint import device_label
 from headcount.probing.sentences import Sentences
 from headcount.probing.words import as_word_pieces, between_words
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.at_once import batches_at_once, bytes_per_token
-from headcount.trace.memory import spell_bytes
+from headcount.trace.memory import spell_bytes, try_in_memory
+from headcount.trace.not_finite import NotFiniteRow, not_finite
 
 MOST_BYTES = 4 * 2**30
 """Of all sentences together."""
@@ -103,13 +106,38 @@ def collect_attention(
     collected: dict[int, Tensor] = {}
     with closing(
         spread(
-            lambda numbers: _between(measurement, rooted, model, source, numbers), batches, batches_at_once(model, size)
+            lambda numbers: _in_memory(measurement, rooted, model, source, numbers),
+            batches,
+            batches_at_once(model, size),
         )
     ) as results:
         for numbers, maps in zip(batches, results, strict=True):
             collected |= dict(zip(map(int, numbers), maps, strict=True))
             tell(len(collected))
     return [collected[number] for number in range(len(lengths))]
+
+
+def _in_memory(
+    measurement: Measurement, rooted: RootedWords, model: PreTrainedModel, source: str, numbers: np.ndarray
+) -> list[Tensor]:
+    """The attention of a batch; where memory does not suffice, of half the sentences at a time."""
+    try:
+        maps = try_in_memory(lambda: _between(measurement, rooted, model, source, numbers))
+    except NotFiniteRow as error:
+        number = numbers[error.row]
+        batch, _, _ = measurement.batch(np.array([number]), links=False)
+        row = measurement.inputs.ids[number]
+        raise not_finite(model, read_anatomy(model), batch, row, error.subject) from error
+    if maps is not None:
+        return maps
+    if len(numbers) == 1:
+        raise HeadcountError(
+            f"no memory on {device_label(model)} for one sentence of {measurement.inputs.lengths[numbers[0]]} tokens; "
+            "leave long sentences out, or take a smaller model or another device"
+        )
+    middle = len(numbers) // 2
+    parts = (_in_memory(measurement, rooted, model, source, part) for part in (numbers[:middle], numbers[middle:]))
+    return [attention for part in parts for attention in part]
 
 
 def _between(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,27 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.core.provenance import fingerprint
 from headcount.data.vectors_file import read_vectors
 from headcount.errors import DataProblem, listed
 from headcount.probing.sentences import Sentences
 
 
-def own_vectors(model: PreTrainedModel, sentences: Sentences) -> list[Tensor]:
-    """For each sentence [N, D]; zero for words without pieces of their own."""
+@dataclass(frozen=True)
+class WordVectors:
+    """The vectors of the words of some sentences, on the device that trains."""
+
+    rows: list[Tensor]
+    """[N, D] for each sentence."""
+    source: str
+    known: float
+    """The share of the words that have one."""
+    identity: str
+    """Equal for equal vectors of a model, on any device."""
+
+
+def own_vectors(model: PreTrainedModel, sentences: Sentences) -> WordVectors:
+    """The model's input embeddings; zero for words without pieces of their own."""
     table = model.get_input_embeddings().weight.detach()
     vectors = []
     for row, words, known in zip(sentences.inputs.rows, sentences.words, sentences.known, strict=True):
@@ -26,13 +41,14 @@ def own_vectors(model: PreTrainedModel, sentences: Sentences) -> list[Tensor]:
         total.index_add_(0, numbers, table[ids].float())
         count = torch.bincount(numbers, minlength=len(known)).clamp(min=1)
         vectors.append(total / count[:, None])
-    return _scaled(vectors)
+    source = "the model's input embeddings"
+    return WordVectors(_scaled(vectors), source, 1.0, source)
 
 
-def file_vectors(path: str | Path, sentences: Sentences, device: torch.device) -> tuple[list[Tensor], float]:
-    """For each sentence [N, D], and the share of the words that the file has, in their case or in lower case.
+def file_vectors(path: str | Path, sentences: Sentences, device: torch.device) -> WordVectors:
+    """Those of a file, of words as they are or in lower case; zero for words that it does not have.
 
-    The others have the vector zero; an error where it has none of the words.
+    An error where it has none of the words.
     """
     words = [word for sentence in sentences.annotated for word in sentence.words]
     vectors = read_vectors(path, {*words, *map(str.lower, words)})
@@ -44,7 +60,8 @@ def file_vectors(path: str | Path, sentences: Sentences, device: torch.device) -
         for sentence in sentences.annotated
     ]
     share = np.mean([word in vectors or word.lower() in vectors for word in words])
-    return _scaled([torch.from_numpy(rows).to(device) for rows in looked_up]), float(share)
+    rows = _scaled([torch.from_numpy(each).to(device) for each in looked_up])
+    return WordVectors(rows, Path(path).name, float(share), fingerprint([each.tobytes() for each in looked_up]))
 
 
 def _scaled(vectors: list[Tensor]) -> list[Tensor]:

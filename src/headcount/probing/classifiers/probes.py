@@ -88,7 +88,8 @@ class DistanceAndWords(Probe):
         dependent = vectors @ self.of_dependent.T + self.bias
         head = vectors @ self.of_head.T
         distance = distances(vectors.shape[1], vectors.device) @ self.of_distance.T
-        hidden = (dependent[:, :, None] + head[:, None] + distance).tanh()
+        # In place: [B, M, M, 256] is by far the largest tensor.
+        hidden = (dependent[:, :, None] + head[:, None]).add_(distance).tanh_()
         return hidden @ self.output
 
 
