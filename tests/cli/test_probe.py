@@ -69,12 +69,33 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "baseline_random_weights" not in det
 
 
+def test_classifiers(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = str(tmp_path / "study")
+    classifiers = typed(folder, "--kind", "classifiers", "--seeds", "1", "--limit", "40", "--out", study)
+    assert main(classifiers) == 0
+    shown = capsys.readouterr().out
+    assert "│ right-branching" in shown
+    assert "Largest weights of the attention-only classifier:" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert "--group probe/classifiers" in shown
+    assert main(["table", study, "--group", "probe/classifiers"]) == 0
+    assert "weight[head to dependent]" in capsys.readouterr().out
+    assert main([*classifiers, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["attributes"]["split"]["test"] == 4
+    assert {"probe", "uas", "uas_low", "uas_high", "gain_distance"} <= set(said["classifiers"][0])
+    assert main(["report", study, "--output", str(tmp_path / "page.html")]) == 0
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
         (["--relations", "dobj"], "got the relation 'dobj', which never occurs; the sentences have dep"),
         (["--kind", "constituents"], "constituents"),
         (["--from-word", "max"], "max"),
+        (["--kind", "classifiers", "--vectors", "none.txt"], "cannot read none.txt: No such file or directory"),
+        (["--kind", "classifiers", "--seeds", "0"], "--seeds 0"),
+        (["--kind", "classifiers", "--limit", "5"], "got 5 sentences"),
         (["--limit", "0"], "--limit"),
         (["--name", "again"], "--out"),
     ],

@@ -31,6 +31,7 @@ NAMES = [
     "patterns",
     "maps",
     "probe",
+    "classifiers",
     "importance",
     "gates",
     "choose",
@@ -45,12 +46,13 @@ WRITERS = {
     "measures/passes.py",
     "attention_maps/maps.py",
     "attention_maps/find_patterns.py",
+    "probing/probe.py",
+    "probing/tree_classifiers.py",
     "choosing/importance.py",
     "choosing/gates.py",
     "choosing/curves.py",
     "choosing/dynamics.py",
     "costs/cost.py",
-    "probing/probe.py",
 }
 """What asks the ledger for a result; all of it is run by the verbs above."""
 ORIGINS = {"models/fingerprint.py"}
@@ -187,13 +189,13 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert one.attrs["command"].startswith("headcount."), key
 
 
-@pytest.mark.parametrize("name", ["importance", "gates", "choose", "cost", "dynamics"])
+@pytest.mark.parametrize("name", ["classifiers", "importance", "gates", "choose", "cost", "dynamics"])
 def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
     """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
     verbs.uninterrupted(name)
-    plain = {*HEAD_DIMS, "example", "done", "low", "high"}
+    plain = {*HEAD_DIMS, "direction", "seed", "sentence", "example", "done", "low", "high"}
     for path, result in stored(verbs.folder / name).items():
-        for key, array in result.variables.items() if path.startswith(("/pruning/", "/cost/")) else ():
+        for key, array in result.variables.items() if path.startswith(("/pruning/", "/cost/", "/probe/")) else ():
             assert key in plain or str(key).endswith(("_low", "_high")) or read_schema(array.attrs), f"{path}: {key}"
 
 

@@ -30,7 +30,7 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-SHARDED = ("sweep", "measure", "compare", "patterns", "importance")
+SHARDED = ("sweep", "measure", "compare", "patterns", "classifiers", "importance")
 """Those that several processes can share."""
 
 
@@ -56,6 +56,9 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "probe": lambda out: hc.probe(model, tokenizer, sentences(20), relations=["det"], out=out),
+        "classifiers": lambda out: hc.probe(
+            model, tokenizer, sentences(20), kind="classifiers", seeds=2, out=out, **part
+        ),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
         "gates": lambda out: hc.learn_gates(
             model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out

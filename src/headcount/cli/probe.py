@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def probe(
@@ -25,7 +22,13 @@ def probe(
             "deprels. Coreference: a CoNLL-2012 file, or a table with the columns of LitBank or GAP."
         ),
     ],
-    kind: Annotated[Literal["dependencies", "coreference"], Parameter(help="Which annotations.")] = "dependencies",
+    kind: Annotated[
+        Literal["dependencies", "coreference", "classifiers"],
+        Parameter(
+            help="dependencies or coreference: single heads against annotations; classifiers: trained to find "
+            "dependencies from the attention of all heads."
+        ),
+    ] = "dependencies",
     relations: Annotated[
         str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
     ] = None,
@@ -39,6 +42,14 @@ def probe(
         Literal["words", "mentions"] | None,
         Parameter(help="An antecedent is chosen among all other words (the default), or among earlier mentions only."),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        Parameter(
+            help="Word vectors of classifiers: a text file, a word and its numbers in each line. The model's input "
+            "embeddings by default."
+        ),
+    ] = None,
+    seeds: Annotated[int | None, Parameter(help="Number of seeds per classifier; 3 by default.")] = None,
     from_word: Annotated[
         Literal["mean", "first"],
         Parameter(help="Attention from a word of several pieces: the mean over them, or that of the first."),
@@ -64,8 +75,9 @@ def probe(
     Example: headcount probe bundled:qnli --data bundled:sentences --limit 100 --out study
 
     For each relation the best head and the best rule (a fixed offset; the nearest mention or the same head word) are
-    selected on one half of the sentences or documents and evaluated on the other. An interrupted run resumes when the
-    same command is run again with --out.
+    selected on one half of the sentences or documents and evaluated on the other. With --kind classifiers, classifiers
+    are trained to find the dependencies from the attention of all heads (Clark et al. 2019, section 5). An interrupted
+    run resumes when the same command is run again with --out.
 
     Parameters
     ----------
@@ -74,13 +86,15 @@ def probe(
     """
     from rich.console import Console
 
+    from headcount.cli.probe_tables import LINES, classifiers_as_json, relations_as_json
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
     from headcount.probing.probe import probe as run
 
     console = Console(highlight=False)
     loaded, pieces = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
-    with show_progress("probe", limited=limit is None) as progress:
+    alone = kind != "classifiers"
+    with show_progress("probe", "texts" if alone else "", limited=alone and limit is None) as progress:
         probed = run(
             loaded,
             pieces,
@@ -89,6 +103,8 @@ def probe(
             relations=relations,
             words=words,
             candidates=candidates,
+            vectors=vectors,
+            seeds=seeds,
             from_word=from_word,
             control=control,
             limit=limit,
@@ -100,50 +116,12 @@ def probe(
             progress=progress,
         )
     if json_:
-        print(json.dumps(relations_as_json(probed)))
+        print(json.dumps(relations_as_json(probed) if alone else classifiers_as_json(probed)))
         return
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    lines = {"dependencies": relation_lines, "coreference": antecedent_lines}[kind]
-    for line in lines(probed):
+    for line in LINES[kind](probed):
         console.print(line)
     if out is not None:
         say_saved(console, out)
-
-
-def relations_as_json(probed: xr.Dataset) -> dict[str, Any]:
-    """The numbers of each relation, for scripts."""
-    columns = [name for name, array in probed.data_vars.items() if array.dims == ("relation",)]
-    table = probed[columns].to_dataframe().reset_index()
-    return {"attributes": {"lost": probed.attrs["lost"]}, "relations": json.loads(table.to_json(orient="records"))}
-
-
-def relation_lines(probed: xr.Dataset) -> list[Any]:
-    """The best head of each relation as a table, and what it comes to."""
-    from rich.table import Table
-
-    from headcount.story.relations import relation_rows, relation_sentences
-
-    table = Table("relation", "best head", "right", "offset", "above the offset", "random")
-    for column in table.columns[2:]:
-        column.justify = "right"
-    for row in relation_rows(probed):
-        table.add_row(*row)
-    note = "-> the dependent attends to its head, <- the head to its dependent; shares of the words, held-out half:"
-    return [note, table, *relation_sentences(probed)]
-
-
-def antecedent_lines(probed: xr.Dataset) -> list[Any]:
-    """The best head of each kind of mention as a table, and what it comes to."""
-    from rich.table import Table
-
-    from headcount.story.coreference import antecedent_rows, antecedent_sentences
-
-    table = Table("mentions", "cases", "best head", "right", "nearest", "same head", "rules", "random")
-    for column in [table.columns[1], *table.columns[3:]]:
-        column.justify = "right"
-    for row in antecedent_rows(probed):
-        table.add_row(*row)
-    note = "-> the mention attends to its antecedent, <- the antecedent to it; shares of the mentions, held-out half:"
-    return [note, table, *antecedent_sentences(probed)]

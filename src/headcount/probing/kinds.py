@@ -10,11 +10,14 @@ from headcount.errors import InvalidOption
 from headcount.probing.contract import Kind
 from headcount.probing.coreference import CoreferentMentions
 from headcount.probing.dependencies import DependencyTrees
+from headcount.probing.tree_classifiers import TreeClassifiers
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees, CoreferentMentions)}
+AnyKind = Kind | TreeClassifiers
+"""All but the classifiers ask about single heads."""
+KINDS: dict[str, type[AnyKind]] = {kind.name: kind for kind in (DependencyTrees, CoreferentMentions, TreeClassifiers)}
 
 
-def find_kind(name: str, options: dict[str, Any]) -> Kind:
+def find_kind(name: str, options: dict[str, Any]) -> AnyKind:
     """A kind with those of the options that were given (not None); one that it does not have is refused."""
     if name not in KINDS:
         raise InvalidOption(f"got kind={name!r}; expected one of {', '.join(KINDS)}")
@@ -26,5 +29,5 @@ def find_kind(name: str, options: dict[str, Any]) -> Kind:
     return KINDS[name](**{option: value for option, value in options.items() if option in own and value is not None})
 
 
-def _options(kind: type[Kind]) -> set[str]:
+def _options(kind: type[AnyKind]) -> set[str]:
     return {field.name for field in fields(kind)}

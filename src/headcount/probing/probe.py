@@ -35,6 +35,7 @@ from headcount.probing.arcs import SHOWN, take_arcs
 from headcount.probing.contract import SeenWords, WordQuestion
 from headcount.probing.kinds import find_kind
 from headcount.probing.sentences import Sentences, encode_sentences
+from headcount.probing.tree_classifiers import TreeClassifiers, train_classifiers
 from headcount.probing.words import as_word_pieces, check_source
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
@@ -56,6 +57,8 @@ def probe(
     relations: Sequence[str] | str | None = None,
     words: str | None = None,
     candidates: str | None = None,
+    vectors: str | Path | None = None,
+    seeds: int | None = None,
     from_word: str = "mean",
     control: bool = True,
     limit: int | None = None,
@@ -68,13 +71,14 @@ def probe(
 ) -> xr.Dataset:
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
 
-    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels; or `coreference`, of a
-    CoNLL-2012 file or the table of LitBank or GAP. Of dependencies, `relations`: only these; all with at least 100
-    cases by default. `words`: `written` (the default), as they stand in the text, multiword tokens such as French `du`
-    as one word; or `annotated`, the words of the tree with spaces between. Of coreference, `candidates`: a head chooses
-    among all other `words` (the default), or among the head words of earlier `mentions`. `from_word`: attention from a
-    word of several pieces is the `mean` over them, or that of the `first`. `control`: the same model with random
-    weights is probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how it runs.
+    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels; `classifiers`, of the
+    same; `coreference`, of a CoNLL-2012 file or the table of LitBank or GAP. `from_word`: attention from a word of
+    several pieces is the `mean` over them, or that of the `first`. `control`: the same model with random weights is
+    probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how it runs.
+
+    Of dependencies, `relations`: only these; all with at least 100 cases by default. `words`: `written` (the default),
+    as they stand in the text, multiword tokens such as French `du` as one word; or `annotated`, the words of the tree
+    with spaces between.
 
     `accuracy` [stack, layer, head, direction, relation] is the share of the words whose most attended word (or the word
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
@@ -83,16 +87,29 @@ def probe(
     the best offset, are evaluated on the other; the relation `all` is the unlabelled attachment score. A study also
     keeps some sentences with predicted and true arcs (`arcs/dependencies`).
 
-    Of coreference, a case is a mention with an antecedent in its window, the relations are the kinds of mentions, and
-    the halves consist of documents: a head is right if the word that it connects the mention's head word with is that
-    of an antecedent. Baselines are `baseline_nearest`, `baseline_head_match` and `baseline_rules`, which choose among
-    the earlier mentions; `gain` is the difference to the better of the first two. `lost` says what is no case.
+    Of coreference, `candidates`: a head chooses among all other `words` (the default), or among the head words of
+    earlier `mentions`. A case is a mention with an antecedent in its window, the relations are the kinds of mentions,
+    and the halves consist of documents: a head is right if the word that it connects the mention's head word with is
+    that of an antecedent. Baselines are `baseline_nearest`, `baseline_head_match` and `baseline_rules`, which choose
+    among the earlier mentions; `gain` is the difference to the better of the first two. `lost` says what is no case.
+
+    With `classifiers` (Clark et al. 2019, section 5), all heads together: classifiers are trained to find the syntactic
+    head of each word, from the attention alone, from attention and words, or from distance and words, `seeds` times
+    each (3 by default). `vectors`: a text file of word vectors; the model's input embeddings by default. One tenth of
+    the sentences stops the training and one tenth evaluates. `uas` [probe] is the unlabelled attachment score without
+    punctuation on these, the mean over the seeds with an interval over the sentences, beside right-branching and the
+    attention of random weights; `gain_right_branching`, `gain_distance` and `gain_random_weights` are paired
+    differences; `weight` [stack, layer, head, direction] is what the attention-only classifier learned. The attention
+    between the words is kept in memory while they are trained, at most 4 GB, and never stored.
     """
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     named = relations.split(",") if isinstance(relations, str) else relations
-    annotations = find_kind(kind, {"relations": named, "words": words, "candidates": candidates})
+    annotations = find_kind(
+        kind,
+        {"relations": named, "words": words, "candidates": candidates, "vectors": vectors, "seeds": seeds},
+    )
     check_source(from_word)
     if out is not None:
         check_untouched(model)
@@ -109,6 +126,9 @@ def probe(
     tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
     measurement = Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
+    if isinstance(annotations, TreeClassifiers):
+        with evaluating(model), torch.inference_mode(False):
+            return train_classifiers(annotations, measurement, sentences, from_word, control)
     question = annotations.ask(sentences, anatomy.layout, from_word, control)
     random = with_random_weights(model, seed) if control else None
 
