@@ -9,8 +9,9 @@ from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
 from headcount.probing.contract import Kind
 from headcount.probing.dependencies import DependencyTrees
+from headcount.probing.frames import FrameLinks
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees,)}
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (DependencyTrees, FrameLinks)}
 
 
 def find_kind(name: str, options: dict[str, Any]) -> Kind:

@@ -56,6 +56,7 @@ def probe(
     kind: str = "dependencies",
     relations: Sequence[str] | str | None = None,
     words: str | None = None,
+    elements: str | None = None,
     from_word: str = "mean",
     control: bool = True,
     limit: int | None = None,
@@ -86,7 +87,7 @@ def probe(
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     named = relations.split(",") if isinstance(relations, str) else relations
-    annotations = find_kind(kind, {"relations": named, "words": words})
+    annotations = find_kind(kind, {"relations": named, "words": words, "elements": elements})
     check_source(from_word)
     if out is not None:
         check_untouched(model)
