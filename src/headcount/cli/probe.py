@@ -11,6 +11,8 @@ from headcount.cli import options
 from headcount.cli.options import load_model_and_tokenizer, say_part
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray as xr
 
 
@@ -21,10 +23,11 @@ def probe(
     data: Annotated[
         str,
         Parameter(
-            help="A CoNLL-U file, or a parquet, jsonl, csv or tsv file with lists of tokens, upos, heads and deprels."
+            help="A CoNLL-U file, or a parquet, jsonl, csv or tsv file with lists of tokens, upos, heads and deprels; "
+            "for frames a table with text, target and fes, a folder with FrameNet, or nltk:framenet_v17."
         ),
     ],
-    kind: Annotated[Literal["dependencies"], Parameter(help="Which annotations.")] = "dependencies",
+    kind: Annotated[Literal["dependencies", "frames"], Parameter(help="Which annotations.")] = "dependencies",
     relations: Annotated[
         str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
     ] = None,
@@ -32,6 +35,13 @@ def probe(
         Literal["written", "annotated"] | None,
         Parameter(
             help="Words as they are written (the default; French du is one), or those of the tree with spaces between."
+        ),
+    ] = None,
+    elements: Annotated[
+        Literal["core", "any", "strict"] | None,
+        Parameter(
+            help="Frame elements: core ones (the default), any, or only those of sentences all of whose elements are "
+            "core, short and distant."
         ),
     ] = None,
     from_word: Annotated[
@@ -82,6 +92,7 @@ def probe(
             kind=kind,
             relations=relations,
             words=words,
+            elements=elements,
             from_word=from_word,
             control=control,
             limit=limit,
@@ -98,11 +109,11 @@ def probe(
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    for line in relation_lines(probed):
+    for line in frame_lines(probed, out) if kind == "frames" else relation_lines(probed):
         console.print(line)
     if out is not None:
         # The page does not show relations yet.
-        following = f"headcount table {out} --group probe/dependencies --to csv"
+        following = f"headcount table {out} --group probe/{kind} --to csv"
         console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)
 
 
@@ -110,7 +121,8 @@ def relations_as_json(probed: xr.Dataset) -> dict[str, Any]:
     """The numbers of each relation, for scripts."""
     columns = [name for name, array in probed.data_vars.items() if array.dims == ("relation",)]
     table = probed[columns].to_dataframe().reset_index()
-    return {"attributes": {"lost": probed.attrs["lost"]}, "relations": json.loads(table.to_json(orient="records"))}
+    attributes = {name: probed.attrs[name] for name in ("lost", "filter", "links") if name in probed.attrs}
+    return {"attributes": attributes, "relations": json.loads(table.to_json(orient="records"))}
 
 
 def relation_lines(probed: xr.Dataset) -> list[Any]:
@@ -126,3 +138,21 @@ def relation_lines(probed: xr.Dataset) -> list[Any]:
         table.add_row(*row)
     note = "-> the dependent attends to its head, <- the head to its dependent; shares of the words, held-out half:"
     return [note, table, *relation_sentences(probed)]
+
+
+def frame_lines(probed: xr.Dataset, out: Path | None) -> list[Any]:
+    """What the filter left, the heads above the 99th percentile as a table, and what it comes to."""
+    from rich.table import Table
+
+    from headcount.story.frames import effect_sentences, filter_rows, frame_rows, frame_sentences
+
+    left = Table("annotation sets", "left")
+    heads = Table("head", "weight", "unlinked", "above unlinked words", "q")
+    for table, rows in ((left, filter_rows(probed)), (heads, frame_rows(probed))):
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for row in rows:
+            table.add_row(*row)
+    note = "-> the element attends to the predicate, <- the predicate to the element; means over sentences:"
+    effects = effect_sentences(probed, out) if out is not None else []
+    return [left, note, heads, *frame_sentences(probed), *effects]

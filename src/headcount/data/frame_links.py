@@ -39,6 +39,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Filtered:
+    """What the filter left of the data: the same for all its sentences."""
+
+    steps: dict[str, int]
+    """How many annotation sets there are after each step."""
+    sentences: int
+
+
+@dataclass(frozen=True)
 class FrameSentence:
     """A sentence with the links that count, each once."""
 
@@ -48,8 +57,7 @@ class FrameSentence:
     links: tuple[Link, ...]
     linked: frozenset[tuple[int, int]]
     """All pairs of words, smaller number first, that any annotation links: an element's and its target's."""
-    steps: dict[str, int] = field(compare=False, repr=False)
-    """How many annotation sets of the data were left after each step of the filter; the same for all its sentences."""
+    kept: Filtered = field(compare=False, repr=False)
 
 
 @dataclass
@@ -65,12 +73,12 @@ def filter_links(annotated: Iterable[AnnotationSet], elements: str = "core") -> 
 
     Raises `DataProblem` where nothing is left, with the count after each step.
     """
-    kind = "" if elements == "any" else "core "
+    kind = "an" if elements == "any" else "a core"
     one, few, close, far = (
         "with one target and an element",
         f"with at most {MOST_WORDS} words",
-        f"with a {kind}element of at most {LONGEST} words",
-        f"with {BETWEEN} words between it and the target",
+        f"with {kind} element of at most {LONGEST} words",
+        f"with at least {BETWEEN} words between it and the target",
     )
     steps = dict.fromkeys(("annotation sets", one, few, close, far), 0)
     sentences: dict[tuple[str, ...], _Collected] = {}
@@ -78,19 +86,18 @@ def filter_links(annotated: Iterable[AnnotationSet], elements: str = "core") -> 
     for annotation in annotated:
         steps["annotation sets"] += 1
         coreness_known |= any(element.core is not None for element in annotation.elements)
-        spans = [match.span() for match in WORD.finditer(annotation.text)]
-        targets = [words for words in (_covered(spans, target) for target in annotation.targets) if words]
-        realised = [(element, words) for element in annotation.elements if (words := _covered(spans, element.span))]
-        if len(spans) <= MOST_WORDS:
-            words = tuple(annotation.text.split())
-            sentence = sentences.setdefault(words, _Collected(annotation.text.strip(), words, {}, set()))
-            sentence.linked |= {
-                (min(a, b), max(a, b)) for _, part in realised for a in part for target in targets for b in target
-            }
-        if len(targets) != 1 or not realised:
+        steps[one] += (single := len(annotation.targets) == 1 and bool(annotation.elements))
+        words = tuple(annotation.text.split())
+        if len(words) > MOST_WORDS:
             continue
-        steps[one] += 1
-        if len(spans) > MOST_WORDS:
+        spans = [match.span() for match in WORD.finditer(annotation.text)]
+        targets = [_covered(spans, target) for target in annotation.targets]
+        realised = [(element, _covered(spans, element.span)) for element in annotation.elements]
+        sentence = sentences.setdefault(words, _Collected(annotation.text.strip(), words, {}, set()))
+        sentence.linked |= {
+            (min(a, b), max(a, b)) for _, part in realised for a in part for target in targets for b in target
+        }
+        if not single:
             continue
         steps[few] += 1
         short = [(element, part) for element, part in realised if _counts(element, elements) and len(part) <= LONGEST]
@@ -113,6 +120,7 @@ def filter_links(annotated: Iterable[AnnotationSet], elements: str = "core") -> 
     if not steps[far]:
         raise DataProblem(f"the filter leaves nothing: {spell_steps(steps)}; give more, or elements=any")
     kept = [sentence for sentence in sentences.values() if sentence.links]
+    filtered = Filtered(steps, len(kept))
     return [
         FrameSentence(
             str(number),
@@ -120,7 +128,7 @@ def filter_links(annotated: Iterable[AnnotationSet], elements: str = "core") -> 
             sentence.words,
             tuple(Link(part, target, tuple(names)) for (part, target), names in sentence.links.items()),
             frozenset(sentence.linked),
-            steps,
+            filtered,
         )
         for number, sentence in enumerate(kept, start=1)
     ]

@@ -125,4 +125,6 @@ def _span(span: Any, text: str, name: str, where: object) -> Span:
         raise DataProblem(
             f"{where}: {name} is at {start} to {end}, but the text has {len(text)} characters; expected a span in it"
         )
+    if not text[start:end].strip():
+        raise DataProblem(f"{where}: {name} is at {start} to {end}, where there is no word; expected some; fix it")
     return start, end

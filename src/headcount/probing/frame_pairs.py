@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ class Blocks:
     link: Link
     pairs: Pairs
     unlinked: list[Pairs]
+    alike: list[tuple[bool, bool]]
+    """Of each of those, whether it is comparable with the link: from element to target, from target to element."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class GoldPairs:
     element: Tensor
     target: Tensor
     real: Tensor
-    """[link, block]: whether the link has such a block."""
+    """[link, block, direction]: whether the link has such a block, and may be compared with it."""
     after: Tensor
     """[link]: whether the element comes after the target."""
     slots: int
@@ -63,10 +65,12 @@ class FramePairs:
         """The most links of a sentence."""
         return max(map(len, self.blocks))
 
-    @property
-    def incomparable(self) -> int:
-        """Links without any unlinked pairs at the same distance."""
-        return sum(not block.unlinked for blocks in self.blocks for block in blocks)
+    def incomparable(self) -> list[int]:
+        """In each direction, how many links have no unlinked pairs to compare with."""
+        return [
+            sum(not any(alike[way] for alike in block.alike) for blocks in self.blocks for block in blocks)
+            for way in (0, 1)
+        ]
 
     def named(self) -> np.ndarray:
         """[sentence, link, relation]: whether a link is there and has an element of that name."""
@@ -88,26 +92,36 @@ class FramePairs:
         most = max((1 + len(block.unlinked) for _, _, block in chosen), default=1)
         longest = max((len(block.pairs) for _, _, block in chosen), default=1)
         pairs = np.zeros((len(chosen), most, longest, 2), dtype=np.int64)
-        real = np.zeros((len(chosen), most), dtype=bool)
+        real = np.zeros((len(chosen), most, 2), dtype=bool)
         for at, (_, _, block) in enumerate(chosen):
             for number, several in enumerate([block.pairs, *block.unlinked]):
                 pairs[at, number] = several + several[:1] * (longest - len(several))
-                real[at, number] = True
+                real[at, number] = block.alike[number - 1] if number else True
         after = [block.link.element[0] > block.link.target[0] for _, _, block in chosen]
         text, slot = (np.array([entry[part] for entry in chosen], dtype=np.int64) for part in (0, 1))
-        arrays = (text, slot, pairs[..., 0], pairs[..., 1], real, np.array(after, dtype=bool))
-        return GoldPairs(*(torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays), self.slots)
+
+        def tensor(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+        element, target = tensor(pairs[..., 0]), tensor(pairs[..., 1])
+        later = tensor(np.array(after, dtype=bool))
+        return GoldPairs(tensor(text), tensor(slot), element, target, tensor(real), later, self.slots)
 
 
-def find_pairs(sentences: Sequence[FrameSentence], known: Sequence[Sequence[bool]]) -> FramePairs:
-    """The blocks of some sentences; a link one of whose words is not `known` is left out."""
+def find_pairs(
+    sentences: Sequence[FrameSentence], known: Sequence[Sequence[bool]], tokens: Sequence[Sequence[int | None]]
+) -> FramePairs:
+    """The blocks of some sentences; a link one of whose words is not `known` is left out.
+
+    `tokens`: the word of each token of a sentence.
+    """
     blocks = tuple(
         tuple(
-            _blocks(sentence, link, flags)
+            _blocks(sentence, link, flags, Counter(words))
             for link in sentence.links
             if all(flags[word] for word in link.element + link.target)
         )
-        for sentence, flags in zip(sentences, known, strict=True)
+        for sentence, flags, words in zip(sentences, known, tokens, strict=True)
     )
     if not any(blocks):
         raise DataProblem("the tokenizer drops or merges words of every link; expected links between known words")
@@ -117,18 +131,27 @@ def find_pairs(sentences: Sequence[FrameSentence], known: Sequence[Sequence[bool
     return FramePairs(blocks, (ALL, *names), unknown)
 
 
-def _blocks(sentence: FrameSentence, link: Link, known: Sequence[bool]) -> Blocks:
+def _blocks(sentence: FrameSentence, link: Link, known: Sequence[bool], pieces: Mapping[int | None, int]) -> Blocks:
     """A block is a link's pairs shifted by some words.
 
-    It must lie in the sentence, hold no pair that any annotation links, and no punctuation: no link has any.
+    It must lie in the sentence, hold no pair that any annotation links, and no punctuation, which no link is made of.
+    Attention to a word is the sum over its pieces, and predicates have more pieces than other words: even with uniform
+    attention they would get more. So a block is comparable in a direction only if the longest of the words that are
+    attended to has as many pieces as that of the link.
     """
     pairs = [(element, target) for element in link.element for target in link.target]
     words = (*link.element, *link.target)
     usable = [flag and any(map(str.isalnum, word)) for word, flag in zip(sentence.words, known, strict=True)]
-    unlinked = []
+
+    def longest(attended: Sequence[int], shift: int) -> int:
+        return max(pieces[word + shift] for word in attended)
+
+    unlinked, alike = [], []
     for shift in range(-min(words), len(sentence.words) - max(words)):
         moved = [(element + shift, target + shift) for element, target in pairs]
         linked = any((min(pair), max(pair)) in sentence.linked for pair in moved)
-        if shift and not linked and all(usable[word + shift] for word in words):
+        to_target, to_element = (longest(part, shift) == longest(part, 0) for part in (link.target, link.element))
+        if shift and not linked and all(usable[word + shift] for word in words) and (to_target or to_element):
             unlinked.append(moved)
-    return Blocks(link, pairs, unlinked)
+            alike.append((to_target, to_element))
+    return Blocks(link, pairs, unlinked, alike)

@@ -95,12 +95,11 @@ def _tested(name: str, excess: np.ndarray, seed: int) -> Labelled:
         if rows.any():
             found = mean_changes(flat[rows][:, columns].T, np.ones(int(rows.sum())), seed, tests)
             value[columns], low[columns], high[columns], p[columns] = found.delta, found.low, found.high, found.p
-    value, low, high, p = (array.reshape(excess.shape[1:]) for array in (value, low, high, p))
-    dims = (*HEAD_DIMS, "direction")
+    shape, dims = excess.shape[1:], (*HEAD_DIMS, "direction")
     return {
-        **_with_interval(name, (value, low, high)),
-        f"{name}_p": (dims, p),
-        f"{name}_q": (dims, false_discovery(p)),
+        **_with_interval(name, (value.reshape(shape), low.reshape(shape), high.reshape(shape))),
+        f"{name}_p": (dims, p.reshape(shape)),
+        f"{name}_q": (dims, false_discovery(p).reshape(shape)),
     }
 
 
@@ -110,8 +109,8 @@ def heads_above(links: Links, seed: int) -> Labelled:
     Of 144 heads two are above their own 99th percentile, whatever they do. So the same threshold is applied to weights
     in which links are replaced by unlinked pairs (`above_null`, how many heads are above it then), and `above_p` is how
     often at least as many heads are above it when link and unlinked pairs are swapped at random, sentence by sentence,
-    in the same sentences for all heads. (As many heads are above the threshold as have a weight of at least the lowest
-    of theirs: that is a rank statistic of one labelling, so it is a permutation test, though the threshold is observed.)
+    in the same sentences for all heads. The threshold is not drawn again: that k heads are above it says that the k-th
+    largest weight is, so the test is one of the k-th largest weight, and slightly conservative.
     """
     weight, replaced = links.sentences(), links.replaced()
     directions = weight.shape[-1]
@@ -179,7 +178,7 @@ def best_links(links: Links, named: np.ndarray, selecting: np.ndarray, seed: int
 
 
 def better_directions(links: Links, selecting: np.ndarray, seed: int) -> Labelled:
-    """For each head its excess in the direction in which that is larger: selected on one half, evaluated on the other."""
+    """For each head its excess in its better direction, which is selected on one half and evaluated on the other."""
     weight, null = links.compared()
     heads = weight.shape[1:4]
     weight, null = (array.reshape(len(array), -1, array.shape[-1]) for array in (weight, null))

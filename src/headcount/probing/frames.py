@@ -15,7 +15,7 @@ from torch import Tensor
 from headcount.core.heads import Head, Layout
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
-from headcount.data.frame_links import ELEMENTS, FrameSentence, filter_links
+from headcount.data.frame_links import ELEMENTS, Filtered, FrameSentence, filter_links
 from headcount.data.frames import read_frames
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
@@ -65,17 +65,17 @@ class Frames(WordQuestion):
     the largest over its pairs; unlike in its code, between words instead of pieces (to a split word the sum, from it
     the mean), over all pairs instead of those at the same position in both lists, and in both directions. The null
     shifts all pairs of a link by so many words that nothing is linked there: the same distance, the same number of
-    pairs, the same sentence; the mean over all such shifts.
+    pairs, the same sentence, words with as many pieces; the mean over all such shifts.
     """
 
     name, summary, paper = "frames", "attention between frame elements and their predicate", "Kovaleva 2019, 4.2"
     category, schemas = "Semantics", SCHEMAS
 
     def __init__(
-        self, pairs: FramePairs, steps: dict[str, int], ids: np.ndarray, layout: Layout, source: str, control: bool
+        self, pairs: FramePairs, kept: Filtered, ids: np.ndarray, layout: Layout, source: str, control: bool
     ) -> None:
         super().__init__(source, control)
-        self.pairs, self.steps, self.ids, self.layout = pairs, steps, ids, layout
+        self.pairs, self.kept, self.ids, self.layout = pairs, kept, ids, layout
 
     def counts(self) -> dict[str, tuple[str, ...]]:
         return {"weight": ("direction", "link"), "null": ("direction", "link")}
@@ -91,10 +91,11 @@ class Frames(WordQuestion):
         return {
             "from_word": self.source,
             "pairs": self.pairs.digest(),
-            "filter": self.steps,
+            "filter": self.kept.steps,
+            "filtered_sentences": self.kept.sentences,
             "links": sum(map(len, self.pairs.blocks)),
             "links_unknown": self.pairs.unknown,
-            "links_without_null": self.pairs.incomparable,
+            "links_without_null": dict(zip(DIRECTIONS, self.pairs.incomparable(), strict=True)),
         }
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> GoldPairs:
@@ -118,7 +119,7 @@ class Frames(WordQuestion):
         ways = [words[text, gold.element, gold.target], words[text, gold.target, gold.element]]
         # [link, block, head, direction]: the largest over the pairs of a block.
         largest = torch.stack(ways, -1).amax(2)
-        real = gold.real[:, 1:, None, None]
+        real = gold.real[:, 1:, None]
         null = torch.where(real, largest[:, 1:], 0).sum(1) / real.sum(1)
         if seen.stack == CAUSAL:
             hidden = ~torch.stack([gold.after, ~gold.after], -1)[:, None]
@@ -194,6 +195,6 @@ class FrameLinks(Kind):
         return filter_links(read_frames(data), self.elements)
 
     def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> Frames:
-        pairs = find_pairs(sentences.annotated, sentences.known)
-        steps = sentences.annotated[0].steps
-        return Frames(pairs, steps, sentences.inputs.ids, layout, source, control)
+        pairs = find_pairs(sentences.annotated, sentences.known, sentences.words)
+        kept = sentences.annotated[0].kept
+        return Frames(pairs, kept, sentences.inputs.ids, layout, source, control)

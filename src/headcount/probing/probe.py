@@ -69,9 +69,11 @@ def probe(
 ) -> xr.Dataset:
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
 
-    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels. `relations`: only these;
+    `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels; or `frames`, of a table
+    with text, target and fes or of a copy of FrameNet (see `headcount.probing.frames.Frames`). `relations`: only these;
     all with at least 100 cases by default. `words`: `written` (the default), as they stand in the text, multiword
-    tokens such as French `du` as one word; or `annotated`, the words of the tree with spaces between. `from_word`:
+    tokens such as French `du` as one word; or `annotated`, the words of the tree with spaces between. `elements`: of
+    frames, `core` (the default), `any`, or `strict`: only sentences all of whose elements pass the filter. `from_word`:
     attention from a word of several pieces is the `mean` over them, or that of the `first`. `control`: the same model
     with random weights is probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how
     it runs.
