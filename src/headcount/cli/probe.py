@@ -147,12 +147,15 @@ def frame_lines(probed: xr.Dataset, out: Path | None) -> list[Any]:
     from headcount.story.frames import effect_sentences, filter_rows, frame_rows, frame_sentences
 
     left = Table("annotation sets", "left")
-    heads = Table("head", "weight", "unlinked", "above unlinked words", "q")
+    heads = Table("head", "weight", "compared", "unlinked", "difference", "q")
     for table, rows in ((left, filter_rows(probed)), (heads, frame_rows(probed))):
         for column in table.columns[1:]:
             column.justify = "right"
         for row in rows:
             table.add_row(*row)
-    note = "-> the element attends to the predicate, <- the predicate to the element; means over sentences:"
+    note = (
+        "-> the element attends to the predicate, <- the predicate to the element; mean weights over sentences, of all "
+        "links and of those that can be compared with unlinked words at the same distance:"
+    )
     effects = effect_sentences(probed, out) if out is not None else []
     return [left, note, heads, *frame_sentences(probed), *effects]

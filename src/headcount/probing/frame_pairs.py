@@ -18,7 +18,7 @@ from headcount.errors import DataProblem
 ALL = "all"
 """All elements together."""
 LEAST = 30
-"""Sentences that an element needs to be looked at alone."""
+"""Sentences with comparable links that an element needs to be looked at alone."""
 Pairs = list[tuple[int, int]]
 """Words of an element and of a target."""
 
@@ -125,7 +125,8 @@ def find_pairs(
     )
     if not any(blocks):
         raise DataProblem("the tokenizer drops or merges words of every link; expected links between known words")
-    counts = Counter(name for several in blocks for name in {name for block in several for name in block.link.names})
+    comparable = ([block.link.names for block in several if block.unlinked] for several in blocks)
+    counts = Counter(name for several in comparable for name in {name for names in several for name in names})
     names = sorted(name for name, count in counts.items() if count >= LEAST and name != ALL)
     unknown = sum(len(sentence.links) for sentence in sentences) - sum(map(len, blocks))
     return FramePairs(blocks, (ALL, *names), unknown)

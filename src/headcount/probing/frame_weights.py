@@ -38,15 +38,18 @@ class Links:
         """The same with unlinked pairs in place of each link that has them."""
         return _mean(np.where(np.isnan(self.null), self.weight, self.null))
 
-    def compared(self, named: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The mean weights of links and of unlinked pairs over those links that have both.
+    def compared(self) -> tuple[np.ndarray, np.ndarray]:
+        """The mean weights of links and of unlinked pairs over those links that have both."""
+        return _mean(np.where(np.isfinite(self.null), self.weight, np.nan)), _mean(self.null)
 
-        `named` [sentence, link]: only these.
-        """
-        both = np.isfinite(self.null)
-        if named is not None:
-            both &= named[:, None, None, None, None]
-        return _mean(np.where(both, self.weight, np.nan)), _mean(np.where(both, self.null, np.nan))
+    def named(self, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same over some of the links [sentence, link], by candidate (a head in a direction)."""
+        rows = links.any(1)
+        some = links[rows][:, None, None, None, None]
+        part = Links(np.where(some, self.weight[rows], np.nan), np.where(some, self.null[rows], np.nan))
+        weight, null = (np.full((len(links), self.weight[0, ..., 0].size), np.nan) for _ in range(2))
+        weight[rows], null[rows] = (array.reshape(len(array), -1) for array in part.compared())
+        return weight, null
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
@@ -58,10 +61,14 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 def mean_weights(links: Links, seed: int) -> Labelled:
-    """`weight`, `null_weight` and `excess` for each head and direction, with intervals, p and q of the excess."""
+    """`weight`, `null_weight` and `excess` for each head and direction, with intervals, p and q of the excess.
+
+    `excess` is `compared_weight`, over the links that have unlinked pairs beside them, minus `null_weight`.
+    """
     weight, null = links.compared()
     return {
         **_with_interval("weight", mean_interval(links.sentences(), seed=seed)),
+        "compared_weight": ((*HEAD_DIMS, "direction"), mean_interval(weight, seed=seed)[0]),
         **_with_interval("null_weight", mean_interval(null, seed=seed)),
         **_tested("excess", weight - null, seed),
     }
@@ -165,7 +172,7 @@ def best_links(links: Links, named: np.ndarray, selecting: np.ndarray, seed: int
     columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     index = np.full(named.shape[2], -1)
     for relation in range(named.shape[2]):
-        weight, null = (array.reshape(len(array), -1) for array in links.compared(named[..., relation]))
+        weight, null = links.named(named[..., relation])
         index[relation] = chosen = _largest(weight - null, selecting)
         columns.append(_cases(weight[:, chosen], null[:, chosen]))
     weights, nulls, cases = (np.stack(arrays, 1) for arrays in zip(*columns, strict=True))

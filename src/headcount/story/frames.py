@@ -31,17 +31,19 @@ def filter_rows(probed: xr.Dataset) -> list[tuple[str, str]]:
 
 
 def frame_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
-    """The heads above the 99th percentile in each direction: head, weight, that of unlinked words, difference, q."""
+    """The heads above the 99th percentile in each direction: their weight, and a comparison with unlinked words.
+
+    That is between the links that have unlinked words at the same distance, these, the difference and its q.
+    """
     rows: list[tuple[str, ...]] = []
     for index in _above(probed)[:MOST_ROWS]:
-        null, q = (float(probed[name].values[index]) for name in ("null_weight", "excess_q"))
+        numbers = [float(probed[name].values[index]) for name in ("weight", "compared_weight", "null_weight")]
         rows.append(
             (
                 f"{_head(probed, index)} {_arrow(str(probed['direction'].values[index[3]]))}",
-                spell_interval(_triple(probed, "weight", index)),
-                f"{null:.3f}",
+                *(f"{number:.3f}" for number in numbers),
                 spell_interval(_triple(probed, "excess", index), signed=True),
-                f"{q:.2g}",
+                f"{float(probed['excess_q'].values[index]):.2g}",
             )
         )
     return rows
