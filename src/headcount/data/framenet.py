@@ -21,57 +21,69 @@ def read_framenet(data: str) -> Iterator[dict[str, Any]]:
 
     `data`: a folder with `frameIndex.xml`, or `nltk:framenet_v17` for one that nltk has downloaded.
     """
-    reader = _open(data)
+    nltk = _nltk(data)
+    root = _find(nltk, data)
+    # nltk reads only below the folders that it was told of: the user has named this one.
+    known = list(nltk.data.path)
+    nltk.data.path.append(str(root))
     try:
+        reader = nltk.corpus.reader.framenet.FramenetCorpusReader(root, list(FILES))
         for unit in reader.lus():
-            core = {name: element.coreType for name, element in unit.frame.FE.items()}
-            for sentence in unit.exemplars:
-                for annotation in sentence.annotationSet:
-                    if annotation["_type"] != "luannotationset" or not annotation.get("Target"):
-                        continue
-                    spans = [span for layer in LAYERS for span in annotation.get(layer, ([], {}))[0]]
-                    yield {
-                        "name": f"annotation set {annotation.ID} of {unit.name}",
-                        "text": sentence.text,
-                        "target": annotation.Target,
-                        "fes": [
-                            {"name": name, "start": start, "end": end, "core": core.get(name)}
-                            for start, end, name in spans
-                        ],
-                    }
+            yield from _annotation_sets(unit)
     # nltk asserts what it expects of the files, and passes on what it stumbles over.
-    except (OSError, AssertionError, AttributeError, KeyError, TypeError, ValueError, ParseError, _errors()) as error:
-        raise DataProblem(
-            f"nltk cannot read {data} as FrameNet: {short(str(error) or type(error).__name__)}; expected release 1.5 or"
-            " 1.7 as nltk.download('framenet_v17') gives it"
-        ) from error
+    except (OSError, AssertionError, LookupError, AttributeError, TypeError, ValueError, ParseError) as error:
+        raise _unreadable(data, error) from error
+    except nltk.corpus.reader.framenet.FramenetError as error:
+        raise _unreadable(data, error) from error
+    finally:
+        nltk.data.path[:] = known
 
 
-def _open(data: str) -> Any:
+def _annotation_sets(unit: Any) -> Iterator[dict[str, Any]]:
+    core = {name: element.coreType for name, element in unit.frame.FE.items()}
+    for sentence in unit.exemplars:
+        for annotation in sentence.annotationSet:
+            if annotation["_type"] != "luannotationset" or not annotation.get("Target"):
+                continue
+            spans = [span for layer in LAYERS for span in annotation.get(layer, ([], {}))[0]]
+            yield {
+                "name": f"annotation set {annotation.ID} of {unit.name}",
+                "text": sentence.text,
+                "target": annotation.Target,
+                "fes": [
+                    {"name": name, "start": start, "end": end, "core": core.get(name)} for start, end, name in spans
+                ],
+            }
+
+
+def _nltk(data: str) -> Any:
     try:
         import nltk
-        from nltk.corpus.reader.framenet import FramenetCorpusReader
+        import nltk.corpus.reader.framenet
     except ImportError as error:
         raise MissingPackage(f"reading {data} needs nltk: pip install 'headcount[probe]'") from error
-    root: Any = data
+    return nltk
+
+
+def _find(nltk: Any, data: str) -> Any:
+    """Where the files are: a folder, or one that nltk knows."""
     if data.startswith(PREFIX):
         name = data.removeprefix(PREFIX)
         try:
-            root = nltk.data.find(f"corpora/{name}")
+            return nltk.data.find(f"corpora/{name}")
         except (LookupError, ValueError) as error:
             raise DataProblem(
                 f"nltk has no corpus {name!r}; download it with python -m nltk.downloader framenet_v17, or give the"
                 " folder of a copy"
             ) from error
-    else:
-        missing = [file for file in FILES if not (Path(data) / file).is_file()]
-        if missing:
-            raise DataProblem(f"the folder {data} has no {', '.join(missing)}; expected a whole release of FrameNet")
-    return FramenetCorpusReader(root, list(FILES))
+    missing = [file for file in FILES if not (Path(data) / file).is_file()]
+    if missing:
+        raise DataProblem(f"the folder {data} has no {', '.join(missing)}; expected a whole release of FrameNet")
+    return str(Path(data).resolve())
 
 
-def _errors() -> type[Exception]:
-    from nltk.corpus.reader.framenet import FramenetError
-
-    error: type[Exception] = FramenetError
-    return error
+def _unreadable(data: str, error: Exception) -> DataProblem:
+    return DataProblem(
+        f"nltk cannot read {data} as FrameNet: {short(str(error) or type(error).__name__)}; expected release 1.5 or 1.7"
+        " as nltk.download('framenet_v17') gives it"
+    )
