@@ -115,6 +115,13 @@ ROWS = [
     ("compare model model --data texts.csv --name x", "--name", "without --out"),
     ("probe model --data trees.conllu --name x", "--name", "without --out"),
     ("probe model --data trees.conllu --shard 1/2", "--shard", "without --out"),
+    ("probe model --data trees.conllu --kind frames --words written", "--words", "it belongs to --kind dependencies"),
+    ("probe model --data trees.conllu --elements any", "--elements", "it belongs to --kind frames"),
+    (
+        "probe model --data trees.conllu --kind frames --relations obj",
+        "--relations",
+        "it belongs to --kind dependencies",
+    ),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),

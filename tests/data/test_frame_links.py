@@ -12,7 +12,7 @@ LONG = "a b c d e f g h i j k l m"
 
 
 def annotated(text: str, target: str | tuple[str, ...], **elements: str) -> AnnotationSet:
-    """A name in lower case is no core element; one with two underscores has no core at all."""
+    """A name in lower case is no core element."""
 
     def span(words: str) -> tuple[int, int]:
         return text.index(words), text.index(words) + len(words)

@@ -15,6 +15,8 @@ PERCENTILE = 99
 """Kovaleva et al.'s heads for frames are above this percentile of the mean weights of all heads."""
 SWAPS = 10_000
 AT_ONCE = 500
+ROUNDING = 1e-6
+"""Weights are kept in float32: a smaller difference is none."""
 NOWHERE = -2.0
 """Below every difference of two weights."""
 
@@ -47,8 +49,9 @@ class Links:
         rows = links.any(1)
         some = links[rows][:, None, None, None, None]
         part = Links(np.where(some, self.weight[rows], np.nan), np.where(some, self.null[rows], np.nan))
-        weight, null = (np.full((len(links), self.weight[0, ..., 0].size), np.nan) for _ in range(2))
-        weight[rows], null[rows] = (array.reshape(len(array), -1) for array in part.compared())
+        candidates = self.weight[0, ..., 0].size
+        weight, null = (np.full((len(links), candidates), np.nan) for _ in range(2))
+        weight[rows], null[rows] = (array.reshape(len(array), candidates) for array in part.compared())
         return weight, null
 
 
@@ -93,6 +96,7 @@ def _tested(name: str, excess: np.ndarray, seed: int) -> Labelled:
     directions.
     """
     flat = excess.reshape(len(excess), -1)
+    flat = np.where(np.abs(flat) < ROUNDING, 0, flat)
     known = np.isfinite(flat)
     value, low, high, p = (np.full(flat.shape[1], np.nan) for _ in range(4))
     tests = int(known.any(0).sum())

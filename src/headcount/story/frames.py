@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.core.read_study import open_study
 from headcount.story.names import spell_head, spell_interval
 from headcount.story.notes import cut_note
 
@@ -86,6 +85,9 @@ def effect_sentences(probed: xr.Dataset, study: str | Path) -> list[str]:
 
 def _sweeps(probed: xr.Dataset, study: str | Path) -> dict[str, xr.Dataset]:
     """The complete sweeps over heads of the same model."""
+    # Here, so that all other sentences need no zarr.
+    from headcount.core.read_study import open_study
+
     tree = open_study(study, damaged="skip")
     sweeps = (
         {f"sweep/{name}": node.to_dataset() for name, node in tree.children["sweep"].children.items()}
