@@ -39,6 +39,7 @@ def test_table_and_sentences(folder: Path, tmp_path: Path, capsys: pytest.Captur
     assert "probe/dependencies" in [group[1:] for group in hc.open_study(tmp_path / "study").groups]
     assert main(["table", str(tmp_path / "study"), "--group", "probe/dependencies"]) == 0
     assert "relation_gain" in capsys.readouterr().out
+    assert shown.splitlines()[-1].split("Next: ")[1].startswith(f"headcount report {tmp_path / 'study'}")
     assert main(["report", str(tmp_path / "study"), "--output", str(tmp_path / "page.html")]) == 0
 
 

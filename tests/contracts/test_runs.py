@@ -50,6 +50,7 @@ WRITERS = {
     "choosing/curves.py",
     "choosing/dynamics.py",
     "costs/cost.py",
+    "probing/probe.py",
 }
 """What asks the ledger for a result; all of it is run by the verbs above."""
 ORIGINS = {"models/fingerprint.py"}

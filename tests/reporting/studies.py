@@ -22,6 +22,7 @@ from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
 from tests.measures.planted import NOUNS, OTHERS, PAIRS, VERBS, WORDS, planted_attention
+from tests.probing import treebank
 from tests.training import toy
 
 NAMES = {0: "negative", 1: "positive"}
@@ -223,6 +224,13 @@ def patterns_study(path: Path) -> Path:
     model, tokenizer = planted_attention()
     pairs = pd.DataFrame(PAIRS, columns=["first", "second"])
     hc.find_patterns(model, tokenizer, pairs, text=("first", "second"), out=path)
+    return path
+
+
+def probed_study(path: Path) -> Path:
+    """Planted heads beside dependencies and nothing else: L0H3 follows det at any distance."""
+    model, tokenizer = planted_attention()
+    hc.probe(model, tokenizer, treebank.sentences(120), relations="det,obj", out=path)
     return path
 
 

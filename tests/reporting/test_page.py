@@ -66,6 +66,7 @@ BY_STACK = {
         ("partial-layer",),
         ("partial-measures",),
         ("patterns",),
+        ("probed",),
         ("classifier", "other", "pruned"),
         ("empty", "classifier"),
         ("translation",),

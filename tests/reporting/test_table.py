@@ -11,6 +11,7 @@ import xarray as xr
 import headcount as hc
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem
 from tests import planted
+from tests.reporting import studies
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +47,17 @@ def test_what_is_refused(study: Path, tmp_path: Path) -> None:
         hc.table(study, group="compare")
     with pytest.raises(CannotWrite, match="cannot write"):
         hc.table(study, output=tmp_path / "none" / "rows.csv")
+
+
+def test_heads_beside_annotations_have_rows_for_heads_and_for_relations(tmp_path: Path) -> None:
+    path = studies.probed_study(tmp_path / "study")
+    rows = hc.table(path, group="probe")
+    heads, relations = rows[rows["head"].notna()], rows[rows["relation"].notna()]
+    assert len(heads) + len(relations) == len(rows) == 16 + 3
+    planted_head = heads[(heads["layer"] == 0) & (heads["head"] == 3)].iloc[0]
+    assert (planted_head["relation_of_head"], planted_head["direction_of_head"]) == ("det", "dependent to head")
+    det = relations.set_index("relation").loc["det"]
+    assert det["best_head"] == "L0H3"
+    assert det["gain_low"] > 0
+    with pytest.raises(StudyProblem, match="no complete result arcs"):
+        hc.table(path, group="arcs")

@@ -14,7 +14,10 @@ def figure(
     *,
     what: Annotated[
         str,
-        Parameter(help="ablation, layers, histogram, importance, curve, patterns, or a variable such as special.sep."),
+        Parameter(
+            help="ablation, layers, histogram, importance, curve, patterns, relations, or a variable such as "
+            "special.sep."
+        ),
     ] = "ablation",
     output: Annotated[Path, Parameter(name=["-o", "--output"], help="File to write: .svg, .pdf or .png.")],
 ) -> None:

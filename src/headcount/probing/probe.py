@@ -24,7 +24,6 @@ from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem
 from headcount.measures.contract import Question, Seen, Values
-from headcount.measures.inputs import check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.measurement import CPU_TOKENS, GPU_TOKENS, Measurement, find_setting
 from headcount.measures.passes import collect
@@ -95,7 +94,6 @@ def probe(
         check_untouched(model)
     anatomy = read_anatomy(model)
     check_weights(model)
-    check_tokenizer(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     texts = annotations.read(find_data(data), tokenizer, longest)
     sentences = encode_sentences(texts, model, tokenizer, limit, seed, longest)

@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 from headcount.data.blank_rows import known_blank
 from headcount.data.examples import draw_present_rows
 from headcount.data.kinds.texts import PLAIN
-from headcount.data.kinds.tokens import Encoding
 from headcount.data.marks import VocabularyIds, find_facts
+from headcount.data.token_spans import encode_with_spans
 from headcount.data.word_pieces import locate_words, lost_words, words_of_tokens
 from headcount.errors import DataProblem, short
 from headcount.measures.inputs import Inputs
@@ -53,16 +53,17 @@ def encode_sentences(
     table = draw_present_rows(table, ("words",), PLAIN, tokenizer, limit, seed)
     chosen = [sentences[row] for row in table.index]
     texts = list(table["words"])
-    options: dict[str, Any] = {"return_offsets_mapping": True, "verbose": False}
-    whole = tokenizer(texts, **options)
-    cut = sum(len(ids) > longest for ids in whole["input_ids"])
-    encoded = tokenizer(texts, truncation=True, max_length=longest, **options) if cut else whole
+    encoded, cut = encode_with_spans(tokenizer, texts, longest)
     rows, facts, words, known = [], [], [], []
-    lost = {"without a token": 0, "sharing a token": 0}
+    untraced = sum(len(chosen[number].words) for number, encoding in enumerate(encoded) if encoding is None)
+    lost = {"without a token": 0, "sharing a token": 0, "in a text that its tokens do not spell": untraced}
     vocabulary = VocabularyIds.of(tokenizer)
-    for number, sentence in enumerate(chosen):
-        row: Encoding = {key: list(encoded[key][number]) for key in encoded if key != "offset_mapping"}
-        spans, sequences = encoded["offset_mapping"][number], encoded.sequence_ids(number)
+    traced = []
+    for number, (sentence, encoding) in enumerate(zip(chosen, encoded, strict=True)):
+        if encoding is None:
+            continue
+        traced.append(number)
+        row, spans, sequences = encoding.row, encoding.spans, encoding.sequences
         characters = [locate_words(texts[number], sentence.words)]
         dropped, merged = lost_words(characters, spans, sequences)
         lost["without a token"] += len(dropped)
@@ -74,6 +75,8 @@ def encode_sentences(
         facts.append(find_facts(row, vocabulary, numbers))
         words.append(numbers)
         known.append([word not in dropped | merged for word in range(len(sentence.words))])
+    if not traced:
+        raise DataProblem(f"the tokens of {type(tokenizer).__name__} spell none of the texts; give another tokenizer")
     targets = None
     if getattr(model.config, "is_encoder_decoder", False):
         # Only the encoder is looked at: the decoder has one token to begin with.
@@ -81,6 +84,6 @@ def encode_sentences(
             row["decoder_input_ids"] = decoder_inputs(model, row["input_ids"][:1])
         targets = [find_facts({"input_ids": row["decoder_input_ids"]}, vocabulary, [None]) for row in rows]
     lengths = np.array([one.length for one in facts])
-    ids = table.index.to_numpy()
+    ids, texts = table.index.to_numpy()[traced], [texts[number] for number in traced]
     inputs = Inputs(rows, facts, targets, lengths, ids, texts, False, False, cut, longest, False, known_blank(table))
-    return Sentences(chosen, inputs, words, known, lost)
+    return Sentences([chosen[number] for number in traced], inputs, words, known, lost)

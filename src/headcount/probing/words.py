@@ -55,9 +55,14 @@ def as_word_pieces(
 
 def between_words(view: AttentionView, pieces: WordPieces) -> Tensor:
     """[B, H, N, N]: the attention from word to word, zero from and to words that are not known."""
-    dtype = view.unnormalised.dtype
-    to_words = view.unnormalised @ pieces.member.to(dtype)[:, None] / view.total[..., None]
-    return pieces.share.to(dtype)[:, None] @ to_words
+    weights = view.unnormalised
+    examples, heads, tokens, _ = weights.shape
+    words = pieces.member.shape[-1]
+    # All heads of a text in one product: the same words for each of them would be copied otherwise.
+    to_words = (weights.flatten(1, 2) @ pieces.member.to(weights.dtype)).view(examples, heads, tokens, words)
+    to_words /= view.total[..., None]
+    by_token = to_words.transpose(1, 2).reshape(examples, tokens, heads * words)
+    return (pieces.share.to(weights.dtype) @ by_token).view(examples, words, heads, words).transpose(1, 2)
 
 
 def check_source(source: str) -> str:

@@ -10,21 +10,24 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
-from headcount.core.schema import Schema
+from headcount.core.schema import Schema, read_schema
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
+from headcount.story.probes import NONE
 from headcount.story.roles import find_roles
 from headcount.story.sweeps import REPLACED
 
 Colouring = dict[str, Any]
-"""id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any."""
+"""id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
+Of categories: names and, if there is one, the number of the category that stands for none of them. `beside`: the id of
+the colouring to look at beside it."""
 
 
 def find_colourings(view: View) -> list[Colouring]:
     """The colourings of a study, those that people look for first in front."""
-    colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view)]
-    for kind in ("measures", "compare"):
+    colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view), *_followed(view)]
+    for kind in ("probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
     return colourings or _heads_alone(view)
@@ -118,6 +121,41 @@ def _roles(view: View) -> list[Colouring]:
             "names": names,
         }
     ]
+
+
+def _followed(view: View) -> list[Colouring]:
+    """The relation that each head follows best, of those that are shown to follow one."""
+    colourings: list[Colouring] = []
+    for name, dataset in view.of("probe").items():
+        if "relation_of_head" not in dataset or "relation_gain_low" not in dataset:
+            continue
+        schema = read_schema(dataset["relation_gain"]) or Schema("")
+        relations = [str(relation) for relation in dataset["relation"].values]
+        gains, lows, numbers = (
+            view.by_head(dataset[variable]) for variable in ("relation_gain", "relation_gain_low", "relation_of_head")
+        )
+        followed = [
+            None if gain is None else relations[int(number)] if number is not None and (low or 0) > 0 else NONE
+            for gain, low, number in zip(gains, lows, numbers, strict=True)
+        ]
+        counts = Counter(relation for relation in followed if relation not in (None, NONE))
+        # The commonest relations get the colours that are told apart most easily.
+        names = [*(relation for relation, _ in counts.most_common()), NONE]
+        colourings.append(
+            {
+                "id": f"probe/{name}:relation_of_head",
+                "title": f"The relation it follows best ({name.replace('@', ', ')})",
+                "group": schema.category,
+                "unit": "",
+                "kind": "category",
+                "says": f"a relation only where the gain has a 95 % interval above 0 ({schema.title.lower()})",
+                "values": [None if relation is None else names.index(relation) for relation in followed],
+                "names": names,
+                "none": len(names) - 1,
+                "beside": f"probe/{name}:relation_gain",
+            }
+        )
+    return [colouring for colouring in colourings if any(value is not None for value in colouring["values"])]
 
 
 def _variables(view: View, name: str, dataset: xr.Dataset) -> list[Colouring]:

@@ -29,6 +29,7 @@ from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.patterns import find_typical, read_patterns
+from headcount.reporting.probes import find_probes
 from headcount.reporting.series import (
     find_costs,
     find_curves,
@@ -143,6 +144,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "costs": find_costs(view),
         "offsets": find_offsets(view),
         "relations": find_relations(view),
+        "probes": find_probes(view),
         "maps": maps,
         "patterns": read_patterns(view),
         "typical": typical,

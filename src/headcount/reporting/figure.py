@@ -1,4 +1,4 @@
-"""Figures for papers: heads as a heat map, layers as bars, curves, patterns, a histogram."""
+"""Figures for papers: heads as a heat map, layers as bars, curves, patterns, relations, a histogram."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from headcount.errors import InvalidOption, MissingPackage, StudyProblem
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.patterns import read_patterns
+from headcount.reporting.probes import find_probes
+from headcount.reporting.relation_figure import draw_relations
 from headcount.reporting.series import find_curves, find_layers
 from headcount.reporting.view import View, read_view
 
@@ -35,7 +37,8 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
     """Draw a figure of a study with matplotlib; `output` also writes it to a file (svg, pdf or png).
 
-    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", or a variable such as "special.sep".
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", or a variable such as
+    "special.sep".
     """
     file = None if output is None else Path(output)
     if file is not None:
@@ -71,6 +74,12 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
     patterns = read_patterns(view)
     if patterns is not None and patterns["stacks"]:
         known["patterns"] = partial(draw_patterns, patterns=patterns)
+    probes = [probe for probe in find_probes(view) if probe["rows"]]
+    for probe in probes:  # the first by the usual name; of several, each by its own
+        drawing = partial(draw_relations, probed=probe, colours=ORDERS)
+        known.setdefault("relations", drawing)
+        if len(probes) > 1:
+            known[f"relations.{probe['name']}"] = drawing
     importance = next((colouring for colouring in colourings if colouring["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, colouring=importance)

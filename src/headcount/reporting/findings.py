@@ -11,6 +11,7 @@ from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note
 from headcount.story.patterns import share_sentences
+from headcount.story.probes import probe_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
 
 TOLERANCE = 1.0
@@ -36,6 +37,8 @@ def find_sentences(view: View) -> list[str]:
     _, patterns = find_pattern_result(view)
     if patterns is not None:
         sentences += share_sentences(patterns)
+    for name, probed in view.of("probe").items():
+        sentences += probe_sentences(name, probed)
     own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
     blank = [note for result in view.results.values() for note in blank_note(result.attrs)]
     return [*sentences, *standing_out_sentences(own, stacked), *dict.fromkeys(blank)]

@@ -39,6 +39,11 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             f"measure {model} --data TREEBANK.conllu --only features,links --out {study} --name words",
         ),
         (
+            "which heads follow annotations, such as dependencies",
+            bool(view.of("probe")),
+            f"probe {model} --data TREEBANK.conllu --out {study}",
+        ),
+        (
             "attention maps of a sentence",
             bool(view.of("maps")),
             f'maps {model} --text "A sentence."{pair} --out {study}',

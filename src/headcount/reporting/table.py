@@ -1,18 +1,21 @@
-"""The results of a study as one table: a row for each head, layer, set of heads or step of a curve."""
+"""The results of a study as one table: a row for each head, layer, set of heads, step of a curve or relation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pandas as pd
+import xarray as xr
 
 from headcount.core.read_study import StudyLike, check_whole, open_study, study_path
-from headcount.core.results import as_table
+from headcount.core.results import HEAD_DIMS, as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")
 ROWS = ("sweep/", "pruning/", "probe/")
 """Results that are stacked below each other."""
+OF_HEAD = "_of_head"
+"""`relation_of_head` has the number of a label along `relation` for each head."""
 MERGED = ("measures", "compare")
 """Results that are merged into one row per head, with the name of the measure before each column."""
 
@@ -20,7 +23,7 @@ MERGED = ("measures", "compare")
 def table(
     study: StudyLike, *, to: str | None = None, group: str | None = None, output: str | Path | None = None
 ) -> pd.DataFrame:
-    """All results of a study as one table, with a row for each head, layer, set of heads or step of a curve.
+    """All results of a study as one table, with a row for each head, layer, set of heads, step of a curve or relation.
 
     `group`: only this result, such as "sweep/head-zero", or these, such as "measures". `output`: a file to write, in
     the format `to` ("csv", "parquet" or "json") or that of its suffix.
@@ -61,13 +64,19 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
     tree = open_study(study, damaged="skip")  # results that are not included may be damaged
     # Sorted, because the order in which zarr lists a folder varies.
     names = sorted(node.path.strip("/") for node in tree.subtree if node.attrs.get("complete"))
-    names = [name for name in names if not name.startswith("maps/") and is_included(name)]
+    tabular = (*ROWS, *(f"{kind}/" for kind in MERGED))  # not maps, typical maps, costs and example sentences
+    names = [name for name in names if name.startswith(tabular) and is_included(name)]
     if not names:
         raise StudyProblem(
             f"{study} has no complete result{'' if group is None else f' {group}'}; "
             "run headcount sweep or headcount measure first"
         )
-    parts = [as_table(tree[name].to_dataset()).copy().assign(result=name) for name in names if name.startswith(ROWS)]
+    parts = [
+        rows.copy().assign(result=name)
+        for name in names
+        if name.startswith(ROWS)
+        for rows in _stacked(name, tree[name].to_dataset())
+    ]
     for kind in MERGED:
         tables = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
         if tables:
@@ -75,6 +84,23 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
     whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
     whole = whole.copy()
     return whole[["result", *[column for column in whole if column != "result"]]]
+
+
+def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
+    """The rows of a result; of heads beside annotations, those of the heads and those of the relations."""
+    if not name.startswith("probe/"):
+        return [as_table(result)]
+    tables = []
+    if any(array.dims == HEAD_DIMS for array in result.data_vars.values()):
+        heads = as_table(result)
+        for column in [str(column) for column in heads if str(column).endswith(OF_HEAD)]:
+            labels = dict(enumerate(result[column.removesuffix(OF_HEAD)].values))
+            heads[column] = heads[column].map(labels)
+        tables.append(heads)
+    relations = sorted(str(key) for key, array in result.data_vars.items() if array.dims == ("relation",))
+    if relations:
+        tables.append(result[relations].to_dataframe().reset_index())
+    return tables
 
 
 def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:

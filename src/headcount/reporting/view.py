@@ -71,6 +71,8 @@ def _is_shown(result: str, array: str, shape: tuple[int, ...]) -> bool:
 
 
 ORDER = ("encoder", "decoder", "cross")
+NAMING = ("best", "best_head")
+"""Variables that spell heads."""
 
 
 def find_layout(results: dict[str, xr.Dataset]) -> Layout:
@@ -83,9 +85,9 @@ def find_layout(results: dict[str, xr.Dataset]) -> Layout:
             union[: before.shape[0], : before.shape[1]] |= before
             union[: mask.shape[0], : mask.shape[1]] |= mask
             present[stack] = union
-    # A sweep of one stack of several spells its heads with the stack, and so does the page.
+    # A result of one stack of several spells its heads with the stack, and so does the page.
     several = len(present) > 1 or any(
-        "." in str(result["best"].values) for result in results.values() if "best" in result
+        "." in str(result[name].values) for result in results.values() for name in NAMING if name in result
     )
     stacks: dict[str, tuple[tuple[int, ...], ...]] = {}
     for stack in sorted({*present, *(ORDER if several and present else ())}, key=_rank):
@@ -104,8 +106,8 @@ def _known_heads(result: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
     """For each stack, whether the result has a number for each head [layer, head]."""
     for key, array in result.data_vars.items():
         name = str(key)
-        if array.dims == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
-            known = np.isfinite(array.values)
+        if array.dims[:3] == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
+            known = np.isfinite(array.values).any(tuple(range(3, array.ndim)))
             yield from (
                 (str(stack), mask) for stack, mask in zip(array["stack"].values, known, strict=True) if mask.any()
             )

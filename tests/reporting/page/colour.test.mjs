@@ -29,9 +29,15 @@ test("equal values and no values have a scale too", () => {
   assert.deepEqual(colours({ kind: "diverging", values: [0, 0] }).domain, [-1, 0, 1]);
 });
 
-test("twelve kinds have colours of their own", () => {
+test("twenty kinds have colours of their own", () => {
   const scale = colours({ kind: "category", values: [] });
-  assert.equal(new Set(Array.from({ length: 12 }, (_, kind) => scale.of(kind))).size, 12);
+  assert.equal(new Set(Array.from({ length: 20 }, (_, kind) => scale.of(kind))).size, 20);
+});
+
+test("what is none of the kinds has the colour of the lines", () => {
+  const scale = colours({ kind: "category", values: [], none: 2 });
+  assert.equal(scale.of(2), "var(--line)");
+  assert.notEqual(scale.of(1), "var(--line)");
 });
 
 test("colours are read in both spellings, and ink is legible on them", () => {

@@ -28,3 +28,13 @@ test("heads are sorted either way, those without a value last", () => {
   assert.deepEqual(sorted([...places], undefined, { column: -1, up: false }), [3, 2, 1, 0], "by name");
   assert.deepEqual(sorted([...places], colouring, null), places);
 });
+
+test("of categories one kind can be kept; a least value means nothing to them", () => {
+  const kinds = { kind: "category", values: [0, null, 2, 0] };
+  const of = (filter) => [0, 1, 2, 3].filter((index) => keeps(`L0H${index}`, index, kinds, { ...all, ...filter }));
+  assert.deepEqual(of({ kind: "0" }), [0, 3]);
+  assert.deepEqual(of({ kind: "" }), [0, 1, 2, 3]);
+  assert.deepEqual(of({ kind: "2", find: "h3" }), []);
+  assert.deepEqual(of({ kind: "", least: "1" }), [0, 1, 2, 3]);
+  assert.equal(keeps("L0H0", 0, colouring, { ...all, kind: "2" }), true, "numbers have no kinds");
+});

@@ -17,12 +17,24 @@ const KINDS = [
   "#994f00",
   "#1aff1a",
   "#40b0a6",
+  "#8c1d40",
+  "#a6a600",
+  "#ff9da7",
+  "#1f3a93",
+  "#b39ddb",
+  "#5d4037",
+  "#c5e17a",
+  "#e040fb",
 ];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export function colours(colouring) {
   const known = colouring.values.filter((value) => value !== null);
-  if (colouring.kind === "category") return { of: (value) => KINDS[value % KINDS.length], domain: null };
+  if (colouring.kind === "category") {
+    // What is none of the kinds stays in the background.
+    const of = (value) => (value === colouring.none ? "var(--line)" : KINDS[value % KINDS.length]);
+    return { of, domain: null };
+  }
   if (colouring.kind === "diverging") {
     const most = max(known, Math.abs) || 1;
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.

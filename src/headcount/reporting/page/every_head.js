@@ -55,15 +55,22 @@ function controls(study, colouring, state, redraw, refresh) {
   return h(
     "div",
     { class: "controls" },
-    select("Colour by", options, colouring.id, (value) => redraw({ colouring: value, sort: null })),
+    select("Colour by", options, colouring.id, (value) => redraw({ colouring: value, sort: null, kind: "" })),
     select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) =>
       redraw({ beside: value, sort: null }),
     ),
     input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
-    input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
+    colouring.kind === "category"
+      ? select("Only", kindsOf(colouring), state.kind, (kind) => filter({ kind }))
+      : input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),
     colouring.q ? h("label", { class: "choice check" }, significant, h("span", {}, "only significant ones")) : null,
   );
 }
+
+const kindsOf = (colouring) => [
+  { value: "", title: "all heads" },
+  ...colouring.names.map((title, kind) => ({ value: String(kind), title })),
+];
 
 function colouredGrid(study, colouring, options) {
   const value = (index) =>

@@ -55,6 +55,10 @@ function subtitle(study, index, role, effect) {
     const certain = sure(effect, index) ? "significant" : `not significant (q = ${plain(effect.q[index], 2)})`;
     said.push(`Without it ${effect.unit} changes by ${shown(effect, index)}, ${certain}.`);
   }
+  for (const told of study.probes) {
+    const best = told.rows.filter((row) => row.head === index).map((row) => row.relation);
+    if (best.length) said.push(`Best head for ${best.join(", ")} (${told.name}).`);
+  }
   return said.join(" ");
 }
 

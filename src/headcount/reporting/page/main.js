@@ -13,6 +13,7 @@ import { kinds } from "./kinds.js";
 import { layers } from "./layers.js";
 import { keeps } from "./order.js";
 import { patterns } from "./patterns.js";
+import { probe } from "./probes.js";
 import { several } from "./several.js";
 import { headTable } from "./table.js";
 import { theme } from "./theme.js";
@@ -31,6 +32,7 @@ const state = {
   find: "",
   only: false,
   least: "",
+  kind: "",
   sort: null,
   map: 0,
 };
@@ -73,7 +75,7 @@ function follow() {
   if (!found) return shut();
   if (found.study !== state.study) {
     state.study = found.study;
-    state.colouring = null;
+    Object.assign(state, { colouring: null, kind: "" });
     draw();
   }
   show(found.head);
@@ -143,7 +145,9 @@ function draw() {
     // At first what happens without a head, and beside it what is most likely asked next.
     state.colouring = one.colourings[0]?.id ?? null;
     state.beside =
-      one.colourings.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ?? "";
+      one.colourings.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ??
+      one.colourings[0]?.beside ??
+      "";
   }
   if (!colouringOf(state.beside)) state.beside = "";
   const colouring = colouringOf(state.colouring);
@@ -176,6 +180,7 @@ function draw() {
         one.colourings.filter((each) => each.id === "roles").map(kinds),
         one.embedding && colouring ? h("div", { id: "alike" }) : null,
       ),
+      one.probes.map((told, number) => probe(told, number, open)),
       patterns(one),
       one.maps.length ? walls(one, open) : null,
       one.costs.map(costs),
@@ -190,7 +195,7 @@ function draw() {
 }
 
 function choose(number) {
-  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0 });
+  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0, kind: "" });
   if (state.head !== null) {
     history.pushState(null, "", location.pathname + location.search);
     shut();

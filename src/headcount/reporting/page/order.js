@@ -1,10 +1,11 @@
 // Which heads are listed, and in which order.
 import { sure } from "./format.js";
 
-// Whether the filter keeps a head: a part of its name, significant ones only, a least value of the colouring.
-export function keeps(name, index, colouring, { find, only, least }) {
+// Whether the filter keeps a head: a part of its name, significant ones only, one kind or a least value of the colouring.
+export function keeps(name, index, colouring, { find, only, least, kind }) {
   if (find && !name.toLowerCase().includes(find.toLowerCase())) return false;
   if (only && colouring?.q && !sure(colouring, index)) return false; // what was not tested has no box to untick
+  if (colouring?.kind === "category") return !kind || colouring.values[index] === Number(kind);
   if (least === "" || !colouring) return true;
   return colouring.values[index] !== null && colouring.values[index] >= Number(least);
 }

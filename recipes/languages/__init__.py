@@ -1,0 +1,1 @@
+"""Heads and fixed offsets in the treebanks of several languages."""
