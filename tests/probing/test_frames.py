@@ -46,6 +46,7 @@ def test_a_planted_head_is_found_and_no_other(probed: xr.Dataset) -> None:
     assert float(best["baseline_random_weights"]) < 0.3
     assert float(probed["frame_excess"].sel(stack="encoder", layer=0, head=3)) > 0.9
     assert float(probed["random_excess"].max()) < 0.1
+    assert probed["random_above_p"].notnull().all()
 
 
 def test_elements_by_name(probed: xr.Dataset) -> None:

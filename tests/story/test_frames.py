@@ -14,6 +14,7 @@ import xarray as xr
 import headcount as hc
 from headcount.story import frames as story
 from headcount.story.frames import effect_sentences, filter_rows, frame_rows, frame_sentences
+from headcount.story.probes import probe_sentences
 from tests import planted
 from tests.probing.framebank import annotation
 
@@ -48,7 +49,11 @@ def probed(random: bool = True, q: float = 0.01, **attributes: Any) -> xr.Datase
         arrays |= {f"{name}_low": (DIMS, arrays[name][1] - 0.01), f"{name}_high": (DIMS, arrays[name][1] + 0.01)}
     arrays |= {f"gain{ending}": ("relation", [value]) for ending, value in (("", 0.2), ("_low", 0.1), ("_high", 0.3))}
     if random:
-        arrays |= {"random_excess": (DIMS, excess / 10), "random_excess_q": (DIMS, values)}
+        arrays |= {
+            "random_excess": (DIMS, excess / 10),
+            "random_excess_q": (DIMS, values),
+            "random_above_p": ("direction", [0.3, 1]),
+        }
     coords = {"stack": ["encoder"], "layer": [0], "head": [0, 1, 2], "direction": WAYS, "relation": ["all"]}
     attrs = {
         "filter": {"annotation sets": 1200, "with at most 12 words": 9},
@@ -79,14 +84,15 @@ def test_only_what_the_tests_show() -> None:
     assert percentile.startswith(
         "Element to predicate: 1 of 3 heads are above the 99th percentile of all heads (0.300)"
     )
-    assert "0 would be above that weight (p = 0.012)" in percentile
+    assert "0 would be above that weight (p = 0.012; 0.3 with random weights)" in percentile
     assert "1 show more attention along links than between unlinked words and 1 less" in tests
-    assert "With random weights 2 tests are significant, with differences of at most 0.020" in random
-    assert random.endswith("1 tests show more than that.")
+    assert "With random weights 2 tests are significant, with differences of at most 0.0200" in random
+    assert random.endswith("1 tests show a larger difference than any of these.")
     assert left.startswith("Predicate to element: 2 of 9 links have no unlinked words")
     unsure = frame_sentences(probed(random=False, q=0.2))
     assert any(line.startswith("No head attends more or less along links") for line in unsure)
     assert not any("random" in line for line in unsure)
+    assert probe_sentences("frames", probed())[1:] == frame_sentences(probed())
 
 
 def test_what_was_lost_is_said() -> None:
