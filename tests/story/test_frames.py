@@ -89,6 +89,7 @@ def test_only_what_the_tests_show() -> None:
     assert "With random weights 2 tests are significant, with differences of at most 0.0200" in random
     assert random.endswith("1 tests show a larger difference than any of these.")
     assert left.startswith("Predicate to element: 2 of 9 links have no unlinked words")
+    assert frame_sentences(probed(q=0.2))[3].endswith("0 tests show a larger difference than any of these.")
     unsure = frame_sentences(probed(random=False, q=0.2))
     assert any(line.startswith("No head attends more or less along links") for line in unsure)
     assert not any("random" in line for line in unsure)

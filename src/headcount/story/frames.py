@@ -161,7 +161,7 @@ def _random(probed: xr.Dataset) -> list[str]:
         return []
     count = int(significant(probed["random_excess_q"].values).sum())
     most = float(np.nanmax(np.abs(probed["random_excess"].values)))
-    beyond = int((probed["excess_low"].values > most).sum())
+    beyond = int((significant(probed["excess_q"].values) & (probed["excess_low"].values > most)).sum())
     control = f"With random weights {count} tests are significant, with differences of at most {most:.4f}"
     return [
         f"{control}: a preference for some words is enough. {beyond} tests show a larger difference than any of these."
