@@ -11,6 +11,7 @@ import headcount as hc
 from headcount.cli.main import main
 from tests.measures.planted import planted_attention
 from tests.probing.documents import documents
+from tests.probing.framebank import frames
 from tests.probing.treebank import sentences
 
 
@@ -21,6 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     sentences(120).to_json(folder / "trees.jsonl", orient="records", lines=True)
+    frames(120).to_json(folder / "frames.jsonl", orient="records", lines=True)
     return folder
 
 
@@ -59,6 +61,28 @@ def test_coreference(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["probe", str(folder / "model"), "--kind", "coreference", "--data", data, *more]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [row["relation"] for row in said["relations"]] == ["all", "pronoun"]
+
+
+def test_frames(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = str(tmp_path / "study")
+    command = ["probe", str(folder / "model"), "--kind", "frames", "--data", str(folder / "frames.jsonl")]
+    assert main([*command, "--out", study]) == 0
+    shown = capsys.readouterr().out
+    row = next(line for line in shown.splitlines() if "│ L0H3 ->" in line)
+    assert "+1.000 [+1.000, +1.000]" in row
+    said = " ".join(shown.split())
+    assert "with at most 12 words │ 120 │" in said
+    assert "L0H3, element to predicate, is furthest above unlinked words" in said
+    assert "Whether these heads matter for a task: headcount sweep" in said
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert main(["table", study, "--group", "probe/frames"]) == 0
+    assert "excess_q[element to predicate]" in capsys.readouterr().out
+    assert main(["report", study, "--output", str(tmp_path / "page.html")]) == 0
+    capsys.readouterr()
+    assert main([*command, "--json", "--no-control"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["attributes"]["filter"]["with at most 12 words"] == 120
+    assert told["relations"][0]["best_head"] == "L0H3"
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

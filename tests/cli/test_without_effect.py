@@ -121,6 +121,13 @@ ROWS = [
     ("probe model --data trees.conllu --vectors v.txt", "--vectors", "belongs to"),
     ("probe model --data trees.conllu --seeds 2", "--seeds", "belongs to"),
     ("probe model --data trees.conllu --kind classifiers --relations det", "--relations", "belongs to"),
+    ("probe model --data trees.conllu --kind frames --words written", "--words", "it belongs to --kind dependencies"),
+    ("probe model --data trees.conllu --elements any", "--elements", "it belongs to --kind frames"),
+    (
+        "probe model --data trees.conllu --kind frames --relations obj",
+        "--relations",
+        "it belongs to --kind dependencies",
+    ),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),

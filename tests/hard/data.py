@@ -13,6 +13,7 @@ CHOICES = "sweep {choices} --task multiple-choice --text context first second --
 TREES = "measure {classifier} --only features --data "
 PROBE = "probe {classifier} --data "
 COREF = "probe {classifier} --kind coreference --data "
+FRAMES = "probe {classifier} --kind frames --data "
 
 ROWS = [
     # Alike for all verbs that read a table.
@@ -207,6 +208,21 @@ ROWS = [
     bad("a column that is missing", COREF + "{gap-column}", "{gap-column}", "B-offset"),
     bad("candidates that are none", COREF + "{coref} --candidates nouns", "--candidates", "mentions"),
     bad("trees that are not there", PROBE + "no-such.conllu", "no-such.conllu"),
+    # frames
+    bad("a span outside of the text", FRAMES + "{frames-span}", "{frames-span}, row 1", "0 to 99", "14 characters"),
+    bad("a list that is no JSON", FRAMES + "{frames-json}", "{frames-json}, row 1", "target", "not JSON"),
+    bad(
+        "no core element", FRAMES + "{frames-peripheral}", "leaves nothing: 2 annotation sets", "0 with a core element"
+    ),
+    bad("full texts of FrameNet", FRAMES + "{frames-full-text}", "core", "--elements any"),
+    bad("a sentence without words", FRAMES + "{frames-blank}", "{frames-blank}, row 1", "text"),
+    bad("texts without frames", FRAMES + "{texts}", "{texts}", "target, fes"),
+    bad("frames that are not there", FRAMES + "no-such.parquet", "no-such.parquet"),
+    bad("an unknown kind of elements", FRAMES + "{frames} --elements some", "--elements", "strict"),
+    bad("elements of trees", PROBE + "{trees} --elements any", "--elements", "frames"),
+    bad("relations of frames", FRAMES + "{frames} --relations nsubj", "--relations", "dependencies"),
+    bad("a part of FrameNet", FRAMES + "{framenet-part}", "{framenet-part}", "luIndex.xml", "whole release"),
+    bad("a FrameNet that nltk has not", FRAMES + "nltk:framenet_v99", "'framenet_v99'", "download"),
     bad("a vision model to probe", "probe {vision} --data {trees}", "tokenizer|ViT"),
     bad("links of a tagger's words", "measure {classifier} --only links --tagger {tagger} --data {texts}", "links"),
 ]

@@ -18,14 +18,15 @@ def probe(
     data: Annotated[
         str,
         Parameter(
-            help="Dependencies: a CoNLL-U file, or a parquet, jsonl, csv or tsv file with tokens, upos, heads and "
-            "deprels. Coreference: a CoNLL-2012 file, or a table with the columns of LitBank or GAP."
+            help="Dependencies and classifiers: a CoNLL-U file, or a parquet, jsonl, csv or tsv file with tokens, "
+            "upos, heads and deprels. Coreference: a CoNLL-2012 file, or a table with the columns of LitBank or GAP. "
+            "Frames: a table with text, target and fes, a folder with FrameNet, or nltk:framenet_v17."
         ),
     ],
     kind: Annotated[
-        Literal["dependencies", "coreference", "classifiers"],
+        Literal["dependencies", "coreference", "frames", "classifiers"],
         Parameter(
-            help="dependencies or coreference: single heads against annotations; classifiers: trained to find "
+            help="dependencies, coreference or frames: single heads against annotations; classifiers: trained to find "
             "dependencies from the attention of all heads."
         ),
     ] = "dependencies",
@@ -41,6 +42,13 @@ def probe(
     candidates: Annotated[
         Literal["words", "mentions"] | None,
         Parameter(help="An antecedent is chosen among all other words (the default), or among earlier mentions only."),
+    ] = None,
+    elements: Annotated[
+        Literal["core", "any", "strict"] | None,
+        Parameter(
+            help="Frame elements: core ones (the default), any, or only those of sentences all of whose elements are "
+            "core, short and distant."
+        ),
     ] = None,
     vectors: Annotated[
         str | None,
@@ -70,12 +78,13 @@ def probe(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Find the heads that follow syntactic dependencies or find antecedents, beside what simple rules get.
+    """Find the heads that follow dependencies, coreference or frames, beside what simple rules and random weights get.
 
     Example: headcount probe bundled:qnli --data bundled:sentences --limit 100 --out study
 
     For each relation the best head and the best rule (a fixed offset; the nearest mention or the same head word) are
-    selected on one half of the sentences or documents and evaluated on the other. With --kind classifiers, classifiers
+    selected on one half of the sentences or documents and evaluated on the other. Links of frames are compared with
+    unlinked words at the same distance. With --kind classifiers, classifiers
     are trained to find the dependencies from the attention of all heads (Clark et al. 2019, section 5). An interrupted
     run resumes when the same command is run again with --out.
 
@@ -86,7 +95,7 @@ def probe(
     """
     from rich.console import Console
 
-    from headcount.cli.probe_tables import LINES, classifiers_as_json, relations_as_json
+    from headcount.cli.probe_tables import classifiers_as_json, lines_of, relations_as_json
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
     from headcount.probing.probe import probe as run
@@ -103,6 +112,7 @@ def probe(
             relations=relations,
             words=words,
             candidates=candidates,
+            elements=elements,
             vectors=vectors,
             seeds=seeds,
             from_word=from_word,
@@ -121,7 +131,7 @@ def probe(
     if not probed.attrs["complete"]:
         say_part(console)
         return
-    for line in LINES[kind](probed):
+    for line in lines_of(kind, probed, out):
         console.print(line)
     if out is not None:
         say_saved(console, out)

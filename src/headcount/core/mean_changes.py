@@ -30,12 +30,13 @@ class MeanChanges:
     bound_high: np.ndarray
 
 
-def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0) -> MeanChanges:
+def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0, tests: int | None = None) -> MeanChanges:
     """For changes [V, n] of sums and weights [n] (such as tokens): the change of sum / weight, and its evidence.
 
     `p`: of the null hypothesis that the mean change is zero, whatever the shape of its distribution. It is computed
     with one *counterexample* added, as extreme as the most extreme example and against the effect, so that no effect
-    that one more example could undo is called significant. Intervals are computed without it.
+    that one more example could undo is called significant. Intervals are computed without it. `tests`: how many
+    p-values will be corrected together, if that is more than V.
     """
     scale = weights.mean()
     table, share = np.asarray(changes, dtype=float) / scale, np.asarray(weights, dtype=float) / scale
@@ -52,8 +53,8 @@ def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0) -> Mea
     p = _p_values(wider, wider_share, FIRST, generator)
     close = np.flatnonzero(p < SMALL)
     if len(close):
-        # After the correction for V variants a single effect needs p < 0.05 / V: fewer draws cannot give that.
-        draws = int(np.clip(80 * len(p), FIRST, MOST))
+        # After the correction for V tests a single effect needs p < 0.05 / V: fewer draws cannot give that.
+        draws = int(np.clip(80 * max(len(p), tests or 0), FIRST, MOST))
         p[close] = _p_values(wider[close], wider_share, draws, generator)
     return MeanChanges(delta, p, low, high, bound_low, bound_high)
 

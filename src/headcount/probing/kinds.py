@@ -10,11 +10,14 @@ from headcount.errors import InvalidOption
 from headcount.probing.contract import Kind
 from headcount.probing.coreference import CoreferentMentions
 from headcount.probing.dependencies import DependencyTrees
+from headcount.probing.frames import FrameLinks
 from headcount.probing.tree_classifiers import TreeClassifiers
 
 AnyKind = Kind | TreeClassifiers
 """All but the classifiers ask about single heads."""
-KINDS: dict[str, type[AnyKind]] = {kind.name: kind for kind in (DependencyTrees, CoreferentMentions, TreeClassifiers)}
+KINDS: dict[str, type[AnyKind]] = {
+    kind.name: kind for kind in (DependencyTrees, CoreferentMentions, FrameLinks, TreeClassifiers)
+}
 
 
 def find_kind(name: str, options: dict[str, Any]) -> AnyKind:

@@ -57,6 +57,7 @@ def probe(
     relations: Sequence[str] | str | None = None,
     words: str | None = None,
     candidates: str | None = None,
+    elements: str | None = None,
     vectors: str | Path | None = None,
     seeds: int | None = None,
     from_word: str = "mean",
@@ -72,9 +73,10 @@ def probe(
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).
 
     `kind`: `dependencies`, of a CoNLL-U file or a table with tokens, upos, heads and deprels; `classifiers`, of the
-    same; `coreference`, of a CoNLL-2012 file or the table of LitBank or GAP. `from_word`: attention from a word of
-    several pieces is the `mean` over them, or that of the `first`. `control`: the same model with random weights is
-    probed too. `out`: a study folder, written as it runs; the same call resumes. `compute`: how it runs.
+    same; `coreference`, of a CoNLL-2012 file or the table of LitBank or GAP; `frames`, of a table with text, target and
+    fes or a copy of FrameNet. `from_word`: attention from a word of several pieces is the `mean` over them, or that of
+    the `first`. `control`: the same model with random weights is probed too. `out`: a study folder, written as it runs;
+    the same call resumes. `compute`: how it runs.
 
     Of dependencies, `relations`: only these; all with at least 100 cases by default. `words`: `written` (the default),
     as they stand in the text, multiword tokens such as French `du` as one word; or `annotated`, the words of the tree
@@ -93,6 +95,11 @@ def probe(
     that of an antecedent. Baselines are `baseline_nearest`, `baseline_head_match` and `baseline_rules`, which choose
     among the earlier mentions; `gain` is the difference to the better of the first two. `lost` says what is no case.
 
+    Of frames, `elements`: `core` (the default), `any`, or `strict`, only sentences all of whose elements pass the
+    filter. `weight` [stack, layer, head, direction] is the mean weight of the links between elements and predicates,
+    `excess` what it is above unlinked words at the same distance, with p- and q-values; the attribute `filter` counts
+    what each step of the filter left.
+
     With `classifiers` (Clark et al. 2019, section 5), all heads together: classifiers are trained to find the syntactic
     head of each word, from the attention alone, from attention and words, or from distance and words, `seeds` times
     each (3 by default). `vectors`: a text file of word vectors; the model's input embeddings by default. One tenth of
@@ -106,10 +113,8 @@ def probe(
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
     named = relations.split(",") if isinstance(relations, str) else relations
-    annotations = find_kind(
-        kind,
-        {"relations": named, "words": words, "candidates": candidates, "vectors": vectors, "seeds": seeds},
-    )
+    own = {"relations": named, "words": words, "candidates": candidates, "elements": elements}
+    annotations = find_kind(kind, {**own, "vectors": vectors, "seeds": seeds})
     check_source(from_word)
     if out is not None:
         check_untouched(model)

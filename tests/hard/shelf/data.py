@@ -271,3 +271,25 @@ def _text(place: Path, content: str) -> Path:
 @item("writable-copy")
 def _copy(shelf: Shelf, folder: Path) -> Path:
     return Path(shutil.copy(shelf["texts"], folder / "texts.csv"))
+
+
+def frames(text: str = "w1 w2 w3 w4 w5", target: str = "[[9, 11]]", core: str | None = "Core", end: int = 2) -> str:
+    """Annotation sets of two sentences in lines of JSON: w1 is the element, w4 the target."""
+    element = {"name": "Agent", "start": 0, "end": end, "itype": None, **({"core": core} if core else {})}
+    rows = [{"text": f"{text}{end}", "target": target, "fes": json.dumps([element])} for end in ("", " w6")]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+_file("frames", ".jsonl", frames())
+_file("frames-span", ".jsonl", frames(end=99))
+_file("frames-json", ".jsonl", frames(target="[[9, 11"))
+_file("frames-peripheral", ".jsonl", frames(core="Peripheral"))
+_file("frames-full-text", ".jsonl", frames(core=None))
+_file("frames-blank", ".jsonl", frames(text=""))
+
+
+@item("framenet-part")
+def _part_of_framenet(shelf: Shelf, folder: Path) -> Path:
+    (folder / "framenet").mkdir()
+    (folder / "framenet" / "frameIndex.xml").write_text("<frameIndex/>")
+    return folder / "framenet"
