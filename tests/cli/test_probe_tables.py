@@ -17,7 +17,7 @@ def test_every_kind_has_its_lines() -> None:
 
 
 def test_sweeps_of_a_study_are_about_frames(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(probe_tables, "LINES", {kind: lambda probed: [kind] for kind in LINES})
+    monkeypatch.setattr(probe_tables, "LINES", {kind: lambda probed: ["said"] for kind in LINES})
     monkeypatch.setattr(probe_tables, "effect_sentences", lambda probed, study: [str(study)])
     assert len(lines_of("frames", xr.Dataset(), tmp_path)) == 2
     assert len(lines_of("frames", xr.Dataset(), None)) == 1
