@@ -54,9 +54,9 @@ def test_coreference(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "L0H3 ->" in row
     assert "For pronoun mentions a head is shown to be right more often" in " ".join(shown.split())
     assert max(map(len, shown.splitlines()[:-1])) <= 80
-    assert "--group probe/coreference" in shown.splitlines()[-1]
     assert main(["table", study, "--group", "probe/coreference"]) == 0
     assert main(["report", study, "--output", str(tmp_path / "page.html")]) == 0
+    assert "finds an antecedent of" in (tmp_path / "page.html").read_text(encoding="utf-8")
     more = ["--candidates", "mentions", "--json", "--no-control"]
     assert main(["probe", str(folder / "model"), "--kind", "coreference", "--data", data, *more]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -117,7 +117,7 @@ class Coreference(WordQuestion):
         asked: Asked = seen.gold
         forbidden = ~asked.allowed[:, None]
         tables = (seen.from_words(asked.words), seen.to_words(asked.words))
-        return torch.stack([table.masked_fill(forbidden, -1).argmax(-1) for table in tables], 2)
+        return torch.stack([table.masked_fill(forbidden, -1).max(-1).indices for table in tables], 2)
 
     def predicted(self, seen: SeenWords) -> Tensor:
         asked: Asked = seen.gold

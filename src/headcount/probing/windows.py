@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from headcount.data.coreference.documents import Document, Mention
+from headcount.data.token_spans import encode_with_spans
 from headcount.data.word_pieces import locate_words, words_of_tokens
 from headcount.errors import DataProblem
 
@@ -51,7 +53,11 @@ def cut_documents(documents: Sequence[Document], tokenizer: Any, longest: int) -
         if not any(asked):
             left_out[document.without_antecedent] += 1
             continue
-        tokens, special = _tokens_of_words(document, tokenizer)
+        counted = _tokens_of_words(document, tokenizer)
+        if counted is None:
+            left_out["the tokens do not spell the text"] += 1
+            continue
+        tokens, special = counted
         for start, new, stop in plan_windows(tokens, document.starts, longest - special):
             windows.append(_window(document, number, asked, left_out, start, new, stop))
     if not windows:
@@ -67,7 +73,7 @@ def plan_windows(tokens: Sequence[int], starts: Sequence[int], room: int) -> lis
 
     `tokens` are those of each word, `starts` the first words of the sentences, `room` the tokens of a window.
 
-    >>> plan_windows([1] * 9, [0, 2, 5, 7], 5)
+    >>> plan_windows([1] * 9, [0, 2, 5, 7], 6)
     [(0, 0, 5), (2, 5, 7), (5, 7, 9)]
     """
     before = [0, *accumulate(tokens)]
@@ -110,12 +116,17 @@ def _having_antecedents(document: Document) -> list[bool]:
     return [mention.asked and first[mention.entity] < mention.head for mention in document.mentions]
 
 
-def _tokens_of_words(document: Document, tokenizer: Any) -> tuple[list[int], int]:
-    """How many tokens each word has, and how many are special; what belongs to no word counts for the one before."""
+def _tokens_of_words(document: Document, tokenizer: Any) -> tuple[list[int], int] | None:
+    """How many tokens each word has, and how many are special; what belongs to no word counts for the one before.
+
+    None where that is not known.
+    """
     text = document.text or " ".join(document.words)
-    encoded = tokenizer(text, return_offsets_mapping=True, verbose=False)
-    sequences = encoded.sequence_ids(0)
-    numbers = words_of_tokens([locate_words(text, document.words)], encoded["offset_mapping"], sequences)
+    [traced], _ = encode_with_spans(tokenizer, [text], sys.maxsize)
+    if traced is None:
+        return None
+    sequences = traced.sequences
+    numbers = words_of_tokens([locate_words(text, document.words)], traced.spans, sequences)
     tokens, word = [0] * len(document.words), 0
     for number, sequence in zip(numbers, sequences, strict=True):
         if sequence is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.schema import read_schema
+from headcount.story.coreference import antecedent_sentences
 from headcount.story.frames import frame_sentences
 from headcount.story.names import short_name, spell_interval
 from headcount.story.relations import ALL, relation_sentences
@@ -30,10 +31,13 @@ def probe_sentences(name: str, probed: xr.Dataset) -> list[str]:
         return []
     asked = str(probed.attrs.get("summary", "heads beside annotations"))
     heading = f"{short_name(str(probed.attrs.get('model', 'the model')))}, {asked} ({name}):"
-    if "baseline_unlinked" in probed:
-        return [heading, *frame_sentences(probed)]
-    found = relation_sentences(probed) if "baseline_offset" in probed else gain_sentences(probed)
-    return [heading, *found]
+    own = {
+        "baseline_unlinked": frame_sentences,
+        "baseline_offset": relation_sentences,
+        "baseline_head_match": antecedent_sentences,
+    }
+    say = next((say for baseline, say in own.items() if baseline in probed), gain_sentences)
+    return [heading, *say(probed)]
 
 
 def gain_sentences(probed: xr.Dataset) -> list[str]:

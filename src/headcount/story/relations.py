@@ -10,7 +10,7 @@ from headcount.story.names import spell_interval
 from headcount.story.notes import cut_note
 
 ALL = "all"
-TOKENIZER_LOST = ("without a token", "sharing a token")
+TOKENIZER_LOST = ("without a token", "sharing a token", "in a text that its tokens do not spell")
 
 
 def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
