@@ -26,6 +26,7 @@ NAMES = [
     "compare",
     "maps",
     "probe",
+    "classifiers",
     "importance",
     "gates",
     "choose",
