@@ -101,7 +101,7 @@ def test_classifiers(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "│ right-branching" in shown
     assert "Largest weights of the attention-only classifier:" in " ".join(shown.split())
     assert max(map(len, shown.splitlines()[:-1])) <= 80
-    assert "--group probe/classifiers" in shown
+    assert "Next: headcount report" in shown.splitlines()[-1]
     assert main(["table", study, "--group", "probe/classifiers"]) == 0
     assert "weight[head to dependent]" in capsys.readouterr().out
     assert main([*classifiers, "--json"]) == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.data.token_spans import Traced, encode_with_spans, locate_pieces
+from headcount.data.token_spans import Traced, check_reads_texts, encode_with_spans, locate_pieces
 from headcount.errors import UnsuitableModel
 from tests.measures.tiny import masked
 
@@ -66,7 +66,8 @@ def test_a_text_that_its_pieces_do_not_spell_is_left_out() -> None:
 
 def test_what_is_no_tokenizer_is_refused() -> None:
     with pytest.raises(UnsuitableModel, match="got object; expected a tokenizer of texts"):
-        encode_with_spans(object(), ["Elle"], 20)
+        check_reads_texts(object())
+    check_reads_texts(Pieces())
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,13 @@ def encode_with_spans(tokenizer: Any, texts: Sequence[str], longest: int) -> tup
     """
     if getattr(tokenizer, "is_fast", False):
         return _by_offsets(tokenizer, list(texts), longest)
+    return _by_pieces(tokenizer, texts, longest)
+
+
+def check_reads_texts(tokenizer: Any) -> None:
+    """An error for what is no tokenizer, such as the image processor of a vision model."""
     if not hasattr(tokenizer, "tokenize"):
         raise UnsuitableModel(f"got {type(tokenizer).__name__}; expected a tokenizer of texts")
-    return _by_pieces(tokenizer, texts, longest)
 
 
 def _by_offsets(tokenizer: Any, texts: list[str], longest: int) -> tuple[list[Traced | None], int]:

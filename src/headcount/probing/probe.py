@@ -18,6 +18,7 @@ from headcount.core.provenance import origin_of
 from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
+from headcount.data.token_spans import check_reads_texts
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
@@ -120,6 +121,7 @@ def probe(
         check_untouched(model)
     anatomy = read_anatomy(model)
     check_weights(model)
+    check_reads_texts(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     texts = annotations.read(find_data(data), tokenizer, longest)
     sentences = encode_sentences(texts, model, tokenizer, limit, seed, longest)
