@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
         table = split_by_order(read_treebank(Path(treebank), options.split), "obj")
         out = options.out / f"{Path(name).name.replace(':', '-')}-{Path(treebank).name}"
         probed = hc.probe(model, tokenizer, table, limit=options.limit, out=out)
-        counted = f"{probed.attrs['sentences']} sentences, {probed.attrs['lost']}"
+        counted = f"{probed.sizes['example']} sentences, {probed.attrs['lost']}"
         print(f"\n{Path(name).name}, {Path(treebank).name}: {counted}\n")
         print(relation_table(probed), "\n", sep="")
         print(by_order(probed, read_anatomy(model).layout), flush=True)

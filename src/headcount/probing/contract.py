@@ -64,6 +64,8 @@ class WordQuestion(Question):
 
     def __init__(self, source: str, control: bool) -> None:
         self.source, self.control = source, control
+        self.lost_words: dict[str, int] = {}
+        """How many words the tokenizer lost, and how; `probe` enters them."""
 
     @abstractmethod
     def counts(self) -> dict[str, tuple[str, ...]]:
@@ -99,6 +101,9 @@ class WordQuestion(Question):
     def lost(self) -> dict[str, int]:
         """How many annotations are no cases, and why, beside the words that the tokenizer lost."""
         return {}
+
+    def notes(self) -> dict[str, Any]:
+        return {"from_word": self.source, "lost": {**self.lost_words, **self.lost}}
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         counted = self.counts()

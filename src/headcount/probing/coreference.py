@@ -94,11 +94,10 @@ class Coreference(WordQuestion):
     def notes(self) -> dict[str, Any]:
         mentions = fingerprint([[astuple(case) for case in several] for several in self.cases.cases])
         return {
-            "from_word": self.source,
+            **super().notes(),
             "candidates": self.among,
             "mentions": mentions,
             "documents": len(np.unique(self.documents)),
-            "lost": self.lost,
         }
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> Asked:

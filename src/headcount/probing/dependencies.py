@@ -55,7 +55,7 @@ class Dependencies(WordQuestion):
     def notes(self) -> dict[str, Any]:
         arrays = [array.tobytes() for array in self.trees.heads + self.trees.labels]
         trees = fingerprint([self.trees.relations, *arrays])
-        return {"from_word": self.source, "trees": trees}
+        return {**super().notes(), "trees": trees}
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:
         return self.trees.batch(numbers, words, device)

@@ -89,7 +89,7 @@ class Frames(WordQuestion):
 
     def notes(self) -> dict[str, Any]:
         return {
-            "from_word": self.source,
+            **super().notes(),
             "pairs": self.pairs.digest(),
             "filter": self.kept.steps,
             "filtered_sentences": self.kept.sentences,

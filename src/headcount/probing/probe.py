@@ -137,6 +137,7 @@ def probe(
         with evaluating(model), torch.inference_mode(False):
             return train_classifiers(annotations, measurement, sentences, from_word, control)
     question = annotations.ask(sentences, anatomy.layout, from_word, control)
+    question.lost_words = sentences.lost
     random = with_random_weights(model, seed) if control else None
 
     def feed(_: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
@@ -151,7 +152,7 @@ def probe(
         probed = collect(measurement, [question], np.arange(len(inputs.ids)), feed, "probe")[question.name]
         if probed.attrs["complete"]:
             _keep_arcs(measurement, sentences, question, probed)
-    return probed.assign_attrs(lost={**sentences.lost, **question.lost}, sentences=len(inputs.ids))
+    return probed
 
 
 def _keep_arcs(

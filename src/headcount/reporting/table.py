@@ -87,19 +87,20 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
 
 
 def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
-    """The rows of a result; of heads beside annotations, those of the heads and those of the relations."""
+    """The rows of a result; of heads beside annotations, of the heads and of the relations or classifiers."""
     if not name.startswith("probe/"):
         return [as_table(result)]
     tables = []
-    if any(array.dims == HEAD_DIMS for array in result.data_vars.values()):
+    if any(array.dims[: len(HEAD_DIMS)] == HEAD_DIMS for array in result.data_vars.values()):
         heads = as_table(result)
         for column in [str(column) for column in heads if str(column).endswith(OF_HEAD)]:
             labels = dict(enumerate(result[column.removesuffix(OF_HEAD)].values))
             heads[column] = heads[column].map(labels)
         tables.append(heads)
-    relations = sorted(str(key) for key, array in result.data_vars.items() if array.dims == ("relation",))
-    if relations:
-        tables.append(result[relations].to_dataframe().reset_index())
+    for dimension in ("relation", "probe"):
+        along = sorted(str(key) for key, array in result.data_vars.items() if array.dims == (dimension,))
+        if along:
+            tables.append(result[along].to_dataframe().reset_index())
     return tables
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
 from headcount.core.schema import read_schema
+from headcount.story.classifiers import classifier_sentences
 from headcount.story.coreference import antecedent_sentences
 from headcount.story.frames import frame_sentences
 from headcount.story.names import short_name, spell_interval
@@ -25,18 +28,22 @@ def has_relations(probed: xr.Dataset) -> bool:
     return all(name in probed and probed[name].dims == ("relation",) for name in needed)
 
 
+OWN: dict[str, Callable[[xr.Dataset], list[str]]] = {
+    "baseline_unlinked": frame_sentences,
+    "baseline_offset": relation_sentences,
+    "baseline_head_match": antecedent_sentences,
+    "gain_distance": classifier_sentences,
+}
+"""By a variable that only results of one kind have: what is said of these. Others have a best head beside baselines."""
+
+
 def probe_sentences(name: str, probed: xr.Dataset) -> list[str]:
-    """What was asked, and what was found for all relations together and for each."""
-    if not has_relations(probed):
+    """What was asked, and what was found for all relations together and for each, or by all heads together."""
+    say = next((say for variable, say in OWN.items() if variable in probed), gain_sentences)
+    if say is gain_sentences and not has_relations(probed):
         return []
     asked = str(probed.attrs.get("summary", "heads beside annotations"))
     heading = f"{short_name(str(probed.attrs.get('model', 'the model')))}, {asked} ({name}):"
-    own = {
-        "baseline_unlinked": frame_sentences,
-        "baseline_offset": relation_sentences,
-        "baseline_head_match": antecedent_sentences,
-    }
-    say = next((say for baseline, say in own.items() if baseline in probed), gain_sentences)
     return [heading, *say(probed)]
 
 
