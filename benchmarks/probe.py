@@ -21,8 +21,8 @@ import headcount as hc
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.measures.measurement import CPU_TOKENS
 from headcount.models.longest import longest_input
-from headcount.probing.dependencies import DependencyTrees
-from headcount.probing.sentences import encode_sentences
+from headcount.probing.dependencies.dependencies import DependencyTrees
+from headcount.probing.words.sentences import encode_sentences
 
 
 def best(work: Callable[[], Any], repeats: int) -> float:

@@ -13,9 +13,9 @@ import pandas as pd
 
 from headcount.data.join_multiword import join_multiword
 from headcount.data.read_annotated import read_annotated
-from headcount.probing.accuracies import halves
-from headcount.probing.offsets import evaluate_offsets
-from headcount.probing.trees import OFFSETS, read_trees
+from headcount.probing.dependencies.offsets import evaluate_offsets
+from headcount.probing.dependencies.trees import OFFSETS, read_trees
+from headcount.probing.selection.accuracies import halves
 from recipes.languages.treebanks import read_treebank, split_by_order
 
 RELATIONS = "all,nsubj,obj,obl,nmod,amod,det,case,advmod,aux,mark"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import headcount as hc
-from headcount.probing.antecedents import Case
+from headcount.probing.coreference.antecedents import Case
 
 FILLERS = ("quickly", "near", "with", "some", "red", "old", "because", "not")
 OTHER_MENTIONS = ("it", "we", "him")

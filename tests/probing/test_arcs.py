@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.probing.accuracies import halves
 from headcount.probing.arcs import SHOWN
+from headcount.probing.selection.accuracies import halves
 from tests.measures.planted import planted_attention
 from tests.probing.treebank import sentences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headcount.errors import InvalidOption
-from headcount.probing.dependencies import DependencyTrees
+from headcount.probing.dependencies.dependencies import DependencyTrees
 from headcount.probing.kinds import KINDS, find_kind
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 import headcount as hc
 from headcount.errors import DataProblem, InvalidOption, StudyProblem
 from headcount.measures import passes
-from headcount.probing.accuracies import halves
+from headcount.probing.selection.accuracies import halves
 from tests.measures.planted import planted_attention
 from tests.measures.tiny import causal, masked, translator
 from tests.probing.treebank import RIGHT, naive_hits, sentences

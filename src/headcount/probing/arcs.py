@@ -10,8 +10,8 @@ import xarray as xr
 
 from headcount.core.heads import Head, Layout
 from headcount.core.results import Labelled
-from headcount.probing.contract import WordQuestion
-from headcount.probing.sentences import Sentences
+from headcount.probing.words.contract import WordQuestion
+from headcount.probing.words.sentences import Sentences
 
 SHOWN = 4
 """Sentences of a relation."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from headcount.core.options import without_effect
 from headcount.errors import InvalidOption
-from headcount.probing.contract import Kind
-from headcount.probing.coreference import CoreferentMentions
-from headcount.probing.dependencies import DependencyTrees
-from headcount.probing.frames import FrameLinks
-from headcount.probing.tree_classifiers import TreeClassifiers
+from headcount.probing.classifiers.tree_classifiers import TreeClassifiers
+from headcount.probing.coreference.coreference import CoreferentMentions
+from headcount.probing.dependencies.dependencies import DependencyTrees
+from headcount.probing.frames.frames import FrameLinks
+from headcount.probing.words.contract import Kind
 
 AnyKind = Kind | TreeClassifiers
 """All but the classifiers ask about single heads."""

@@ -33,11 +33,11 @@ from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.models.random_weights import with_random_weights
 from headcount.probing.arcs import SHOWN, take_arcs
-from headcount.probing.contract import SeenWords, WordQuestion
+from headcount.probing.classifiers.tree_classifiers import TreeClassifiers, train_classifiers
 from headcount.probing.kinds import find_kind
-from headcount.probing.sentences import Sentences, encode_sentences
-from headcount.probing.tree_classifiers import TreeClassifiers, train_classifiers
-from headcount.probing.words import as_word_pieces, check_source
+from headcount.probing.words.between_words import as_word_pieces, check_source
+from headcount.probing.words.contract import SeenWords, WordQuestion
+from headcount.probing.words.sentences import Sentences, encode_sentences
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating

@@ -1,0 +1,1 @@
+"""Heads against coreference."""

@@ -1,0 +1,1 @@
+"""Heads against frame-semantic links."""

@@ -1,0 +1,1 @@
+"""Attention between words, and what a kind of annotations is."""
