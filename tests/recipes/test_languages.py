@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from recipes.languages import heads, offsets
 from recipes.languages.treebanks import MULTIWORD, read_treebank, split_by_order
+
 from tests.measures.planted import planted_attention
 from tests.probing.treebank import sentences
 
