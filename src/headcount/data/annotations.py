@@ -164,7 +164,8 @@ def _check_text(text: object, words: Sequence[str], where: str) -> None:
         if not rest.startswith(word):
             raise DataProblem(
                 f"{where}: word {number} is {short(word)}, but the text goes on with {rest[:20]!r};"
-                " expected the words one after the other; fix the words, add multiword tokens or leave the text out"
+                " expected the words one after the other; fix the words, add multiword tokens, leave the text out, or"
+                " probe with words=annotated"
             )
         rest = rest[len(word) :].lstrip()
     if rest:
