@@ -24,8 +24,8 @@ from headcount.probing.coreference.antecedents import CANDIDATES, Asked, Cases, 
 from headcount.probing.coreference.excerpts import cut_excerpt
 from headcount.probing.coreference.sieve import RULES
 from headcount.probing.coreference.windows import Window, cut_documents
-from headcount.probing.selection.accuracies import evaluate, halves
-from headcount.probing.selection.baselines import Baselines, baseline, select_rule
+from headcount.probing.selection.accuracies import halves
+from headcount.probing.selection.baselines import Baselines, baseline, evaluate_rule, select_rule
 from headcount.probing.selection.relations import best_heads, every_head
 from headcount.probing.words.contract import Arc, Kind, SeenWords, WordQuestion
 from headcount.probing.words.sentences import Sentences
@@ -158,24 +158,19 @@ class Coreference(WordQuestion):
         # Under a causal mask the antecedent does not see the mention. Of an encoder-decoder only the encoder is seen.
         ways = np.array([1, "encoder" in self.layout.stacks])[:, None]
         seen = counted[:, None] * ways
-        cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
-        against = evaluate_rules(rule_hits[:, :, None] * ways, seen, halves(len(seen), seed), seed)
+        rules = evaluate_rules(rule_hits[:, :, None] * ways, seen, halves(len(seen), seed), seed)
         random = by_document(values["random_hits"]) if "random_hits" in values else None
-        best = best_heads(hits, cases, against, self.layout, seed, random)
+        best = best_heads(hits, rules, self.layout, seed, random)
         dims, rule = best.pop("best_rule")
         named = np.array([SURFACE[number] if number >= 0 else "" for number in rule], dtype=object)
-        return {**every_head(hits, cases, seed), **best, "best_baseline": (dims, named)}
+        return {**every_head(hits, seen, seed), **best, "best_baseline": (dims, named)}
 
 
 def evaluate_rules(hits: np.ndarray, cases: np.ndarray, selecting: np.ndarray, seed: int) -> Baselines:
     """From the hits [document, rule, direction, relation] of `RULES` and the cases [document, direction, relation]."""
     best, selected = select_rule(hits[:, [list(RULES).index(name) for name in SURFACE]], cases, selecting, seed)
-    total = cases.reshape(len(cases), -1)
     baselines = {
-        f"baseline_{name}": evaluate(
-            hits[:, number].reshape(len(hits), -1), total, np.where(total.sum(0) > 0, number, -1), selecting, seed
-        )
-        for number, name in enumerate(RULES)
+        f"baseline_{name}": evaluate_rule(hits[:, number], cases, selecting, seed) for number, name in enumerate(RULES)
     }
     return Baselines(best, baselines, selected, cases, selecting, DIRECTIONS)
 

@@ -106,12 +106,10 @@ class Dependencies(WordQuestion):
         order = np.argsort(self.ids)
         # Of an encoder-decoder only the encoder is looked at.
         causal = "encoder" not in self.layout.stacks
-        seen, offsets = self.trees.cases(causal)[order], self.trees.offset_hits(causal)[order]
+        cases, offsets = self.trees.cases(causal)[order], self.trees.offset_hits(causal)[order]
         hits = values["hits"]
-        # No cases where there is no such head, or none that is looked at.
-        cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
-        against = evaluate_offsets(offsets, seen, halves(len(hits), seed), seed)
-        best = best_heads(hits, cases, against, self.layout, seed, values.get("random_hits"))
+        rules = evaluate_offsets(offsets, cases, halves(len(hits), seed), seed)
+        best = best_heads(hits, rules, self.layout, seed, values.get("random_hits"))
         dims, rule = best.pop("best_rule")
         offset = np.where(rule < 0, 0, np.array(OFFSETS)[rule])
         return {**every_head(hits, cases, seed), **best, "best_offset": (dims, offset)}

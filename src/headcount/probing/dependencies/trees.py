@@ -13,13 +13,12 @@ from torch import Tensor
 
 from headcount.data.annotations import Annotated, base_relation
 from headcount.errors import DataProblem, InvalidOption, listed, short
+from headcount.probing.selection.baselines import LEAST_CASES
 
 ALL = "all"
 """All relations together: its accuracy is the unlabelled attachment score."""
 LEFT_OUT = ("punct", "root")
 """No cases: punctuation, as in the paper, and the root, which has no head."""
-LEAST = 100
-"""Cases that a relation needs to be looked at."""
 DIRECTIONS = ("dependent to head", "head to dependent")
 OFFSETS = (*range(-8, 0), *range(1, 9))
 """The fixed-offset baselines: the head is always the word so many places after the dependent."""
@@ -87,7 +86,7 @@ def read_trees(
 ) -> Trees:
     """The trees of some sentences; a word that is not `known`, or whose head is not, is no case.
 
-    `only`: these relations, however rare; otherwise all with at least `LEAST` cases.
+    `only`: these relations, however rare; otherwise all with at least `LEAST_CASES`.
     """
     heads = []
     for sentence, flags in zip(sentences, known, strict=True):
@@ -125,7 +124,7 @@ def read_trees(
 
 def _chosen(counts: Counter[str], only: Sequence[str] | None) -> list[str]:
     if only is None:
-        return sorted(name for name, count in counts.items() if count >= LEAST)
+        return sorted(name for name, count in counts.items() if count >= LEAST_CASES)
     for name in only:
         if name not in counts:
             known = listed([relation for relation, _ in counts.most_common()])
