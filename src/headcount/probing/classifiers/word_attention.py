@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Head, Layout
+from headcount.core.probe_names import causal_stacks
 from headcount.data.batches import by_length, plan_batches
 from headcount.engines.workers import spread
 from headcount.errors import DataProblem, HeadcountError
@@ -67,7 +68,7 @@ def add_root(sentences: Sentences) -> RootedWords:
 
 def heads_looked_at(layout: Layout) -> list[Head]:
     """All heads of a model; of an encoder-decoder, those of the encoder."""
-    return [head for head in layout if "encoder" not in layout.stacks or head.stack == "encoder"]
+    return [head for head in layout if causal_stacks(list(layout.stacks)) or head.stack == "encoder"]
 
 
 def attention_bytes(sizes: np.ndarray, heads: int) -> int:

@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.probe_names import ALL
 from headcount.data.annotations import Annotated, base_relation
 from headcount.errors import DataProblem, InvalidOption, listed, short
 from headcount.probing.selection.baselines import LEAST_CASES
 
-ALL = "all"
-"""All relations together: its accuracy is the unlabelled attachment score."""
 LEFT_OUT = ("punct", "root")
 """No cases: punctuation, as in the paper, and the root, which has no head."""
 DIRECTIONS = ("dependent to head", "head to dependent")
@@ -30,7 +29,10 @@ class Trees:
     """Of some sentences, each word's head (`NO_HEAD` where it is no case) and the numbers of its relations."""
 
     relations: tuple[str, ...]
-    """`ALL`, then the relations by name: `nsubj` holds `nsubj:pass` too, which may be looked at by itself as well."""
+    """`ALL`, whose accuracy is the unlabelled attachment score, then the relations by name.
+
+    `nsubj` holds `nsubj:pass` too, which may be looked at by itself as well.
+    """
     heads: tuple[np.ndarray, ...]
     labels: tuple[np.ndarray, ...]
     """[word, relation], 0 or 1."""
@@ -56,9 +58,10 @@ class Trees:
         counted: np.ndarray = chosen.astype(np.float32) @ self.labels[number]
         return counted
 
-    def arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
-        """Of a sentence, the dependents of a relation with their heads."""
-        chosen = np.flatnonzero(self.labels[number][:, self.relations.index(relation)])
+    def arcs(self, number: int, relation: str, direction: int, causal: bool) -> list[tuple[int, int]]:
+        """Of a sentence, the dependents of a relation that are `cases` in a direction, with their heads."""
+        visible = _visible(self.heads[number], causal)[direction]
+        chosen = np.flatnonzero(self.labels[number][:, self.relations.index(relation)] * visible)
         return [(int(word), int(self.heads[number][word])) for word in chosen]
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:

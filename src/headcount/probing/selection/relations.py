@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Head, Layout
-from headcount.core.results import HEAD_DIMS, Labelled
-from headcount.probing.selection.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate
+from headcount.core.results import HEAD_DIMS, Labelled, with_interval
+from headcount.probing.selection.accuracies import Evaluated, accuracies, accuracy_interval, evaluate
 from headcount.probing.selection.baselines import Baselines
 
 NOWHERE = -2
@@ -25,7 +25,7 @@ def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
     looked_at = ~np.isnan(hits[0]).all((1, 2, 3, 4))
     counted = looked_at[:, None, None] * cases.sum(0).astype(int)
     return {
-        **_with_interval("accuracy", dims, accuracy_interval(hits, cases, seed)),
+        **with_interval("accuracy", dims, accuracy_interval(hits, cases, seed)),
         "cases": (("stack", "direction", "relation"), counted),
     }
 
@@ -45,21 +45,19 @@ def best_heads(
     column = np.where(best.index < 0, -1, rules.column(direction, relations))
     rule = rules.best.take(column)
     dims = ("relation",)
-    named = [_spell(int(number), hits.shape[1:5], layout, rules.directions) for number in best.index]
     arrays: dict[str, tuple[Any, ...]] = {
-        "best_head": (dims, np.array([head for head, _ in named], dtype=object)),
-        "best_direction": (dims, np.array([way for _, way in named], dtype=object)),
+        **name_best(best.index, hits.shape[1:5], layout, rules.directions),
         "best_rule": (dims, rule.index),
         "held_out_cases": (dims, rules.held_out(direction, relations)),
-        **_with_interval("best_accuracy", dims, best.interval()),
-        **_with_interval("gain", dims, best.above(rule)),
+        **with_interval("best_accuracy", dims, best.interval()),
+        **with_interval("gain", dims, best.above(rule)),
         **_relations_of_heads(hits, rules, seed),
     }
     for name, evaluated in rules.baselines.items():
-        arrays |= _with_interval(name, dims, evaluated.take(column).interval())
+        arrays |= with_interval(name, dims, evaluated.take(column).interval())
     if random_hits is not None:
         alike = (rules.cases == rules.cases[:, direction, relations][:, None]).all(0)
-        arrays |= _with_interval("baseline_random_weights", dims, _furthest(random_hits, rules, seed, alike).interval())
+        arrays |= with_interval("baseline_random_weights", dims, _furthest(random_hits, rules, seed, alike).interval())
     return arrays
 
 
@@ -100,21 +98,20 @@ def _relations_of_heads(hits: np.ndarray, rules: Baselines, seed: int) -> Labell
     gain = evaluate(right, total, chosen, rules.selecting, seed).above(rules.best.take(chosen))
     number = np.where(chosen < 0, np.nan, chosen % relations).reshape(heads)
     direction = np.where(chosen < 0, np.nan, chosen // relations).reshape(heads)
-    value, low, high = (array.reshape(heads) for array in gain)
     return {
-        **_with_interval("relation_gain", HEAD_DIMS, (value, low, high)),
+        **with_interval("relation_gain", HEAD_DIMS, [array.reshape(heads) for array in gain]),
         "relation_of_head": (HEAD_DIMS, number),
         "direction_of_head": (HEAD_DIMS, direction),
     }
 
 
-def _with_interval(name: str, dims: tuple[str, ...], triple: Triple) -> dict[str, Any]:
-    value, low, high = triple
-    return {name: (dims, value), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
+def name_best(index: np.ndarray, shape: tuple[int, ...], layout: Layout, directions: tuple[str, ...]) -> Labelled:
+    """`best_head` and `best_direction` of each relation, by flat indices into [stack, layer, head, direction].
 
-
-def _spell(number: int, shape: tuple[int, ...], layout: Layout, directions: tuple[str, ...]) -> tuple[str, str]:
-    if number < 0:
-        return "", ""
-    stack, layer, head, direction = (int(index) for index in np.unravel_index(number, shape))
-    return layout.spell(Head(list(layout.stacks)[stack], layer, head)), directions[direction]
+    Both are empty for -1: there is none.
+    """
+    named = np.full((2, len(index)), "", dtype=object)
+    for relation in np.flatnonzero(index >= 0):
+        stack, layer, head, direction = (int(at) for at in np.unravel_index(index[relation], shape))
+        named[:, relation] = layout.spell(Head(list(layout.stacks)[stack], layer, head)), directions[direction]
+    return {"best_head": (("relation",), named[0]), "best_direction": (("relation",), named[1])}
