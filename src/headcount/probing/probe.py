@@ -13,7 +13,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Head
-from headcount.core.options import belongs_to
+from headcount.core.options import belongs_to, one_of
 from headcount.core.provenance import origin_of
 from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
@@ -35,7 +35,7 @@ from headcount.models.random_weights import with_random_weights
 from headcount.probing.arcs import SHOWN, take_arcs
 from headcount.probing.classifiers.tree_classifiers import TreeClassifiers, train_classifiers
 from headcount.probing.kinds import find_kind
-from headcount.probing.words.between_words import as_word_pieces, check_source
+from headcount.probing.words.between_words import SOURCES, as_word_pieces
 from headcount.probing.words.contract import SeenWords, WordQuestion
 from headcount.probing.words.sentences import Sentences, encode_sentences
 from headcount.trace.anatomy import read_anatomy
@@ -113,10 +113,10 @@ def probe(
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    named = relations.split(",") if isinstance(relations, str) else relations
+    named = [name.strip() for name in relations.split(",")] if isinstance(relations, str) else relations
     own = {"relations": named, "words": words, "candidates": candidates, "elements": elements}
     annotations = find_kind(kind, {**own, "vectors": vectors, "seeds": seeds})
-    check_source(from_word)
+    one_of("from_word", from_word, SOURCES)
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)

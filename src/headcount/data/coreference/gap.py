@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from headcount.data.blank_rows import is_absent
-from headcount.data.coreference.documents import Document, Mention, Span, in_order
+from headcount.data.coreference.documents import Document, Mention, in_order
 from headcount.data.coreference.mentions import PRONOUN, PROPER, head_word
 from headcount.data.row_numbers import name_row
+from headcount.data.word_pieces import Span
 from headcount.errors import DataProblem, short
 
 MENTIONS = ("Pronoun", "A", "B")

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Layout
+from headcount.core.options import one_of
 from headcount.core.probe_names import causal_stacks
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.coreference.read import read_coreference
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
 from headcount.probing.coreference.antecedents import CANDIDATES, Asked, Cases, find_cases
 from headcount.probing.coreference.excerpts import cut_excerpt
@@ -184,8 +184,7 @@ class CoreferentMentions(Kind):
     """A head chooses among all other `words`, or among the head words of earlier `mentions`, as the baselines do."""
 
     def __post_init__(self) -> None:
-        if self.candidates not in CANDIDATES:
-            raise InvalidOption(f"got candidates={self.candidates!r}; expected one of {', '.join(CANDIDATES)}")
+        one_of("candidates", self.candidates, CANDIDATES)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Window]:
         return cut_documents(read_coreference(data), tokenizer, longest)

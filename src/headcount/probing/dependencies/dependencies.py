@@ -14,6 +14,7 @@ from torch import Tensor
 
 from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Layout
+from headcount.core.options import one_of
 from headcount.core.probe_names import causal_stacks
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
@@ -21,7 +22,6 @@ from headcount.core.schema import Schema
 from headcount.data.annotations import Annotated
 from headcount.data.join_multiword import join_multiword
 from headcount.data.read_annotated import read_annotated
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
 from headcount.probing.dependencies.offsets import evaluate_offsets
 from headcount.probing.dependencies.trees import DIRECTIONS, NO_HEAD, OFFSETS, Trees, read_trees
@@ -32,6 +32,7 @@ from headcount.probing.words.contract import Kind, SeenWords, WordQuestion
 from headcount.probing.words.most_attended import most_attended
 from headcount.probing.words.sentences import Sentences
 
+WORDS = ("written", "annotated")
 SHARE = "share of the words"
 SCHEMAS = {
     "accuracy": Schema(
@@ -124,8 +125,7 @@ class DependencyTrees(Kind):
     """`written`: multiword tokens (French `du`) are one word, as in the text; `annotated`: the words of the tree."""
 
     def __post_init__(self) -> None:
-        if self.words not in ("written", "annotated"):
-            raise InvalidOption(f"got words={self.words!r}; expected written or annotated")
+        one_of("words", self.words, WORDS)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Annotated]:
         if self.words == "annotated":

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from headcount.core.heads import Layout
+from headcount.core.options import one_of
 from headcount.core.probe_names import ALL, causal_stacks
 from headcount.core.results import Labelled, with_interval
 from headcount.core.schema import Schema
 from headcount.data.frame_links import ELEMENTS, Filtered, FrameSentence, filter_links
 from headcount.data.frames import read_frames
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
 from headcount.probing.frames.link_pairs import FramePairs, GoldPairs, find_pairs
 from headcount.probing.frames.link_weights import (
@@ -177,8 +177,7 @@ class FrameLinks(Kind):
     """`core`; `any`, where the data does not say which are core; `strict`, as the paper's code does."""
 
     def __post_init__(self) -> None:
-        if self.elements not in ELEMENTS:
-            raise InvalidOption(f"got elements={self.elements!r}; expected one of {', '.join(ELEMENTS)}")
+        one_of("elements", self.elements, ELEMENTS)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[FrameSentence]:
         return filter_links(read_frames(data), self.elements)
