@@ -34,7 +34,7 @@ def read_gap(table: pd.DataFrame) -> Iterator[Document]:
     cells = zip(names, *(table[column] for column in COLUMNS), strict=True)
     for row, (name, *values) in zip(table.index, cells, strict=True):
         where = name_row(table.attrs, row)
-        yield _document(str(row) if is_absent(name) else str(name), where, dict(zip(COLUMNS, values, strict=True)))
+        yield _document(where if is_absent(name) else str(name), where, dict(zip(COLUMNS, values, strict=True)))
 
 
 def _document(name: str, where: str, cells: dict[str, Any]) -> Document:

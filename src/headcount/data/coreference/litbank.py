@@ -39,7 +39,7 @@ def read_litbank(table: pd.DataFrame) -> Iterator[Document]:
         entities = [_spans(cluster, where) for cluster in list_of(clusters, "clusters", where)]
         check_entities(where, entities, len(words))
         starts = [0, *accumulate(sizes[:-1])]
-        yield make_document(str(row) if is_absent(name) else str(name), words, starts, entities)
+        yield make_document(where if is_absent(name) else str(name), words, starts, entities)
 
 
 def _spans(cluster: object, where: str) -> list[Span]:

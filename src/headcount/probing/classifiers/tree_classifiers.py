@@ -111,11 +111,11 @@ def _collect(measurement: Measurement, job: ClassifierJob, names: set[str], sour
         model = with_random_weights(measurement.model, measurement.seed) if control else measurement.model
         before, total = number * len(job.golds), len(wanted) * len(job.golds)
 
-        def tell(done: int, before: int = before, total: int = total) -> None:
+        def on_progress(done: int, before: int = before, total: int = total) -> None:
             if progress is not None:
                 progress(before + done, total)
 
-        attention[control] = collect_attention(measurement, job.rooted, model, source, tell)
+        attention[control] = collect_attention(measurement, job.rooted, model, source, on_progress)
     return attention
 
 
