@@ -86,11 +86,16 @@ def test_frames(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(typed(folder, "--json", "--no-control", "--relations", "det")) == 0
+    assert main(typed(folder, "--json", "--no-control", "--relations", "det, obj")) == 0
     said = json.loads(capsys.readouterr().out)
     det = next(row for row in said["relations"] if row["relation"] == "det")
     assert (det["best_head"], det["best_direction"]) == ("L0H3", "dependent to head")
     assert "baseline_random_weights" not in det
+
+
+def test_json_of_a_part_has_no_rows(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(folder, "--json", "--shard", "1/2", "--out", str(tmp_path / "study"))) == 0
+    assert json.loads(capsys.readouterr().out)["relations"] == []
 
 
 def test_classifiers(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headcount.core.options import belongs_to, no_repeats, without_effect
+from headcount.core.options import belongs_to, no_repeats, one_of, without_effect
 from headcount.errors import InvalidOption
 
 
@@ -27,3 +27,9 @@ def test_repeats() -> None:
     no_repeats("tasks", ["a", "b"])
     with pytest.raises(InvalidOption, match="^got b twice in tasks=; expected each once$"):
         no_repeats("tasks", ["b", "a", "b"])
+
+
+def test_choices() -> None:
+    assert one_of("to", "csv", {"csv": 1, "json": 2}) == "csv"
+    with pytest.raises(InvalidOption, match="^got to='xml'; expected one of csv, json$"):
+        one_of("to", "xml", {"csv": 1, "json": 2})

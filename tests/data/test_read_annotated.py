@@ -122,7 +122,7 @@ def test_tables_that_are_refused(problem: str) -> None:
 
 
 def test_paths_that_are_refused(tmp_path: Path) -> None:
-    assert_refused(tmp_path / "none.conllu", "none.conllu; expected sentences in CoNLL-U; check the path")
+    assert_refused(tmp_path / "none.conllu", "none.conllu; expected at least one sentence in CoNLL-U; check the path")
     assert_refused(tmp_path / "none.parquet", "there is no file")
     (tmp_path / "a.txt").write_text(SNIPPET, encoding="utf-8")
     assert_refused(tmp_path / "a.txt", "a.txt; expected a file that ends in .parquet, .csv, .tsv, .jsonl, .conllu")

@@ -54,6 +54,14 @@ def test_long_texts_are_cut_alike() -> None:
     assert cut == 1
 
 
+def test_tokens_that_are_not_the_pieces_are_not_guessed() -> None:
+    class Dropping(Pieces):
+        def __call__(self, text: str, *more: Any, **options: Any) -> dict[str, list[int]]:
+            return {name: values[1:] for name, values in super().__call__(text, *more, **options).items()}
+
+    assert encode_with_spans(Dropping(), ["Elle va"], 20) == ([None], 0)
+
+
 def test_a_text_that_its_pieces_do_not_spell_is_left_out() -> None:
     class Unfaithful(Pieces):
         def tokenize(self, text: str) -> list[str]:

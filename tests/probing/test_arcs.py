@@ -14,6 +14,7 @@ import headcount as hc
 from headcount.probing.arcs import SHOWN
 from headcount.probing.selection.accuracies import halves
 from tests.measures.planted import planted_attention
+from tests.measures.tiny import causal
 from tests.probing.treebank import sentences
 
 TREES = sentences(60)
@@ -73,3 +74,13 @@ def test_relations_without_sentences_are_empty(tmp_path: Path) -> None:
     hc.probe(*planted_attention(), rows, relations="det", control=False, out=tmp_path / "study")
     arcs = hc.open_study(tmp_path / "study")["arcs/dependencies"]
     assert arcs["words"].values[:, -1].tolist() == ["", ""]
+
+
+def test_of_a_causal_model_only_arcs_that_its_best_direction_can_find(tmp_path: Path) -> None:
+    probed = hc.probe(*causal(), TREES, relations="det", control=False, out=tmp_path / "study")
+    arcs = hc.open_study(tmp_path / "study")["arcs/dependencies"].to_dataset().load()
+    for relation in ("all", "det"):
+        back = probed["best_direction"].sel(relation=relation).item() == "dependent to head"
+        every = [arc for _, said in shown(arcs, relation) for arc in said]
+        assert every
+        assert all((true < word) == back for word, _, true in every)

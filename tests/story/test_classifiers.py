@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headcount.probing.classifiers.probes import ATTENTION, BOTH, DISTANCE
+from headcount.core.probe_names import ATTENTION, BOTH, DISTANCE
 from headcount.probing.classifiers.scores import CONTROLS, RANDOM, RIGHT_BRANCHING
 from headcount.story import classifiers
 from headcount.story.classifiers import classifier_rows, classifier_sentences, heading

@@ -137,3 +137,12 @@ def test_a_study_with_and_without_a_sweep_of_the_same_model(tmp_path: Path) -> N
     assert all(line.startswith("Without L") and "sweep/head-zero" in line for line in lines)
     other = found.assign_attrs(identity={**found.attrs["identity"], "model": "another"})
     assert effect_sentences(other, study)[0].startswith("Whether these heads matter")
+
+
+def test_where_nothing_can_be_compared_no_number_is_told() -> None:
+    nothing = probed(q=np.nan)
+    for name in ("excess", "excess_low", "excess_high", "random_excess", "gain", "baseline_unlinked"):
+        nothing[name] = nothing[name] * np.nan
+    lines = frame_sentences(nothing)
+    assert lines[0].startswith("No link has unlinked words at the same distance")
+    assert not any("nan" in line for line in lines)

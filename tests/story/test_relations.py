@@ -10,7 +10,7 @@ import xarray as xr
 from headcount.story.relations import relation_rows, relation_sentences
 
 
-def probed(gains: dict[str, tuple[float, float, float]], **attributes: Any) -> xr.Dataset:
+def probed(gains: dict[str, tuple[float, float, float]], stack: str = "encoder", **attributes: Any) -> xr.Dataset:
     """A result in which L0H1 has these gains above the best offset."""
     names = list(gains)
     columns = np.array(list(gains.values())).T
@@ -30,7 +30,7 @@ def probed(gains: dict[str, tuple[float, float, float]], **attributes: Any) -> x
             "relation_gain": (("stack", "layer", "head"), heads),
             "relation_gain_low": (("stack", "layer", "head"), heads - 0.1),
         },
-        {"relation": names},
+        {"relation": names, "direction": ["dependent to head", "head to dependent"], "stack": [stack]},
         attributes,
     )
 
@@ -67,3 +67,22 @@ def test_what_was_lost_is_said() -> None:
     assert "3 words are left out: without a token." in lines
     assert not any("sharing" in line for line in lines)
     assert "2 texts were longer than the model takes and were cut." in lines
+    assert "1 word is left out: sharing a token." in relation_sentences(probed(FOUND, lost={"sharing a token": 1}))
+
+
+def test_of_a_causal_model_only_the_words_that_were_asked_for() -> None:
+    first, second, *_ = relation_sentences(probed(FOUND, stack="decoder"))
+    assert first.startswith("L0H1 finds the syntactic head of 50.0% of the words whose head comes after them, the best")
+    assert second.startswith("This model's words see only those before them")
+
+
+def test_a_half_without_dependencies() -> None:
+    nothing = (np.nan, np.nan, np.nan)
+    lines = relation_sentences(probed({"all": nothing, "obj": nothing}))
+    assert lines[0].startswith("One half of the sentences has no dependencies")
+    assert not any("nan" in line for line in lines)
+
+
+def test_no_interval_is_said() -> None:
+    rows = relation_rows(probed({"all": (0.2, np.nan, np.nan), "obj": (0.1, 0.0, 0.2)}))
+    assert rows[0][4] == "+0.200, no interval"

@@ -31,17 +31,22 @@ def probe(
         ),
     ] = "dependencies",
     relations: Annotated[
-        str | None, Parameter(help="Only these, such as nsubj,obj; all with at least 100 cases by default.")
+        str | None,
+        Parameter(help="Dependency relations, such as nsubj,obj; all with at least 100 cases by default."),
     ] = None,
     words: Annotated[
         Literal["written", "annotated"] | None,
         Parameter(
-            help="Words as they are written (the default; French du is one), or those of the tree with spaces between."
+            help="Words of a dependency tree: as they are written (the default; French du is one word), or as they are "
+            "annotated, with spaces between."
         ),
     ] = None,
     candidates: Annotated[
         Literal["words", "mentions"] | None,
-        Parameter(help="An antecedent is chosen among all other words (the default), or among earlier mentions only."),
+        Parameter(
+            help="Coreference: a head chooses an antecedent among all other words (the default), or among earlier "
+            "mentions only."
+        ),
     ] = None,
     elements: Annotated[
         Literal["core", "any", "strict"] | None,
@@ -60,16 +65,21 @@ def probe(
     seeds: Annotated[int | None, Parameter(help="Number of seeds per classifier; 3 by default.")] = None,
     from_word: Annotated[
         Literal["mean", "first"],
-        Parameter(help="Attention from a word of several pieces: the mean over them, or that of the first."),
+        Parameter(help="Attention from a word of several tokens: the mean over them, or that of the first."),
     ] = "mean",
     control: Annotated[
         bool, Parameter(negative="--no-control", help="Also probe the same model with random weights.")
     ] = True,
     out: options.Out = None,
     name: options.Name = None,
-    limit: options.Limit = None,
+    limit: Annotated[
+        int | None, Parameter(help="Use only this many randomly drawn sentences, or windows of documents.")
+    ] = None,
     seed: options.Seed = 0,
-    max_length: options.MaxLength = None,
+    max_length: Annotated[
+        int | None,
+        Parameter(help="Truncate sentences to this many tokens; cut documents into windows of as many (coreference)."),
+    ] = None,
     batch_tokens: options.BatchTokens = None,
     shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
@@ -84,9 +94,9 @@ def probe(
 
     For each relation the best head and the best rule (a fixed offset; the nearest mention or the same head word) are
     selected on one half of the sentences or documents and evaluated on the other. Links of frames are compared with
-    unlinked words at the same distance. With --kind classifiers, classifiers
-    are trained to find the dependencies from the attention of all heads (Clark et al. 2019, section 5). An interrupted
-    run resumes when the same command is run again with --out.
+    unlinked words at the same distance. With --kind classifiers, classifiers are trained to find the dependencies from
+    the attention of all heads (Clark et al. 2019, section 5). An interrupted run resumes when the same command is run
+    again with --out.
 
     Parameters
     ----------
@@ -95,7 +105,7 @@ def probe(
     """
     from rich.console import Console
 
-    from headcount.cli.probe_tables import classifiers_as_json, lines_of, relations_as_json
+    from headcount.cli.probe_tables import as_json, lines_of
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
     from headcount.probing.probe import probe as run
@@ -126,7 +136,7 @@ def probe(
             progress=progress,
         )
     if json_:
-        print(json.dumps(relations_as_json(probed) if alone else classifiers_as_json(probed)))
+        print(json.dumps(as_json(probed)))
         return
     if not probed.attrs["complete"]:
         say_part(console)

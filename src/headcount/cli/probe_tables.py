@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import xarray as xr
 from rich.table import Table
 
@@ -15,70 +16,61 @@ from headcount.story.coreference import antecedent_rows, antecedent_sentences
 from headcount.story.frames import effect_sentences, filter_rows, frame_rows, frame_sentences
 from headcount.story.relations import relation_rows, relation_sentences
 
+ATTRIBUTES = {
+    "relation": ("lost", "filter", "links"),
+    "probe": ("split", "too_long", "lost", "vectors_from", "vectors_known"),
+}
+"""What is said beside the rows, by the dimension that has the rows."""
 
-def relations_as_json(probed: xr.Dataset) -> dict[str, Any]:
-    """The numbers of each relation, for scripts."""
-    columns = [name for name, array in probed.data_vars.items() if array.dims == ("relation",)]
-    table = probed[columns].to_dataframe().reset_index()
-    attributes = {name: probed.attrs[name] for name in ("lost", "filter", "links") if name in probed.attrs}
-    return {"attributes": attributes, "relations": json.loads(table.to_json(orient="records"))}
+
+def as_json(probed: xr.Dataset) -> dict[str, Any]:
+    """The numbers of each relation, or of each classifier, for scripts; none of a part of the work."""
+    dim, rows = ("probe", "classifiers") if probed.attrs["measure"] == "classifiers" else ("relation", "relations")
+    columns = [name for name, array in probed.data_vars.items() if array.dims == (dim,)]
+    table = probed[columns].to_dataframe().reset_index() if columns else pd.DataFrame()
+    attributes = {name: probed.attrs[name] for name in ATTRIBUTES[dim] if name in probed.attrs}
+    return {"attributes": attributes, rows: json.loads(table.to_json(orient="records"))}
 
 
 def relation_lines(probed: xr.Dataset) -> list[Any]:
     """The best head of each relation as a table, and what it comes to."""
-    table = Table("relation", "best head", "right", "offset", "above the offset", "random")
-    for column in table.columns[2:]:
-        column.justify = "right"
-    for row in relation_rows(probed):
-        table.add_row(*row)
+    columns = ("relation", "best head", "right", "offset", "above the offset", "random")
     note = "-> the dependent attends to its head, <- the head to its dependent; shares of the words, held-out half:"
-    return [note, table, *relation_sentences(probed)]
+    return [note, _table(columns, relation_rows(probed), ("relation", "best head")), *relation_sentences(probed)]
 
 
 def antecedent_lines(probed: xr.Dataset) -> list[Any]:
     """The best head of each kind of mention as a table, and what it comes to."""
-    table = Table("mentions", "cases", "best head", "right", "nearest", "same head", "rules", "random")
-    for column in [table.columns[1], *table.columns[3:]]:
-        column.justify = "right"
-    for row in antecedent_rows(probed):
-        table.add_row(*row)
+    columns = ("mentions", "cases", "best head", "right", "nearest", "same head", "rules", "random")
     note = "-> the mention attends to its antecedent, <- the antecedent to it; shares of the mentions, held-out half:"
-    return [note, table, *antecedent_sentences(probed)]
-
-
-def classifiers_as_json(probed: xr.Dataset) -> dict[str, Any]:
-    """The numbers of each classifier, for scripts."""
-    columns = [name for name, array in probed.data_vars.items() if array.dims == ("probe",)]
-    table = probed[columns].to_dataframe().reset_index() if columns else None
-    rows = [] if table is None else json.loads(table.to_json(orient="records"))
-    names = ("split", "too_long", "lost", "vectors_from", "vectors_known")
-    return {"attributes": {name: probed.attrs[name] for name in names}, "classifiers": rows}
+    return [note, _table(columns, antecedent_rows(probed), ("mentions", "best head")), *antecedent_sentences(probed)]
 
 
 def classifier_lines(probed: xr.Dataset) -> list[Any]:
     """The score of each classifier as a table, and what it comes to."""
-    table = Table("classifier", "UAS", "seeds", "above distance and words")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in classifier_rows(probed):
-        table.add_row(*row)
-    return [heading(probed), table, *classifier_sentences(probed)]
+    columns = ("classifier", "UAS", "seeds", "above distance and words")
+    return [heading(probed), _table(columns, classifier_rows(probed), ("classifier",)), *classifier_sentences(probed)]
 
 
 def frame_lines(probed: xr.Dataset) -> list[Any]:
     """What the filter left, the heads above the 99th percentile as a table, and what it comes to."""
-    left = Table("annotation sets", "left")
-    heads = Table("head", "weight", "compared", "unlinked", "difference", "q")
-    for table, rows in ((left, filter_rows(probed)), (heads, frame_rows(probed))):
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*row)
+    left = _table(("annotation sets", "left"), filter_rows(probed), ("annotation sets",))
+    columns = ("head", "weight", "compared", "unlinked", "difference", "q")
     note = (
         "-> the element attends to the predicate, <- the predicate to the element; mean weights over sentences, of all "
         "links and of those that can be compared with unlinked words at the same distance:"
     )
-    return [left, note, heads, *frame_sentences(probed)]
+    return [left, note, _table(columns, frame_rows(probed), ("head",)), *frame_sentences(probed)]
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str]) -> Table:
+    """Numbers on the right, the columns that are `texts` on the left."""
+    table = Table(*columns)
+    for column in table.columns:
+        column.justify = "left" if column.header in texts else "right"
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 LINES: dict[str, Callable[[xr.Dataset], list[Any]]] = {

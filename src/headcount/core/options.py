@@ -1,4 +1,4 @@
-"""Options without effect are refused, not ignored.
+"""Options without effect, and values that are none of the choices, are refused, not ignored.
 
 Messages name them as in Python, `num_beams=`; the command line puts in its own names (`cli/wording.py`).
 """
@@ -32,6 +32,21 @@ def belongs_to(option: str, value: Any, other: str, other_value: Any) -> None:
     """
     if value is not None and value is not False and (other_value is None or other_value is False):
         raise InvalidOption(f"got {option}=, which has no effect without {other}=; give {other}= too, or leave it out")
+
+
+def one_of(option: str, value: str, choices: Iterable[str]) -> str:
+    """The value, if it is one of the choices.
+
+    >>> one_of("how", "zero", ("zero", "mean"))
+    'zero'
+    >>> one_of("how", "none", ("zero", "mean"))
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got how='none'; expected one of zero, mean
+    """
+    choices = tuple(choices)
+    if value not in choices:
+        raise InvalidOption(f"got {option}={value!r}; expected one of {', '.join(choices)}")
+    return value
 
 
 def no_repeats(option: str, values: Iterable[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ import xarray as xr
 from headcount.core.heads import Layout
 
 HEAD_DIMS = ("stack", "layer", "head")
+ENDS = ("", "_low", "_high")
+"""After the name of a variable: its value, and the ends of its interval."""
 Labelled = Mapping[str, tuple[Any, ...]]
 """By name, the dimensions, values and perhaps attributes of arrays, as xarray takes them."""
 
@@ -24,6 +26,15 @@ class ArrayPlan:
     shape: tuple[int, ...]
     dtype: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def with_interval(name: str, dims: tuple[str, ...], triple: Sequence[np.ndarray]) -> dict[str, tuple[Any, ...]]:
+    """A value and the ends of its interval as three labelled arrays.
+
+    >>> list(with_interval("weight", ("head",), (np.ones(2), np.zeros(2), np.ones(2))))
+    ['weight', 'weight_low', 'weight_high']
+    """
+    return {f"{name}{end}": (dims, array) for end, array in zip(ENDS, triple, strict=True)}
 
 
 def fill_value(dtype: str) -> Any:

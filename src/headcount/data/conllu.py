@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headcount.data.annotations import Annotated, check_sentence
+from headcount.data.text_lines import read_lines
 from headcount.errors import DataProblem, short
 
 CONLLU = ".conllu"
@@ -20,7 +21,7 @@ def read_conllu(path: Path, texts: bool = True) -> Iterator[Annotated]:
 
     With `texts=False` the comments `# text =` are not looked at.
     """
-    for number, block in enumerate(_blocks(_lines(path)), start=1):
+    for number, block in enumerate(_blocks(read_lines(path, "at least one sentence in CoNLL-U")), start=1):
         comments = _comments(line for _, line in block)
         name = comments.get("sent_id") or str(number)
         where = f"{path}, sentence {short(name) if 'sent_id' in comments else name} (line {block[0][0]})"
@@ -32,19 +33,6 @@ def read_conllu(path: Path, texts: bool = True) -> Iterator[Annotated]:
         nouns = ((word, _misc(row[9], "Antecedent")) for word, row in enumerate(rows))
         antecedents = {word: noun for word, noun in nouns if noun is not None}
         yield check_sentence(where, name, columns, antecedents, comments.get("text") if texts else None, multiword)
-
-
-def _lines(path: Path) -> list[str]:
-    if not path.is_file():
-        raise DataProblem(f"there is no file {path}; expected sentences in CoNLL-U; check the path")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
-    if not text.strip():
-        raise DataProblem(f"{path} is empty; expected at least one sentence in CoNLL-U; check the file")
-    # Not splitlines: it would also split at characters that may stand inside a word, such as U+2028.
-    return text.split("\n")
 
 
 def _blocks(lines: Sequence[str]) -> list[list[tuple[int, str]]]:

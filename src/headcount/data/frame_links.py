@@ -37,6 +37,11 @@ class Link:
     names: tuple[str, ...]
     """What the element is called; several names if frames share target and element."""
 
+    @property
+    def after_target(self) -> bool:
+        """Whether the element comes after the target."""
+        return self.element[0] > self.target[0]
+
 
 @dataclass(frozen=True)
 class Filtered:

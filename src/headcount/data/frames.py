@@ -73,22 +73,11 @@ def _from_table(table: pd.DataFrame) -> Iterator[AnnotationSet]:
             f"{', '.join(COLUMNS)} for frames; add or rename columns"
         )
     for index, text, target, elements in zip(table.index, *(table[column] for column in COLUMNS), strict=True):
-        where = _Where(table, index)
+        where = name_row(table.attrs, index)
         yield _annotation_set(text, _list(target, "target", where), _list(elements, "fes", where), where)
 
 
-@dataclass(frozen=True)
-class _Where:
-    """The name of a row, spelled only in an error: a table may have many rows."""
-
-    table: pd.DataFrame
-    index: Any
-
-    def __str__(self) -> str:
-        return name_row(self.table.attrs, self.index)
-
-
-def _list(cell: object, column: str, where: _Where) -> Sequence[Any]:
+def _list(cell: object, column: str, where: str) -> Sequence[Any]:
     if isinstance(cell, str):
         try:
             cell = json.loads(cell)
@@ -99,7 +88,7 @@ def _list(cell: object, column: str, where: _Where) -> Sequence[Any]:
     return list(cell)
 
 
-def _annotation_set(text: object, target: Sequence[Any], elements: Sequence[Any], where: object) -> AnnotationSet:
+def _annotation_set(text: object, target: Sequence[Any], elements: Sequence[Any], where: str) -> AnnotationSet:
     if not isinstance(text, str) or not text.strip():
         raise DataProblem(f"{where}, column 'text': got {short(text)}; expected a sentence; fix or remove the row")
     targets = tuple(_span(span, text, "target", where) for span in target)
@@ -116,7 +105,7 @@ def _annotation_set(text: object, target: Sequence[Any], elements: Sequence[Any]
     return AnnotationSet(text, targets, tuple(realised))
 
 
-def _span(span: Any, text: str, name: str, where: object) -> Span:
+def _span(span: Any, text: str, name: str, where: str) -> Span:
     try:
         start, end = map(int, span)
     except (TypeError, ValueError):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from headcount.data.annotations import Annotated, check_sentence
 from headcount.data.blank_rows import is_absent
 from headcount.data.conllu import CONLLU, read_conllu
 from headcount.data.row_numbers import name_row
-from headcount.data.tables import SUFFIXES, read_list, read_table
+from headcount.data.tables import SUFFIXES, list_of, read_table
 from headcount.errors import DataProblem, listed, short
+
+EACH_WORD = ", one entry for each word"
 
 
 def read_annotated(data: str | Path | pd.DataFrame, texts: bool = True) -> list[Annotated]:
@@ -56,15 +56,7 @@ def _from_table(table: pd.DataFrame, source: str, texts: bool) -> Iterator[Annot
         where = name_row(table.attrs, table.index[row]) if is_absent(sent_id) else f"{source}, sentence {short(name)}"
         if all(map(is_absent, cells)):
             cells = [[] for _ in cells]
-        columns = {column: _list(cell, column, where) for column, cell in zip(lists, cells, strict=True)}
-        multiword = [] if tokens is None or is_absent(tokens) else _list(tokens, "multiword", where)
+        columns = {column: list_of(cell, column, where, EACH_WORD) for column, cell in zip(lists, cells, strict=True)}
+        multiword = [] if tokens is None or is_absent(tokens) else list_of(tokens, "multiword", where)
         written = text if texts and not is_absent(text) else None
         yield check_sentence(where, name, columns, {}, written, multiword)
-
-
-def _list(cell: object, column: str, where: str) -> list[Any]:
-    values = read_list(cell)
-    if not isinstance(values, list | tuple | np.ndarray):
-        raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list, one entry for each word")
-    # Plain numbers instead of an array's: errors then show 9, not np.int64(9).
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)

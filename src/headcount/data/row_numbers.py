@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ def _has_line_per_row(path: Path, rows: int) -> bool:
     """Whether each row is a line: not if a text has line breaks, or if blank lines were skipped."""
     if path.suffix not in _HEADERS or not path.is_file():
         return False
+    state = path.stat()
+    return _count_lines(path, state.st_mtime_ns, state.st_size) == rows + _HEADERS[path.suffix]
+
+
+@lru_cache(maxsize=4)
+def _count_lines(path: Path, changed: int, size: int) -> int:
+    """Counted once for a file as it is, since some readers name each of its rows."""
     with path.open("rb") as file:
-        lines = sum(1 for _ in file)
-    return lines == rows + _HEADERS[path.suffix]
+        return sum(1 for _ in file)

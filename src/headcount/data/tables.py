@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from headcount.data.conllu import CONLLU, read_conllu
 from headcount.data.row_numbers import remember_source
-from headcount.errors import DataProblem
+from headcount.errors import DataProblem, short
 
 ABSENT = [""]
 """Absent values in a file: empty cells, but not "None" or "NA", which may be texts."""
@@ -63,6 +65,15 @@ def read_list(cell: object) -> object:
         except (ValueError, SyntaxError):
             continue
     return cell
+
+
+def list_of(cell: object, column: str, where: str, entries: str = "") -> list[Any]:
+    """A cell that must hold a list; `entries` says what is in it, for the error."""
+    values = read_list(cell)
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list{entries}")
+    # Plain numbers instead of an array's: errors then show 9, not np.int64(9).
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def _sentences(path: Path) -> pd.DataFrame:

@@ -57,12 +57,13 @@ def _by_pieces(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[list
     cut = 0
     for text in texts:
         row = dict(tokenizer(text, return_special_tokens_mask=True, verbose=False))
-        if len(row["input_ids"]) > longest:
+        if truncated := len(row["input_ids"]) > longest:
             cut += 1
             row = dict(tokenizer(text, return_special_tokens_mask=True, truncation=True, max_length=longest))
         special = row.pop("special_tokens_mask")
         spans = locate_pieces(text, tokenizer.tokenize(text))
-        if spans is None or special.count(0) > len(spans):
+        # Other tokens than its pieces: which characters they cover is not known.
+        if spans is None or (special.count(0) > len(spans) if truncated else special.count(0) != len(spans)):
             traced.append(None)
             continue
         remaining = iter(spans)

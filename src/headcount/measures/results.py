@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Layout
-from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords, label_axes
+from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, head_coords, label_axes, with_interval
 from headcount.core.schema import with_schemas
 from headcount.core.statistics import mean_interval
 from headcount.engines.run import Arrays
@@ -37,9 +37,7 @@ def mean_values(variables: Variables, values: Arrays, seed: int) -> dict[str, tu
     """Means over the texts, with intervals."""
     arrays: dict[str, tuple[Any, ...]] = {}
     for name, extra in variables.items():
-        dims = (*HEAD_DIMS, *extra)
-        mean, low, high = mean_interval(values[f"values_{name}"], seed=seed)
-        arrays |= {name: (dims, mean), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
+        arrays |= with_interval(name, (*HEAD_DIMS, *extra), mean_interval(values[f"values_{name}"], seed=seed))
     return arrays
 
 

@@ -30,23 +30,29 @@ def take_arcs(
     the head, drawn at random.
     """
     relations = [str(name) for name in probed["relation"].values]
-    chosen = _choose(sentences, question, relations, seed)
+    directions = [str(name) for name in probed["direction"].values]
+    asked = [
+        (relation, directions.index(str(direction)) if str(direction) else 0)
+        for relation, direction in zip(relations, probed["best_direction"].values, strict=True)
+    ]
+    chosen = _choose(sentences, question, asked, seed)
     words = np.full((len(relations), SHOWN), "", dtype=object)
     arcs = words.copy()
     predicted = {number: predict(number) for number in sorted({number for row in chosen for number in row})}
-    for at, relation in enumerate(relations):
-        name, direction = (str(probed[f"best_{part}"].values[at]) for part in ("head", "direction"))
+    for at, (relation, direction) in enumerate(asked):
+        name = str(probed["best_head"].values[at])
         if not name:
             continue
         [head] = layout.find(name)
-        way = list(probed["direction"].values).index(direction)
         for shown, number in enumerate(chosen[at]):
-            said = predicted[number][head][way]
-            true = question.true_arcs(number, relation)
-            found = [(word, int(said[word]), gold) for word, gold in true]
-            seen_words, seen_arcs = question.shown(number, sentences.annotated[number].words, found)
-            words[at, shown] = json.dumps(seen_words, ensure_ascii=False)
-            arcs[at, shown] = json.dumps(seen_arcs)
+            said = predicted[number][head][direction]
+            arcs_of_text = [
+                (word, int(said[word]), int(said[word]) if said[word] in right else right[0])
+                for word, right in question.true_arcs(number, relation, direction)
+            ]
+            words_shown, arcs_shown = question.shown(number, sentences.annotated[number].words, arcs_of_text)
+            words[at, shown] = json.dumps(words_shown, ensure_ascii=False)
+            arcs[at, shown] = json.dumps(arcs_shown)
     return {
         "head": (("relation",), probed["best_head"].values.astype(object)),
         "words": (("relation", "shown"), words),
@@ -54,14 +60,14 @@ def take_arcs(
     }
 
 
-def _choose(sentences: Sentences, question: WordQuestion, relations: list[str], seed: int) -> list[list[int]]:
-    """For each relation the numbers of some encoded sentences that have it."""
+def _choose(sentences: Sentences, question: WordQuestion, asked: list[tuple[str, int]], seed: int) -> list[list[int]]:
+    """For each relation and the direction of its best head, the numbers of some encoded sentences that have it."""
     held_out = question.held_out(sentences.inputs.ids, seed)
     shuffled = [int(number) for number in np.random.default_rng(seed).permutation(held_out)]
     short = [number for number in shuffled if WORDS[0] <= len(sentences.annotated[number].words) <= WORDS[1]]
     fitting = short if short and not question.excerpts else shuffled
     chosen = []
-    for relation in relations:
-        having = (number for number in fitting if question.true_arcs(number, relation))
+    for relation, direction in asked:
+        having = (number for number in fitting if question.true_arcs(number, relation, direction))
         chosen.append([number for number, _ in zip(having, range(SHOWN), strict=False)])
     return chosen

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from headcount.core.options import without_effect
-from headcount.errors import InvalidOption
+from headcount.core.options import one_of, without_effect
 from headcount.probing.classifiers.tree_classifiers import TreeClassifiers
 from headcount.probing.coreference.coreference import CoreferentMentions
 from headcount.probing.dependencies.dependencies import DependencyTrees
@@ -22,9 +21,7 @@ KINDS: dict[str, type[AnyKind]] = {
 
 def find_kind(name: str, options: dict[str, Any]) -> AnyKind:
     """A kind with those of the options that were given (not None); one that it does not have is refused."""
-    if name not in KINDS:
-        raise InvalidOption(f"got kind={name!r}; expected one of {', '.join(KINDS)}")
-    own = _options(KINDS[name])
+    own = _options(KINDS[one_of("kind", name, KINDS)])
     for option, value in options.items():
         if option not in own:
             having = ", ".join(other for other, kind in KINDS.items() if option in _options(kind))

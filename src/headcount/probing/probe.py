@@ -13,7 +13,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Head
-from headcount.core.options import belongs_to
+from headcount.core.options import belongs_to, one_of
 from headcount.core.provenance import origin_of
 from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
@@ -24,8 +24,7 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem
-from headcount.measures.contract import Question, Seen, Values
-from headcount.measures.layers import see_layers
+from headcount.measures.contract import Question, Values
 from headcount.measures.measurement import CPU_TOKENS, GPU_TOKENS, Measurement, find_setting
 from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
@@ -35,13 +34,15 @@ from headcount.models.random_weights import with_random_weights
 from headcount.probing.arcs import SHOWN, take_arcs
 from headcount.probing.classifiers.tree_classifiers import TreeClassifiers, train_classifiers
 from headcount.probing.kinds import find_kind
-from headcount.probing.words.between_words import as_word_pieces, check_source
+from headcount.probing.words.between_words import SOURCES, WordPieces
 from headcount.probing.words.contract import SeenWords, WordQuestion
+from headcount.probing.words.see_words import see_words
 from headcount.probing.words.sentences import Sentences, encode_sentences
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched
+from headcount.trace.view import AttentionView
 from headcount.zoo.bundled import find_data
 
 Answer = TypeVar("Answer")
@@ -113,10 +114,10 @@ def probe(
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    named = relations.split(",") if isinstance(relations, str) else relations
+    named = [name.strip() for name in relations.split(",")] if isinstance(relations, str) else relations
     own = {"relations": named, "words": words, "candidates": candidates, "elements": elements}
     annotations = find_kind(kind, {**own, "vectors": vectors, "seeds": seeds})
-    check_source(from_word)
+    one_of("from_word", from_word, SOURCES)
     if out is not None:
         check_untouched(model)
     anatomy = read_anatomy(model)
@@ -190,20 +191,13 @@ def _look(
     model: PreTrainedModel,
     look: Callable[[SeenWords], Answer],
 ) -> dict[LayerKey, Answer]:
-    """What `look` gives for every layer of a model and some sentences; of an encoder-decoder, for the encoder's."""
-    batch, source, target = measurement.batch(numbers, links=False)
-    pieces = as_word_pieces(
-        [sentences.words[number] for number in numbers],
-        [sentences.known[number] for number in numbers],
-        model.device,
-        question.source,
-    )
-    gold = question.batch(list(numbers), pieces.known.shape[1], model.device)
-    answers: dict[LayerKey, Answer] = {}
+    """What `look` gives for every layer of a model and some sentences, with their annotations."""
+    gold = None
 
-    def see(seen: Seen) -> None:
-        if target is None or seen.stack == "encoder":
-            answers[seen.stack, seen.view.block.layer] = look(SeenWords(seen.view, pieces, gold))
+    def see(view: AttentionView, pieces: WordPieces) -> Answer:
+        nonlocal gold
+        if gold is None:
+            gold = question.batch(list(numbers), pieces.known.shape[1], model.device)
+        return look(SeenWords(view, pieces, gold))
 
-    see_layers(model, measurement.anatomy, batch, source, target, measurement.setting.classes, see)
-    return answers
+    return see_words(measurement, sentences.words, sentences.known, numbers, model, question.source, see)

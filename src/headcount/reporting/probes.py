@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headcount.core.results import ENDS
 from headcount.core.schema import Schema, read_schema
 from headcount.reporting.view import View, number
 from headcount.story.probes import SELECTED, has_relations
 
 BASELINE = "baseline_"
-ENDS = ("", "_low", "_high")
 Triple = list[float | None]
 """A value and its interval."""
 

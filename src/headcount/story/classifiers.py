@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from headcount.story.names import spell_head, spell_interval
-from headcount.story.notes import blank_note, cut_note
+from headcount.core.probe_names import ATTENTION, BOTH, DISTANCE, MOST_WORDS, RANDOM
+from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
+from headcount.story.notes import blank_note, cut_note, left_out_note
 
-DISTANCE, ATTENTION, BOTH = "distance and words", "attention", "attention and words"
-RANDOM = ", random weights"
 NAMED = 3
 """Heads that a sentence names."""
-ARROWS = {"dependent to head": "->", "head to dependent": "<-"}
 
 
 def heading(probed: xr.Dataset) -> str:
@@ -72,7 +70,7 @@ def _weights(probed: xr.Dataset) -> str:
     named = []
     for number in np.argsort(-flat, kind="stable")[:NAMED]:
         *index, direction = np.unravel_index(number, weights.shape)
-        arrow = ARROWS[str(weights["direction"].values[direction])]
+        arrow = spell_direction(probed, str(weights["direction"].values[direction]))
         named.append(f"{spell_head(probed, index, stacked)} {arrow} ({flat[number]:+.1f})")
     return (
         f"Largest weights of the attention-only classifier: {', '.join(named)}; heads share what they know, so a small "
@@ -90,13 +88,11 @@ def _conditions(probed: xr.Dataset) -> list[str]:
         lines.append("Words attend only to those before them: of two words, attention exists in one direction.")
     if attributes["root"] != "special tokens":
         lines.append("The tokenizer adds no special tokens: ROOT has a learned constant in place of attention.")
-    if attributes["too_long"]:
-        lines.append(f"{attributes['too_long']} sentences are left out: longer than 60 words.")
-    lost = {reason: count for reason, count in attributes["lost"].items() if count}
-    return [*lines, *(f"{count} words are left out: {reason}." for reason, count in lost.items())]
+    lines += left_out_note(attributes["too_long"], "sentence", f"longer than {MOST_WORDS} words")
+    return [*lines, *(note for why, count in attributes["lost"].items() for note in left_out_note(count, "word", why))]
 
 
 def _points(row: xr.Dataset, name: str) -> tuple[float, float, float]:
     """A share and its interval, in percent."""
-    value, low, high = (100 * float(row[f"{name}{ending}"]) for ending in ("", "_low", "_high"))
-    return value, low, high
+    value, low, high = interval_of(row, name)
+    return 100 * value, 100 * low, 100 * high

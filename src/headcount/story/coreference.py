@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from headcount.story.notes import cut_note
-from headcount.story.relations import ALL, TOKENIZER_LOST, compare_shares, interval_of, lost_words
+from headcount.core.probe_names import ALL, TOKENIZER_LOST
+from headcount.story.names import interval_of, spell_direction
+from headcount.story.notes import probe_notes
+from headcount.story.relations import compare_shares
 
 BACK = "antecedent to mention"
 BASELINES = ("nearest", "head_match", "rules", "random_weights")
@@ -25,7 +27,7 @@ def antecedent_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
             (
                 str(row["relation"].item()),
                 str(int(row["held_out_cases"])),
-                f"{row['best_head'].item()} {'<-' if row['best_direction'].item() == BACK else '->'}",
+                f"{row['best_head'].item()} {spell_direction(probed, str(row['best_direction'].item()))}",
                 f"{float(row['best_accuracy']):.3f}",
                 *("" if share is None else f"{float(share):.3f}" for share in shares),
             )
@@ -38,7 +40,7 @@ def antecedent_sentences(probed: xr.Dataset) -> list[str]:
     whole = probed.sel(relation=ALL)
     if not np.isfinite(float(whole["best_accuracy"])):
         lines = ["One half of the documents has no mention with an antecedent: nothing could be evaluated."]
-        return [*lines, *_left_out(probed), *lost_words(probed), *cut_note(probed.attrs)]
+        return [*lines, *_left_out(probed), *probe_notes(probed.attrs)]
     head, right, rules = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["baseline_rules"])
     rule = str(whole["best_baseline"].item())
     verdict = compare_shares(interval_of(whole, "gain"), "documents")
@@ -56,7 +58,7 @@ def antecedent_sentences(probed: xr.Dataset) -> list[str]:
     )
     if not probed["cases"].sel(direction=BACK).any():
         lines.append("This model's words see only those before them: attention from antecedent to mention is left out.")
-    return [*lines, *_left_out(probed), *lost_words(probed), *cut_note(probed.attrs)]
+    return [*lines, *_left_out(probed), *probe_notes(probed.attrs)]
 
 
 def _left_out(probed: xr.Dataset) -> list[str]:

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import spell_head, spell_interval
-from headcount.story.notes import cut_note
+from headcount.core.probe_names import ALL
+from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
+from headcount.story.notes import left_out_note, probe_notes
 
-ALL = "all"
 MOST_ROWS = 10
 MOST_EFFECTS = 5
 """Heads whose effects are told."""
@@ -39,9 +39,9 @@ def frame_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
         numbers = [float(probed[name].values[index]) for name in ("weight", "compared_weight", "null_weight")]
         rows.append(
             (
-                f"{_head(probed, index)} {_arrow(str(probed['direction'].values[index[3]]))}",
+                f"{_head(probed, index)} {spell_direction(probed, str(probed['direction'].values[index[3]]))}",
                 *(f"{number:.3f}" for number in numbers),
-                spell_interval(_triple(probed, "excess", index), signed=True),
+                spell_interval(interval_of(_at(probed, index), "excess"), signed=True),
                 f"{float(probed['excess_q'].values[index]):.2g}",
             )
         )
@@ -56,7 +56,7 @@ def frame_sentences(probed: xr.Dataset) -> list[str]:
         _significant(probed),
         *_random(probed),
         *_left_out(probed),
-        *cut_note(probed.attrs),
+        *probe_notes(probed.attrs),
     ]
 
 
@@ -117,7 +117,7 @@ def _best(probed: xr.Dataset) -> list[str]:
     if not head or not np.isfinite(float(whole["gain"])):
         return ["No link has unlinked words at the same distance to be compared with; give more sentences."]
     weight, null = float(whole["best_accuracy"]), float(whole["baseline_unlinked"])
-    gain = spell_interval(_values(whole, "gain"), signed=True)
+    gain = spell_interval(interval_of(whole, "gain"), signed=True)
     selected = f"{head}, {way}, is furthest above unlinked words at the same distance on one half of the sentences"
     return [f"{selected}; on the other half its weight is {weight:.3f} beside {null:.3f}: {gain}."]
 
@@ -160,7 +160,10 @@ def _random(probed: xr.Dataset) -> list[str]:
     if "random_excess" not in probed:
         return []
     count = int(significant(probed["random_excess_q"].values).sum())
-    most = float(np.nanmax(np.abs(probed["random_excess"].values)))
+    differences = np.abs(probed["random_excess"].values[np.isfinite(probed["random_excess"].values)])
+    if not differences.size:
+        return []
+    most = float(differences.max())
     beyond = int((significant(probed["excess_q"].values) & (probed["excess_low"].values > most)).sum())
     control = f"With random weights {count} tests are significant, with differences of at most {most:.4f}"
     return [
@@ -169,9 +172,7 @@ def _random(probed: xr.Dataset) -> list[str]:
 
 
 def _left_out(probed: xr.Dataset) -> list[str]:
-    lines = []
-    if probed.attrs["links_unknown"]:
-        lines.append(f"{probed.attrs['links_unknown']} links are left out: the tokenizer drops or merges their words.")
+    lines = left_out_note(probed.attrs["links_unknown"], "link", "the tokenizer drops or merges their words")
     for way, count in probed.attrs["links_without_null"].items():
         if count:
             lines.append(
@@ -185,15 +186,6 @@ def _head(probed: xr.Dataset, index: Index) -> str:
     return spell_head(probed, index[:3], probed.sizes["stack"] > 1)
 
 
-def _arrow(direction: str) -> str:
-    return "->" if direction == "element to predicate" else "<-"
-
-
-def _triple(probed: xr.Dataset, name: str, index: Index) -> tuple[float, float, float]:
-    value, low, high = (float(probed[f"{name}{ending}"].values[index]) for ending in ("", "_low", "_high"))
-    return value, low, high
-
-
-def _values(row: xr.Dataset, name: str) -> tuple[float, float, float]:
-    value, low, high = (float(row[f"{name}{ending}"]) for ending in ("", "_low", "_high"))
-    return value, low, high
+def _at(probed: xr.Dataset, index: Index) -> xr.Dataset:
+    """One head in one direction."""
+    return probed.isel(dict(zip(probed["weight"].dims, index, strict=True)))

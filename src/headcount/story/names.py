@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
+
+from headcount.core.results import ENDS
 
 
 def spell_head(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
@@ -25,13 +28,26 @@ def _along(index: Sequence[Any]) -> list[tuple[str, int]]:
 
 
 def spell_interval(values: tuple[float, float, float], digits: int = 3, signed: bool = False) -> str:
-    """A value with its interval.
+    """A value with its interval, or without one where there are too few examples for it.
 
     >>> spell_interval((0.5, 0.4, 0.61)), spell_interval((0.5, -0.4, 0.6), 1, signed=True)
     ('0.500 [0.400, 0.610]', '+0.5 [-0.4, +0.6]')
     """
     value, low, high = (f"{number:{'+' if signed else ''}.{digits}f}" for number in values)
+    if not np.isfinite(values[1:]).all():
+        return f"{value}, no interval"
     return f"{value} [{low}, {high}]"
+
+
+def interval_of(row: xr.Dataset, name: str) -> tuple[float, float, float]:
+    """A value of a row (one relation, one head) with the ends of its interval."""
+    value, low, high = (float(row[f"{name}{end}"]) for end in ENDS)
+    return value, low, high
+
+
+def spell_direction(probed: xr.Dataset, direction: str) -> str:
+    """The first of the two directions of a probe as ->, the second as <-."""
+    return "->" if direction == str(probed["direction"].values[0]) else "<-"
 
 
 def short_name(model: str) -> str:

@@ -8,11 +8,31 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headcount.core.probe_names import TOKENIZER_LOST
+
 
 def cut_note(attributes: Mapping[Any, Any]) -> list[str]:
     """How many texts were truncated, if any."""
     cut = attributes.get("cut")
     return [f"{cut} texts were longer than the model takes and were cut."] if cut else []
+
+
+def left_out_note(count: int, what: str, why: str) -> list[str]:
+    """What was left out and why, if anything was.
+
+    >>> left_out_note(1, "word", "without a token"), left_out_note(2000, "word", "without a token")
+    (['1 word is left out: without a token.'], ['2,000 words are left out: without a token.'])
+    """
+    if not count:
+        return []
+    return [f"{count:,} {what}{'s are' if count > 1 else ' is'} left out: {why}."]
+
+
+def probe_notes(attributes: Mapping[Any, Any]) -> list[str]:
+    """The words that the tokenizer lost, texts that were truncated, and blank rows."""
+    lost = attributes.get("lost", {})
+    words = [note for reason in TOKENIZER_LOST for note in left_out_note(lost.get(reason, 0), "word", reason)]
+    return [*words, *cut_note(attributes), *blank_note(attributes)]
 
 
 def blank_note(attributes: Mapping[Any, Any]) -> list[str]:

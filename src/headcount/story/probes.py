@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from headcount.core.probe_names import ALL
 from headcount.core.schema import read_schema
 from headcount.story.classifiers import classifier_sentences
 from headcount.story.coreference import antecedent_sentences
 from headcount.story.frames import frame_sentences
-from headcount.story.names import short_name, spell_interval
-from headcount.story.relations import ALL, relation_sentences
+from headcount.story.names import interval_of, short_name, spell_interval
+from headcount.story.relations import relation_sentences
 
 SELECTED = (
     "Best heads were selected on one half of the texts; all numbers here are those on the other half, with 95 % "
@@ -57,9 +58,8 @@ def gain_sentences(probed: xr.Dataset) -> list[str]:
     if not rows.sizes["relation"]:
         return [f"{title}: no relation has cases on both halves of the texts."]
     most = rows.isel(relation=int(rows["gain"].values.argmax()))
-    value, low, high = (float(most[f"gain{ending}"]) for ending in ("", "_low", "_high"))
     named = f"{most['best_head'].item()}, {most['relation'].item()}"
-    largest = f"{named}: {spell_interval((value, low, high), signed=True)}"
+    largest = f"{named}: {spell_interval(interval_of(most, 'gain'), signed=True)}"
     if not single:
         return [f"{title}: {largest}."]
     shown = int((rows["gain_low"] > 0).sum())

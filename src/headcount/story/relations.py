@@ -6,11 +6,12 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import SYNTACTIC
-from headcount.story.names import spell_interval
-from headcount.story.notes import cut_note
+from headcount.core.probe_names import ALL, causal_stacks
+from headcount.story.names import interval_of, spell_direction, spell_interval
+from headcount.story.notes import probe_notes
 
-ALL = "all"
-TOKENIZER_LOST = ("without a token", "sharing a token", "in a text that its tokens do not spell")
+SIDES = {"dependent to head": "before", "head to dependent": "after"}
+"""Under a causal mask, where the syntactic head is that a direction can find."""
 
 
 def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
@@ -25,7 +26,7 @@ def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
         rows.append(
             (
                 str(row["relation"].item()),
-                f"{row['best_head'].item()} {_arrow(str(row['best_direction'].item()))}",
+                f"{row['best_head'].item()} {spell_direction(probed, str(row['best_direction'].item()))}",
                 f"{float(row['best_accuracy']):.3f}",
                 f"{float(row['baseline_offset']):.3f} ({int(row['best_offset']):+d})",
                 spell_interval(interval_of(row, "gain"), signed=True),
@@ -35,38 +36,50 @@ def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
     return rows
 
 
-def _arrow(direction: str) -> str:
-    return "->" if direction == "dependent to head" else "<-"
-
-
-def interval_of(row: xr.Dataset, name: str) -> tuple[float, float, float]:
-    """A value of one relation with the ends of its interval."""
-    value, low, high = (float(row[f"{name}{ending}"]) for ending in ("", "_low", "_high"))
-    return value, low, high
-
-
 def relation_sentences(probed: xr.Dataset) -> list[str]:
     """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
-    whole = probed.sel(relation=ALL)
+    return [*_attachment(probed.sel(relation=ALL)), *_causal(probed), *_relations(probed), *probe_notes(probed.attrs)]
+
+
+def _attachment(whole: xr.Dataset) -> list[str]:
+    """All relations together."""
+    if not np.isfinite(float(whole["best_accuracy"])):
+        return ["One half of the sentences has no dependencies: nothing could be evaluated; give more sentences."]
     head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["baseline_offset"])
+    side = SIDES[str(whole["best_direction"].item())]
+    words = f"words whose head comes {side} them" if _sees_only_before(whole) else "words"
     verdict = compare_shares(interval_of(whole, "gain"))
-    lines = [f"{head} finds the syntactic head of {right:.1%} of the words, the best offset {offset:.1%}: {verdict}."]
+    return [f"{head} finds the syntactic head of {right:.1%} of the {words}, the best offset {offset:.1%}: {verdict}."]
+
+
+def _sees_only_before(probed: xr.Dataset) -> bool:
+    return "stack" in probed.coords and causal_stacks([str(name) for name in probed["stack"].values])
+
+
+def _causal(probed: xr.Dataset) -> list[str]:
+    said = (
+        "This model's words see only those before them: in each direction heads and offsets are asked only for the "
+        "words whose syntactic head is on the side that can be seen."
+    )
+    return [said] if _sees_only_before(probed) else []
+
+
+def _relations(probed: xr.Dataset) -> list[str]:
+    """For how many relations, and by how many heads, more is shown than fixed offsets get."""
     single = probed.sel(relation=[name for name in probed["relation"].values if name != ALL])
     if not single.sizes["relation"]:
-        lines.append("No relation has enough cases to be looked at alone; give more sentences, or name relations.")
-        return [*lines, *lost_words(probed), *cut_note(probed.attrs)]
-    shown = single["relation"].values[(single["gain_low"] > 0).values]
-    total = single.sizes["relation"]
-    lines.append(
-        f"For {len(shown)} of {total} relations a head is shown to beat every fixed offset on sentences that did not "
-        "select it (95 % interval above 0, each relation by itself)."
-    )
+        return ["No relation has enough cases to be looked at alone; give more sentences, or name relations."]
+    shown = int((single["gain_low"] > 0).sum())
     syntactic = int((probed["relation_gain_low"] >= SYNTACTIC).sum())
-    lines.append(
+    by_relation = (
+        f"For {shown} of {single.sizes['relation']} relations a head is shown to beat every fixed offset on sentences "
+        "that did not select it (95 % interval above 0, each relation by itself)."
+    )
+    by_head = (
         f"{syntactic} of {int(probed['relation_gain'].notnull().sum())} heads are shown to be at least 10 points above "
         "the best offset for the relation that they follow best (Voita et al.'s syntactic heads; each head by itself)."
     )
-    return [*lines, *lost_words(probed), *cut_note(probed.attrs)]
+    return [by_relation, by_head]
 
 
 def compare_shares(gain: tuple[float, float, float], texts: str = "sentences") -> str:
@@ -74,9 +87,3 @@ def compare_shares(gain: tuple[float, float, float], texts: str = "sentences") -
     if gain[1] > 0:
         return "more"
     return "fewer" if gain[2] < 0 else f"too few {texts} to tell which is more"
-
-
-def lost_words(probed: xr.Dataset) -> list[str]:
-    """How many words the tokenizer lost, and how."""
-    lost = {reason: probed.attrs.get("lost", {}).get(reason) for reason in TOKENIZER_LOST}
-    return [f"{count} words are left out: {reason}." for reason, count in lost.items() if count]

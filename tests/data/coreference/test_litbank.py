@@ -31,7 +31,7 @@ def test_lists_and_json(clusters: Any) -> None:
 
 def test_a_table_without_names() -> None:
     [document] = read_litbank(table().drop(columns="doc"))
-    assert document.name == "0"
+    assert document.name == "row 0"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from headcount.core.probe_names import ATTENTION, DISTANCE
 from headcount.probing.classifiers.cases import NO_CASE, pad_cases
-from headcount.probing.classifiers.probes import ATTENTION, DISTANCE, RATES, AttentionOnly, build_probe
+from headcount.probing.classifiers.probes import RATES, AttentionOnly, build_probe
 from headcount.probing.classifiers.training import count_right, count_words, loss_of, split_sentences, train
 from tests.probing.classifiers.examples import HEADS, PLANTED, WIDTH, cases
 

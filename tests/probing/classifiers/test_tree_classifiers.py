@@ -151,7 +151,7 @@ def test_a_vectors_file(tmp_path: Path) -> None:
         ({"vectors": "v.txt"}, "vectors=, which has no effect here: it belongs to kind=classifiers"),
         ({"seeds": 2}, "seeds=, which has no effect here: it belongs to kind=classifiers"),
         ({"kind": "classifiers", "seeds": 0}, "got seeds=0; expected at least 1"),
-        ({"kind": "classifiers", "words": "spoken"}, "expected written or annotated"),
+        ({"kind": "classifiers", "words": "spoken"}, "expected one of written, annotated"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], expected: str) -> None:

@@ -93,3 +93,17 @@ def test_without_any_comparison_nothing_is_claimed() -> None:
     assert np.isnan(arrays["excess_q"][1]).all()
     assert np.isnan(better_directions(alone, halves(10, 0), 0)["frame_excess"][1]).all()
     assert heads_above(alone, 0)["above_p"][1].tolist() == [1, 1]
+
+
+def test_a_direction_with_next_to_no_sentences_is_not_the_best() -> None:
+    """Under a causal mask: three sentences can be seen in the first direction, where another head is far above."""
+    links = planted_links(sentences=80)
+    weight, null = links.weight.copy(), links.null.copy()
+    weight[:, 0, 0, 0, 0], null[:, 0, 0, 0, 0] = 0.9, 0.1
+    for array in (weight, null):
+        array[3:, ..., 0, :] = np.nan
+    selecting = np.arange(80) % 2 == 0
+    seen = Links(weight, null)
+    best = best_links(seen, np.ones((80, 1, 1), dtype=bool), selecting, 0)
+    assert np.unravel_index(int(best.index[0]), SHAPE) == (0, 1, 2, 1)
+    assert (better_directions(seen, selecting, 0)["direction_of_head"][1] == 1).all()

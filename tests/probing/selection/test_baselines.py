@@ -25,8 +25,8 @@ def test_the_rule_that_is_best_on_the_selecting_half() -> None:
     assert selected[0].tolist() == [1, 1, 1]
     total = cases.reshape(100, -1)
     second = evaluate(hits[:, 1].reshape(100, -1), total, np.zeros(6, int), selecting, 0)
-    against = Baselines(best, {"baseline_second": second}, selected, cases, selecting, ("there", "back"))
-    column = against.column(np.array([1]), np.array([1]))
+    rules = Baselines(best, {"baseline_second": second}, selected, cases, selecting, ("there", "back"))
+    column = rules.column(np.array([1]), np.array([1]))
     assert column.tolist() == [4]
     assert second.take(column).accuracy == pytest.approx(hits[~selecting, 1, 1, 1].mean())
-    assert against.held_out(np.array([0, 1]), np.array([2, 2])).tolist() == [50, 0]
+    assert rules.held_out(np.array([0, 1]), np.array([2, 2])).tolist() == [50, 0]

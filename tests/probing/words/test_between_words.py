@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from headcount.errors import InvalidOption
-from headcount.probing.words.between_words import as_word_pieces, between_words, check_source, from_words, to_words
+from headcount.probing.words.between_words import as_word_pieces, between_words, from_words, to_words
 
 WORDS = [[None, 0, 1, 1, 2, None], [None, 0, 1, None, None, None]]
 KNOWN = [[True, True, True], [True, True]]
@@ -59,8 +58,3 @@ def test_some_words_are_rows_and_columns_of_all(source: str) -> None:
     for text, numbers in enumerate(chosen.tolist()):
         torch.testing.assert_close(there[text], every[text][:, numbers])
         torch.testing.assert_close(back[text], every[text][:, :, numbers].transpose(1, 2))
-
-
-def test_another_source_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="expected one of mean, first"):
-        check_source("max")

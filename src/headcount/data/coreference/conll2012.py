@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headcount.data.coreference.documents import Document, Span, make_document
+from headcount.data.text_lines import read_lines
 from headcount.errors import DataProblem, short
 
 SUFFIX = "conll"
@@ -52,7 +53,7 @@ def read_conll2012(path: Path) -> Iterator[Document]:
 def _read(path: Path) -> Iterator[Document]:
     document: _Open | None = None
     count = 0
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, "at least one document in CoNLL-2012 format"), start=1):
         where = f"{path}, line {number}"
         if line.startswith("#begin document"):
             if document is not None:
@@ -77,16 +78,6 @@ def _read(path: Path) -> Iterator[Document]:
         raise DataProblem(f"{path}: {document.name} has no end; expected #end document; is the file cut short?")
     if not count:
         raise DataProblem(f"{path} has no line #begin document; expected CoNLL-2012 format; check the file")
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataProblem(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
-    if not text.strip():
-        raise DataProblem(f"{path} is empty; expected at least one document in CoNLL-2012 format; check the file")
-    return text.split("\n")
 
 
 def _add(document: _Open, row: list[str], where: str, line: int) -> None:

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from headcount.data.blank_rows import is_absent
-from headcount.data.coreference.documents import Document, Mention, Span, in_order
+from headcount.data.coreference.documents import Document, Mention, in_order
 from headcount.data.coreference.mentions import PRONOUN, PROPER, head_word
 from headcount.data.row_numbers import name_row
+from headcount.data.word_pieces import Span
 from headcount.errors import DataProblem, short
 
 MENTIONS = ("Pronoun", "A", "B")
@@ -33,7 +34,7 @@ def read_gap(table: pd.DataFrame) -> Iterator[Document]:
     cells = zip(names, *(table[column] for column in COLUMNS), strict=True)
     for row, (name, *values) in zip(table.index, cells, strict=True):
         where = name_row(table.attrs, row)
-        yield _document(str(row) if is_absent(name) else str(name), where, dict(zip(COLUMNS, values, strict=True)))
+        yield _document(where if is_absent(name) else str(name), where, dict(zip(COLUMNS, values, strict=True)))
 
 
 def _document(name: str, where: str, cells: dict[str, Any]) -> Document:

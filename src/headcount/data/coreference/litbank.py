@@ -12,7 +12,7 @@ import pandas as pd
 from headcount.data.blank_rows import is_absent
 from headcount.data.coreference.documents import Document, Span, check_entities, check_words, make_document
 from headcount.data.row_numbers import name_row
-from headcount.data.tables import read_list
+from headcount.data.tables import list_of
 from headcount.errors import DataProblem, short
 
 COLUMNS = ("tokens", "sent_lens", "clusters")
@@ -26,36 +26,31 @@ def read_litbank(table: pd.DataFrame) -> Iterator[Document]:
         where = name_row(table.attrs, row)
         if not is_absent(name):
             where += f", document {short(name)}"
-        words = _list(tokens, "tokens", where)
+        words = list_of(tokens, "tokens", where)
         check_words(where, words)
-        sizes = _numbers(_list(lengths, "sent_lens", where), f"{where}, column 'sent_lens'", "the length of a sentence")
+        sizes = _numbers(
+            list_of(lengths, "sent_lens", where), f"{where}, column 'sent_lens'", "the length of a sentence"
+        )
         if sum(sizes) != len(words) or min(sizes, default=0) < 1:
             raise DataProblem(
                 f"{where}: the sentence lengths add up to {sum(sizes)}; expected lengths from 1 that add up to the"
                 f" {len(words)} tokens; fix sent_lens"
             )
-        entities = [_spans(cluster, where) for cluster in _list(clusters, "clusters", where)]
+        entities = [_spans(cluster, where) for cluster in list_of(clusters, "clusters", where)]
         check_entities(where, entities, len(words))
         starts = [0, *accumulate(sizes[:-1])]
-        yield make_document(str(row) if is_absent(name) else str(name), words, starts, entities)
+        yield make_document(where if is_absent(name) else str(name), words, starts, entities)
 
 
 def _spans(cluster: object, where: str) -> list[Span]:
     spans = []
-    for span in _list(cluster, "clusters", where):
-        ends = _list(span, "clusters", where)
+    for span in list_of(cluster, "clusters", where):
+        ends = list_of(span, "clusters", where)
         if len(ends) != 2:
             raise DataProblem(f"{where}, column 'clusters': got {short(ends)}; expected spans [start, end)")
         start, end = _numbers(ends, f"{where}, column 'clusters'", "[start, end) of a mention")
         spans.append((start, end))
     return spans
-
-
-def _list(cell: object, column: str, where: str) -> list[Any]:
-    values = read_list(cell)
-    if not isinstance(values, list | tuple | np.ndarray):
-        raise DataProblem(f"{where}, column {column!r}: got {short(cell)}; expected a list")
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def _numbers(values: list[Any], where: str, meaning: str) -> list[int]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headcount.core.heads import Head
+from headcount.core.probe_names import MOST_WORDS
 from headcount.data.annotations import Annotated, base_relation
 from headcount.errors import DataProblem
 from headcount.probing.classifiers.cases import NO_CASE, Case
@@ -19,8 +20,6 @@ from headcount.probing.classifiers.word_vectors import WordVectors
 from headcount.probing.dependencies.trees import check_tree
 from headcount.probing.words.sentences import Sentences
 
-MOST_WORDS = 60
-"""Longer sentences are left out: the attention between words grows with their square."""
 LEAST = 10
 """Sentences that are needed: one stops the training, one evaluates, the others train."""
 PUNCTUATION = "punct"

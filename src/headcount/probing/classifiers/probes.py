@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from headcount.core.probe_names import ATTENTION, BOTH, DISTANCE
 from headcount.probing.classifiers.cases import Batch
 
-DISTANCE, ATTENTION, BOTH = "distance and words", "attention", "attention and words"
 RATES = {DISTANCE: 0.002, ATTENTION: 0.05, BOTH: 0.001}
 """The learning rates of Adam, tried with one seed on English EWT's test file and the bundled model: of three or four
 each, those within a fifth of a point of the best development score that train in few epochs."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from headcount.core.results import HEAD_DIMS, Labelled
+from headcount.core.probe_names import ATTENTION, BOTH, DISTANCE, RANDOM, RIGHT_BRANCHING
+from headcount.core.results import HEAD_DIMS, Labelled, with_interval
 from headcount.core.schema import Schema, with_schemas
 from headcount.engines.run import Arrays
-from headcount.probing.classifiers.probes import ATTENTION, BOTH, DISTANCE
 from headcount.probing.selection.accuracies import Evaluated, Triple, evaluate
 
-RIGHT_BRANCHING = "right-branching"
-RANDOM = ", random weights"
+ALONG = ("probe",)
 CONTROLS = {f"{name}{RANDOM}": name for name in (ATTENTION, BOTH)}
 """The same classifiers on the attention of the model with random weights; the vectors of the words stay the same."""
 SHARE, PAPER = "share of the words", "Clark 2019, section 5"
@@ -69,17 +68,17 @@ def summarise_classifiers(values: Arrays, fixed: Labelled, planned: Sequence[tup
     scored = _evaluate(right.mean(1), words, seed)
     arrays: Labelled = {
         "probe": (("probe",), np.array(probes, dtype=object)),
-        **_with_interval("uas", scored.interval()),
+        **with_interval("uas", ALONG, scored.interval()),
         "uas_by_seed": (("probe", "seed"), right.sum(-1) / words.sum()),
         "development_uas": (("probe",), np.array([np.nan, *development.mean(1)])),
         "epochs": (("probe",), np.array([np.nan, *epochs.mean(1)])),
-        **_with_interval("gain_right_branching", _gain(scored, probes, dict.fromkeys(probes, RIGHT_BRANCHING))),
-        **_with_interval("gain_distance", _gain(scored, probes, dict.fromkeys(probes, DISTANCE))),
+        **with_interval("gain_right_branching", ALONG, _gain(scored, probes, dict.fromkeys(probes, RIGHT_BRANCHING))),
+        **with_interval("gain_distance", ALONG, _gain(scored, probes, dict.fromkeys(probes, DISTANCE))),
         "weight": ((*HEAD_DIMS, "direction"), weights[names.index(ATTENTION)].mean(0)),
     }
     if set(CONTROLS) <= set(names):
         controls = {own: control for control, own in CONTROLS.items()}
-        arrays = {**arrays, **_with_interval("gain_random_weights", _gain(scored, probes, controls))}
+        arrays = {**arrays, **with_interval("gain_random_weights", ALONG, _gain(scored, probes, controls))}
     return with_schemas(arrays, SCHEMAS)
 
 
@@ -94,8 +93,3 @@ def _gain(scored: Evaluated, names: tuple[str, ...], baselines: Mapping[str, str
     """How far each is above its baseline; NaN where it has none or is the baseline itself."""
     columns = [names.index(baselines[name]) if name in baselines and baselines[name] != name else -1 for name in names]
     return scored.above(scored.take(np.array(columns)))
-
-
-def _with_interval(name: str, triple: Triple) -> Labelled:
-    value, low, high = triple
-    return {name: (("probe",), value), f"{name}_low": (("probe",), low), f"{name}_high": (("probe",), high)}

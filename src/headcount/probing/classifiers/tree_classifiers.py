@@ -14,6 +14,7 @@ import xarray as xr
 from torch import Tensor
 
 from headcount.core.heads import Layout
+from headcount.core.probe_names import DISTANCE, MOST_WORDS, causal_stacks
 from headcount.core.provenance import fingerprint
 from headcount.core.results import HEAD_DIMS, ArrayPlan, Labelled, by_head, head_coords, label_axes
 from headcount.core.schema import with_schemas
@@ -28,8 +29,8 @@ from headcount.measures.measurement import Measurement
 from headcount.models.fingerprint import find_origin
 from headcount.models.random_weights import with_random_weights
 from headcount.probing.classifiers.cases import SENTENCES
-from headcount.probing.classifiers.job import MOST_WORDS, ClassifierJob, prepare_job, without_long
-from headcount.probing.classifiers.probes import DISTANCE, FARTHEST, HIDDEN, RATES, AttentionOnly, build_probe
+from headcount.probing.classifiers.job import ClassifierJob, prepare_job, without_long
+from headcount.probing.classifiers.probes import FARTHEST, HIDDEN, RATES, AttentionOnly, build_probe
 from headcount.probing.classifiers.scores import CONTROLS, SCHEMAS, summarise_classifiers, trained_classifiers
 from headcount.probing.classifiers.training import EPOCHS, PATIENCE, train
 from headcount.probing.classifiers.word_attention import check_bytes, collect_attention, heads_looked_at
@@ -110,11 +111,11 @@ def _collect(measurement: Measurement, job: ClassifierJob, names: set[str], sour
         model = with_random_weights(measurement.model, measurement.seed) if control else measurement.model
         before, total = number * len(job.golds), len(wanted) * len(job.golds)
 
-        def tell(done: int, before: int = before, total: int = total) -> None:
+        def on_progress(done: int, before: int = before, total: int = total) -> None:
             if progress is not None:
                 progress(before + done, total)
 
-        attention[control] = collect_attention(measurement, job.rooted, model, source, tell)
+        attention[control] = collect_attention(measurement, job.rooted, model, source, on_progress)
     return attention
 
 
@@ -190,7 +191,7 @@ def _as_run(
             "vectors_from": job.vectors.source,
             "vectors_known": job.vectors.known,
             "root": "special tokens" if job.rooted.has_root else "a learned constant",
-            "causal": "encoder" not in layout.stacks,
+            "causal": causal_stacks(list(layout.stacks)),
             "attention_bytes": size,
         },
         lambda arrays: summarise_classifiers(arrays, fixed, planned, measurement.seed),

@@ -16,14 +16,14 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Head, Layout
+from headcount.core.probe_names import causal_stacks
 from headcount.data.batches import by_length, plan_batches
 from headcount.engines.workers import spread
 from headcount.errors import DataProblem, HeadcountError
-from headcount.measures.contract import Seen
-from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement
 from headcount.models.fingerprint import device_label
-from headcount.probing.words.between_words import as_word_pieces, between_words
+from headcount.probing.words.between_words import between_words
+from headcount.probing.words.see_words import see_words
 from headcount.probing.words.sentences import Sentences
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.at_once import batches_at_once, bytes_per_token
@@ -67,7 +67,7 @@ def add_root(sentences: Sentences) -> RootedWords:
 
 def heads_looked_at(layout: Layout) -> list[Head]:
     """All heads of a model; of an encoder-decoder, those of the encoder."""
-    return [head for head in layout if "encoder" not in layout.stacks or head.stack == "encoder"]
+    return [head for head in layout if causal_stacks(list(layout.stacks)) or head.stack == "encoder"]
 
 
 def attention_bytes(sizes: np.ndarray, heads: int) -> int:
@@ -92,12 +92,12 @@ def collect_attention(
     rooted: RootedWords,
     model: PreTrainedModel,
     source: str,
-    tell: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[Tensor]:
     """For each sentence [M, M, K] in float16: the attention from word to word, ROOT first, of the `heads_looked_at`.
 
     Zero from and to words that are not known, and where a mask forbids it: in a decoder, to the words that follow.
-    `tell` is called with the number of sentences that are done.
+    `on_progress` is called with the number of sentences that are done.
     """
     lengths = measurement.inputs.lengths
     order = by_length(lengths)
@@ -113,7 +113,7 @@ def collect_attention(
     ) as results:
         for numbers, maps in zip(batches, results, strict=True):
             collected |= dict(zip(map(int, numbers), maps, strict=True))
-            tell(len(collected))
+            on_progress(len(collected))
     return [collected[number] for number in range(len(lengths))]
 
 
@@ -143,17 +143,15 @@ def _in_memory(
 def _between(
     measurement: Measurement, rooted: RootedWords, model: PreTrainedModel, source: str, numbers: np.ndarray
 ) -> list[Tensor]:
-    batch, sources, targets = measurement.batch(numbers, links=False)
-    pieces = as_word_pieces(
-        [rooted.words[number] for number in numbers], [rooted.known[number] for number in numbers], model.device, source
+    layers = see_words(
+        measurement,
+        rooted.words,
+        rooted.known,
+        numbers,
+        model,
+        source,
+        lambda view, pieces: between_words(view, pieces).half(),
     )
-    layers: dict[tuple[str, int], Tensor] = {}
-
-    def look(seen: Seen) -> None:
-        if targets is None or seen.stack == "encoder":
-            layers[seen.stack, seen.view.block.layer] = between_words(seen.view, pieces).half()
-
-    see_layers(model, measurement.anatomy, batch, sources, targets, measurement.setting.classes, look)
     whole = torch.cat([layers[key] for key in sorted(layers)], 1).permute(0, 2, 3, 1)
     sizes = rooted.sizes[numbers]
     return [whole[row, :own, :own].clone() for row, own in enumerate(sizes)]

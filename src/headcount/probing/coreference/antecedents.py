@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.probe_names import ALL
 from headcount.data.coreference.documents import Mention
 from headcount.data.coreference.mentions import KINDS
 from headcount.errors import DataProblem
 from headcount.probing.coreference.sieve import RULES, describe
 from headcount.probing.coreference.windows import Window
 
-ALL = "all"
 RELATIONS = (ALL, *KINDS)
 CANDIDATES = ("words", "mentions")
 OUTSIDE = "mentions whose antecedents are all outside of their window"

@@ -14,24 +14,24 @@ from torch import Tensor
 
 from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Layout
+from headcount.core.options import one_of
+from headcount.core.probe_names import causal_stacks
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.coreference.read import read_coreference
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
 from headcount.probing.coreference.antecedents import CANDIDATES, Asked, Cases, find_cases
 from headcount.probing.coreference.excerpts import cut_excerpt
 from headcount.probing.coreference.sieve import RULES
 from headcount.probing.coreference.windows import Window, cut_documents
-from headcount.probing.selection.accuracies import evaluate, halves
-from headcount.probing.selection.baselines import Baselines, baseline, select_rule
+from headcount.probing.selection.accuracies import halves
+from headcount.probing.selection.baselines import Baselines, baseline, evaluate_rule, select_rule
 from headcount.probing.selection.relations import best_heads, every_head
 from headcount.probing.words.contract import Arc, Kind, SeenWords, WordQuestion
 from headcount.probing.words.sentences import Sentences
 
 DIRECTIONS = ("mention to antecedent", "antecedent to mention")
-CAUSAL = "decoder"
 SURFACE = ("nearest", "head_match")
 """The rules that look at one thing only: `gain` is what a head gets above the better of them."""
 SHARE = "share of the mentions"
@@ -107,7 +107,7 @@ class Coreference(WordQuestion):
         asked: Asked = seen.gold
         chosen = self._most_attended(seen)
         right = asked.antecedents[:, None, None].expand(*chosen.shape, -1).gather(-1, chosen[..., None])[..., 0]
-        if seen.stack == CAUSAL:
+        if seen.causal:
             right[:, :, 1] = False
         return {"hits": right.to(asked.labels.dtype) @ asked.labels[:, None]}
 
@@ -128,17 +128,15 @@ class Coreference(WordQuestion):
             words[text][..., asked.words[text, real[text]]] = chosen[text][..., real[text]]
         return words
 
-    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
-        """Each mention with its nearest antecedent."""
+    def true_arcs(self, number: int, relation: str, direction: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Each mention with its antecedents, the nearest first; under a causal mask there is one direction only."""
         labels = self.cases.labels(number)[:, self.cases.relations.index(relation)]
         pairs = zip(self.cases.cases[number], labels, strict=True)
-        return [(case.word, case.antecedents[-1]) for case, label in pairs if label]
+        return [(case.word, case.antecedents[::-1]) for case, label in pairs if label]
 
     def shown(self, number: int, words: Sequence[str], arcs: list[Arc]) -> tuple[list[str], list[Arc]]:
-        """The surroundings of one mention; any antecedent is a true one."""
-        antecedents = {case.word: case.antecedents for case in self.cases.cases[number]}
-        word, said, true = arcs[number % len(arcs)]
-        return cut_excerpt(words, (word, said, said if said in antecedents[word] else true))
+        """The surroundings of one mention."""
+        return cut_excerpt(words, arcs[number % len(arcs)])
 
     def held_out(self, ids: np.ndarray, seed: int) -> np.ndarray:
         selecting = halves(len(np.unique(self.documents)), seed)
@@ -155,27 +153,22 @@ class Coreference(WordQuestion):
         order = np.argsort(self.ids)
         counted, rule_hits = by_document(self.cases.counted()[order]), by_document(self.cases.rule_hits()[order])
         hits = by_document(values["hits"])
-        # Under a causal mask the antecedent does not see the mention. Of an encoder-decoder only the encoder is seen.
-        ways = np.array([1, "encoder" in self.layout.stacks])[:, None]
+        # Under a causal mask the antecedent does not see the mention.
+        ways = np.array([1, not causal_stacks(list(self.layout.stacks))])[:, None]
         seen = counted[:, None] * ways
-        cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
-        against = evaluate_rules(rule_hits[:, :, None] * ways, seen, halves(len(seen), seed), seed)
+        rules = evaluate_rules(rule_hits[:, :, None] * ways, seen, halves(len(seen), seed), seed)
         random = by_document(values["random_hits"]) if "random_hits" in values else None
-        best = best_heads(hits, cases, against, self.layout, seed, random)
+        best = best_heads(hits, rules, self.layout, seed, random)
         dims, rule = best.pop("best_rule")
         named = np.array([SURFACE[number] if number >= 0 else "" for number in rule], dtype=object)
-        return {**every_head(hits, cases, seed), **best, "best_baseline": (dims, named)}
+        return {**every_head(hits, seen, seed), **best, "best_baseline": (dims, named)}
 
 
 def evaluate_rules(hits: np.ndarray, cases: np.ndarray, selecting: np.ndarray, seed: int) -> Baselines:
     """From the hits [document, rule, direction, relation] of `RULES` and the cases [document, direction, relation]."""
     best, selected = select_rule(hits[:, [list(RULES).index(name) for name in SURFACE]], cases, selecting, seed)
-    total = cases.reshape(len(cases), -1)
     baselines = {
-        f"baseline_{name}": evaluate(
-            hits[:, number].reshape(len(hits), -1), total, np.where(total.sum(0) > 0, number, -1), selecting, seed
-        )
-        for number, name in enumerate(RULES)
+        f"baseline_{name}": evaluate_rule(hits[:, number], cases, selecting, seed) for number, name in enumerate(RULES)
     }
     return Baselines(best, baselines, selected, cases, selecting, DIRECTIONS)
 
@@ -191,8 +184,7 @@ class CoreferentMentions(Kind):
     """A head chooses among all other `words`, or among the head words of earlier `mentions`, as the baselines do."""
 
     def __post_init__(self) -> None:
-        if self.candidates not in CANDIDATES:
-            raise InvalidOption(f"got candidates={self.candidates!r}; expected one of {', '.join(CANDIDATES)}")
+        one_of("candidates", self.candidates, CANDIDATES)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Window]:
         return cut_documents(read_coreference(data), tokenizer, longest)

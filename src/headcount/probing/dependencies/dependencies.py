@@ -14,13 +14,14 @@ from torch import Tensor
 
 from headcount.core.claims import SYNTACTIC
 from headcount.core.heads import Layout
+from headcount.core.options import one_of
+from headcount.core.probe_names import causal_stacks
 from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.annotations import Annotated
 from headcount.data.join_multiword import join_multiword
 from headcount.data.read_annotated import read_annotated
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
 from headcount.probing.dependencies.offsets import evaluate_offsets
 from headcount.probing.dependencies.trees import DIRECTIONS, NO_HEAD, OFFSETS, Trees, read_trees
@@ -31,8 +32,7 @@ from headcount.probing.words.contract import Kind, SeenWords, WordQuestion
 from headcount.probing.words.most_attended import most_attended
 from headcount.probing.words.sentences import Sentences
 
-CAUSAL = "decoder"
-"""The stack whose words see only those before them."""
+WORDS = ("written", "annotated")
 SHARE = "share of the words"
 SCHEMAS = {
     "accuracy": Schema(
@@ -72,6 +72,7 @@ class Dependencies(WordQuestion):
     def __init__(self, trees: Trees, ids: np.ndarray, layout: Layout, source: str, control: bool) -> None:
         super().__init__(source, control)
         self.trees, self.ids, self.layout = trees, ids, layout
+        self.causal = causal_stacks(list(layout.stacks))
 
     def counts(self) -> dict[str, tuple[str, ...]]:
         return {"hits": ("direction", "relation")}
@@ -93,25 +94,21 @@ class Dependencies(WordQuestion):
     def see(self, seen: SeenWords) -> Values:
         heads, labels = seen.gold
         right = self.predicted(seen) == heads[:, None, None]
-        if seen.stack == CAUSAL:
+        if seen.causal:
             before = heads < torch.arange(heads.shape[1], device=heads.device)
             right &= torch.stack([before, ~before], 1)[:, None]
         right &= (heads != NO_HEAD)[:, None, None]
         return {"hits": right.to(labels.dtype) @ labels[:, None]}
 
-    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
-        return self.trees.arcs(number, relation)
+    def true_arcs(self, number: int, relation: str, direction: int) -> list[tuple[int, tuple[int, ...]]]:
+        return [(word, (head,)) for word, head in self.trees.arcs(number, relation, direction, self.causal)]
 
     def whole(self, values: dict[str, np.ndarray], seed: int) -> Labelled:
         order = np.argsort(self.ids)
-        # Of an encoder-decoder only the encoder is looked at.
-        causal = "encoder" not in self.layout.stacks
-        seen, offsets = self.trees.cases(causal)[order], self.trees.offset_hits(causal)[order]
+        cases, offsets = self.trees.cases(self.causal)[order], self.trees.offset_hits(self.causal)[order]
         hits = values["hits"]
-        # No cases where there is no such head, or none that is looked at.
-        cases = np.where(np.isnan(hits), np.nan, seen[:, None, None, None])
-        against = evaluate_offsets(offsets, seen, halves(len(hits), seed), seed)
-        best = best_heads(hits, cases, against, self.layout, seed, values.get("random_hits"))
+        rules = evaluate_offsets(offsets, cases, halves(len(hits), seed), seed)
+        best = best_heads(hits, rules, self.layout, seed, values.get("random_hits"))
         dims, rule = best.pop("best_rule")
         offset = np.where(rule < 0, 0, np.array(OFFSETS)[rule])
         return {**every_head(hits, cases, seed), **best, "best_offset": (dims, offset)}
@@ -128,8 +125,7 @@ class DependencyTrees(Kind):
     """`written`: multiword tokens (French `du`) are one word, as in the text; `annotated`: the words of the tree."""
 
     def __post_init__(self) -> None:
-        if self.words not in ("written", "annotated"):
-            raise InvalidOption(f"got words={self.words!r}; expected written or annotated")
+        one_of("words", self.words, WORDS)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Annotated]:
         if self.words == "annotated":

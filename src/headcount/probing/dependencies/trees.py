@@ -11,15 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.probe_names import ALL
 from headcount.data.annotations import Annotated, base_relation
 from headcount.errors import DataProblem, InvalidOption, listed, short
+from headcount.probing.selection.baselines import LEAST_CASES
 
-ALL = "all"
-"""All relations together: its accuracy is the unlabelled attachment score."""
 LEFT_OUT = ("punct", "root")
 """No cases: punctuation, as in the paper, and the root, which has no head."""
-LEAST = 100
-"""Cases that a relation needs to be looked at."""
 DIRECTIONS = ("dependent to head", "head to dependent")
 OFFSETS = (*range(-8, 0), *range(1, 9))
 """The fixed-offset baselines: the head is always the word so many places after the dependent."""
@@ -31,7 +29,10 @@ class Trees:
     """Of some sentences, each word's head (`NO_HEAD` where it is no case) and the numbers of its relations."""
 
     relations: tuple[str, ...]
-    """`ALL`, then the relations by name: `nsubj` holds `nsubj:pass` too, which may be looked at by itself as well."""
+    """`ALL`, whose accuracy is the unlabelled attachment score, then the relations by name.
+
+    `nsubj` holds `nsubj:pass` too, which may be looked at by itself as well.
+    """
     heads: tuple[np.ndarray, ...]
     labels: tuple[np.ndarray, ...]
     """[word, relation], 0 or 1."""
@@ -57,9 +58,10 @@ class Trees:
         counted: np.ndarray = chosen.astype(np.float32) @ self.labels[number]
         return counted
 
-    def arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
-        """Of a sentence, the dependents of a relation with their heads."""
-        chosen = np.flatnonzero(self.labels[number][:, self.relations.index(relation)])
+    def arcs(self, number: int, relation: str, direction: int, causal: bool) -> list[tuple[int, int]]:
+        """Of a sentence, the dependents of a relation that are `cases` in a direction, with their heads."""
+        visible = _visible(self.heads[number], causal)[direction]
+        chosen = np.flatnonzero(self.labels[number][:, self.relations.index(relation)] * visible)
         return [(int(word), int(self.heads[number][word])) for word in chosen]
 
     def batch(self, numbers: Sequence[int], words: int, device: Any) -> tuple[Tensor, Tensor]:
@@ -87,7 +89,7 @@ def read_trees(
 ) -> Trees:
     """The trees of some sentences; a word that is not `known`, or whose head is not, is no case.
 
-    `only`: these relations, however rare; otherwise all with at least `LEAST` cases.
+    `only`: these relations, however rare; otherwise all with at least `LEAST_CASES`.
     """
     heads = []
     for sentence, flags in zip(sentences, known, strict=True):
@@ -125,7 +127,7 @@ def read_trees(
 
 def _chosen(counts: Counter[str], only: Sequence[str] | None) -> list[str]:
     if only is None:
-        return sorted(name for name, count in counts.items() if count >= LEAST)
+        return sorted(name for name, count in counts.items() if count >= LEAST_CASES)
     for name in only:
         if name not in counts:
             known = listed([relation for relation, _ in counts.most_common()])

@@ -12,14 +12,15 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from headcount.core.heads import Head, Layout
-from headcount.core.results import Labelled
+from headcount.core.heads import Layout
+from headcount.core.options import one_of
+from headcount.core.probe_names import ALL, causal_stacks
+from headcount.core.results import Labelled, with_interval
 from headcount.core.schema import Schema
 from headcount.data.frame_links import ELEMENTS, Filtered, FrameSentence, filter_links
 from headcount.data.frames import read_frames
-from headcount.errors import InvalidOption
 from headcount.measures.contract import Setting, Values
-from headcount.probing.frames.link_pairs import ALL, FramePairs, GoldPairs, find_pairs
+from headcount.probing.frames.link_pairs import FramePairs, GoldPairs, find_pairs
 from headcount.probing.frames.link_weights import (
     Best,
     Links,
@@ -31,14 +32,14 @@ from headcount.probing.frames.link_weights import (
 )
 from headcount.probing.selection.accuracies import halves
 from headcount.probing.selection.baselines import baseline
+from headcount.probing.selection.relations import name_best
 from headcount.probing.words.contract import Kind, SeenWords, WordQuestion
 from headcount.probing.words.most_attended import most_attended
 from headcount.probing.words.sentences import Sentences
 
 DIRECTIONS = ("element to predicate", "predicate to element")
-CAUSAL = "decoder"
-"""The stack whose words see only those before them."""
 WEIGHT = "attention weight"
+ALONG = ("relation",)
 SCHEMAS = {
     "weight": Schema(
         "Attention along frame-semantic links", WEIGHT, "1: all attention, in every sentence", (0, 1), shown=False
@@ -105,11 +106,13 @@ class Frames(WordQuestion):
     def predicted(self, seen: SeenWords) -> Tensor:
         return most_attended(seen)
 
-    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
+    def true_arcs(self, number: int, relation: str, direction: int) -> list[tuple[int, tuple[int, ...]]]:
+        causal = causal_stacks(list(self.layout.stacks))
         return [
-            (word, block.link.target[0])
+            (word, block.link.target)
             for block in self.pairs.blocks[number]
-            if relation == ALL or relation in block.link.names
+            if (relation == ALL or relation in block.link.names)
+            and not (causal and block.link.after_target == bool(direction))
             for word in block.link.element
         ]
 
@@ -122,7 +125,7 @@ class Frames(WordQuestion):
         largest = torch.stack(ways, -1).amax(2)
         real = gold.real[:, 1:, None]
         null = torch.where(real, largest[:, 1:], 0).sum(1) / real.sum(1)
-        if seen.stack == CAUSAL:
+        if seen.causal:
             hidden = ~torch.stack([gold.after, ~gold.after], -1)[:, None]
             largest[:, 0].masked_fill_(hidden, torch.nan)
             null.masked_fill_(hidden, torch.nan)
@@ -145,26 +148,17 @@ class Frames(WordQuestion):
         if "random_weight" in values:
             random = Links(values["random_weight"], values["random_null"])
             control = best_links(random, named, selecting, seed).weight.interval()
-            arrays |= {**random_weights(random, seed), **_along_relations("baseline_random_weights", control)}
+            arrays |= {**random_weights(random, seed), **with_interval("baseline_random_weights", ALONG, control)}
         return arrays
 
     def _best(self, best: Best, shape: tuple[int, ...]) -> Labelled:
-        spelled = [self._spell(int(number), shape) for number in best.index]
-        dims = ("relation",)
         return {
-            "best_head": (dims, np.array([head for head, _ in spelled], dtype=object)),
-            "best_direction": (dims, np.array([way for _, way in spelled], dtype=object)),
-            "held_out_cases": (dims, best.sentences),
-            **_along_relations("best_accuracy", best.weight.interval()),
-            **_along_relations("baseline_unlinked", best.null.interval()),
-            **_along_relations("gain", best.weight.above(best.null)),
+            **name_best(best.index, shape, self.layout, DIRECTIONS),
+            "held_out_cases": (ALONG, best.sentences),
+            **with_interval("best_accuracy", ALONG, best.weight.interval()),
+            **with_interval("baseline_unlinked", ALONG, best.null.interval()),
+            **with_interval("gain", ALONG, best.weight.above(best.null)),
         }
-
-    def _spell(self, number: int, shape: tuple[int, ...]) -> tuple[str, str]:
-        if number < 0:
-            return "", ""
-        stack, layer, head, direction = (int(index) for index in np.unravel_index(number, shape))
-        return self.layout.spell(Head(list(self.layout.stacks)[stack], layer, head)), DIRECTIONS[direction]
 
 
 def _by_text(values: Tensor, gold: GoldPairs, texts: int) -> Tensor:
@@ -172,12 +166,6 @@ def _by_text(values: Tensor, gold: GoldPairs, texts: int) -> Tensor:
     table = values.new_full((texts, gold.slots, *values.shape[1:]), torch.nan)
     table[gold.text, gold.slot] = values
     return table.permute(0, 2, 3, 1)
-
-
-def _along_relations(name: str, triple: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Labelled:
-    return {
-        f"{name}{ending}": (("relation",), array) for ending, array in zip(("", "_low", "_high"), triple, strict=True)
-    }
 
 
 @dataclass(frozen=True)
@@ -189,8 +177,7 @@ class FrameLinks(Kind):
     """`core`; `any`, where the data does not say which are core; `strict`, as the paper's code does."""
 
     def __post_init__(self) -> None:
-        if self.elements not in ELEMENTS:
-            raise InvalidOption(f"got elements={self.elements!r}; expected one of {', '.join(ELEMENTS)}")
+        one_of("elements", self.elements, ELEMENTS)
 
     def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[FrameSentence]:
         return filter_links(read_frames(data), self.elements)

@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headcount.core.probe_names import ALL
 from headcount.core.provenance import fingerprint
 from headcount.data.frame_links import FrameSentence, Link
 from headcount.errors import DataProblem
 
-ALL = "all"
-"""All elements together."""
 LEAST = 30
 """Sentences with comparable links that an element needs to be looked at alone."""
 Pairs = list[tuple[int, int]]
@@ -97,7 +96,7 @@ class FramePairs:
             for number, several in enumerate([block.pairs, *block.unlinked]):
                 pairs[at, number] = several + several[:1] * (longest - len(several))
                 real[at, number] = block.alike[number - 1] if number else True
-        after = [block.link.element[0] > block.link.target[0] for _, _, block in chosen]
+        after = [block.link.after_target for _, _, block in chosen]
         text, slot = (np.array([entry[part] for entry in chosen], dtype=np.int64) for part in (0, 1))
 
         def tensor(array: np.ndarray) -> Tensor:

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from headcount.core.mean_changes import mean_changes
-from headcount.core.results import HEAD_DIMS, Labelled
+from headcount.core.results import HEAD_DIMS, Labelled, with_interval
 from headcount.core.statistics import false_discovery, mean_interval
-from headcount.probing.selection.accuracies import Evaluated, Triple, evaluate
+from headcount.probing.frames.link_pairs import LEAST
+from headcount.probing.selection.accuracies import Evaluated, evaluate
 
+WAYS = (*HEAD_DIMS, "direction")
 PERCENTILE = 99
 """Kovaleva et al.'s heads for frames are above this percentile of the mean weights of all heads."""
 SWAPS = 10_000
 AT_ONCE = 500
 ROUNDING = 1e-6
 """Weights are kept in float32: a smaller difference is none."""
-NOWHERE = -2.0
-"""Below every difference of two weights."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def mean_weights(links: Links, seed: int) -> Labelled:
     """
     weight, null = links.compared()
     return {
-        **_with_interval("weight", mean_interval(links.sentences(), seed=seed)),
-        "compared_weight": ((*HEAD_DIMS, "direction"), mean_interval(weight, seed=seed)[0]),
-        **_with_interval("null_weight", mean_interval(null, seed=seed)),
+        **with_interval("weight", WAYS, mean_interval(links.sentences(), seed=seed)),
+        "compared_weight": (WAYS, mean_interval(weight, seed=seed)[0]),
+        **with_interval("null_weight", WAYS, mean_interval(null, seed=seed)),
         **_tested("excess", weight - null, seed),
     }
 
@@ -87,7 +87,7 @@ def random_weights(links: Links, seed: int) -> Labelled:
     weight, null = links.compared()
     tested = _tested("excess", weight - null, seed)
     kept = {name: tested[name] for name in ("excess", "excess_q")} | {"above_p": heads_above(links, seed)["above_p"]}
-    mean = ((*HEAD_DIMS, "direction"), mean_interval(links.sentences(), seed=seed)[0])
+    mean = (WAYS, mean_interval(links.sentences(), seed=seed)[0])
     return {"random_weight": mean, **{f"random_{name}": array for name, array in kept.items()}}
 
 
@@ -108,9 +108,9 @@ def _tested(name: str, excess: np.ndarray, seed: int) -> dict[str, tuple[Any, ..
         if rows.any():
             found = mean_changes(flat[rows][:, columns].T, np.ones(int(rows.sum())), seed, tests)
             value[columns], low[columns], high[columns], p[columns] = found.delta, found.low, found.high, found.p
-    shape, dims = excess.shape[1:], (*HEAD_DIMS, "direction")
+    shape, dims = excess.shape[1:], WAYS
     return {
-        **_with_interval(name, (value.reshape(shape), low.reshape(shape), high.reshape(shape))),
+        **with_interval(name, WAYS, [array.reshape(shape) for array in (value, low, high)]),
         f"{name}_p": (dims, p.reshape(shape)),
         f"{name}_q": (dims, false_discovery(p).reshape(shape)),
     }
@@ -145,7 +145,7 @@ def heads_above(links: Links, seed: int) -> Labelled:
         null_counts[direction] = (unlinked.mean(0) > threshold[direction]).sum()
         p[direction] = _swapped(linked, linked - unlinked, float(threshold[direction]), int(over.sum()), seed)
     return {
-        "above": ((*HEAD_DIMS, "direction"), above),
+        "above": (WAYS, above),
         "above_threshold": (("direction",), threshold),
         "above_null": (("direction",), null_counts),
         "above_p": (("direction",), p),
@@ -200,27 +200,24 @@ def better_directions(links: Links, selecting: np.ndarray, seed: int) -> Labelle
     weights, nulls, cases = _cases(weight[:, every, chosen], null[:, every, chosen])
     gain = evaluate(weights, cases, chosen, selecting, seed).above(evaluate(nulls, cases, chosen, selecting, seed))
     direction = np.where(chosen < 0, np.nan, chosen).reshape(heads)
-    value, low, high = (array.reshape(heads) for array in gain)
     return {
-        "frame_excess": (HEAD_DIMS, value),
-        "frame_excess_low": (HEAD_DIMS, low),
-        "frame_excess_high": (HEAD_DIMS, high),
+        **with_interval("frame_excess", HEAD_DIMS, [array.reshape(heads) for array in gain]),
         "direction_of_head": (HEAD_DIMS, direction),
     }
 
 
 def _largest(excess: np.ndarray, selecting: np.ndarray) -> int:
-    """The column [sentence, column] of the largest mean on the selecting half; -1 where none has any."""
-    means = np.nan_to_num(_mean(excess[selecting].T), nan=NOWHERE)
-    return int(means.argmax()) if means.max() > NOWHERE else -1
+    """The column [sentence, column] of the largest mean on the selecting half; -1 where none has any.
+
+    Under a causal mask a direction may have next to no sentences, where some head has a large mean by chance: it needs
+    `LEAST`, or as many as any other where none has.
+    """
+    known = np.isfinite(excess).sum(0)
+    means = np.where(known >= min(known.max(), LEAST), _mean(excess[selecting].T), np.nan)
+    return int(np.nanargmax(means)) if np.isfinite(means).any() else -1
 
 
 def _cases(weight: np.ndarray, null: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights as sums and their number of sentences, 0 where a sentence has none."""
     cases = np.isfinite(weight)
     return np.where(cases, weight, 0), np.where(cases, null, 0), cases.astype(float)
-
-
-def _with_interval(name: str, triple: Triple) -> Labelled:
-    dims = (*HEAD_DIMS, "direction")
-    return {f"{name}{ending}": (dims, array) for ending, array in zip(("", "_low", "_high"), triple, strict=True)}

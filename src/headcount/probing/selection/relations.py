@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from headcount.core.heads import Head, Layout
-from headcount.core.results import HEAD_DIMS, Labelled
-from headcount.probing.selection.accuracies import Evaluated, Triple, accuracies, accuracy_interval, evaluate
+from headcount.core.results import HEAD_DIMS, Labelled, with_interval
+from headcount.probing.selection.accuracies import Evaluated, accuracies, accuracy_interval, evaluate
 from headcount.probing.selection.baselines import Baselines
 
 NOWHERE = -2
@@ -16,102 +16,102 @@ NOWHERE = -2
 
 
 def every_head(hits: np.ndarray, cases: np.ndarray, seed: int) -> Labelled:
-    """The accuracy of every head for every relation, on all sentences."""
+    """The accuracy of every head for every relation, on all sentences.
+
+    `hits` [sentence, stack, layer, head, direction, relation], NaN where there is no such head or it is not looked at;
+    `cases` [sentence, direction, relation], the same for all heads.
+    """
     dims = (*HEAD_DIMS, "direction", "relation")
-    arrays = _with_interval("accuracy", dims, accuracy_interval(hits, cases, seed))
-    counted = np.nan_to_num(cases.sum(0)).max((1, 2)).astype(int)
-    return {**arrays, "cases": (("stack", "direction", "relation"), counted)}
+    looked_at = ~np.isnan(hits[0]).all((1, 2, 3, 4))
+    counted = looked_at[:, None, None] * cases.sum(0).astype(int)
+    return {
+        **with_interval("accuracy", dims, accuracy_interval(hits, cases, seed)),
+        "cases": (("stack", "direction", "relation"), counted),
+    }
 
 
 def best_heads(
-    hits: np.ndarray,
-    cases: np.ndarray,
-    against: Baselines,
-    layout: Layout,
-    seed: int,
-    random_hits: np.ndarray | None = None,
+    hits: np.ndarray, rules: Baselines, layout: Layout, seed: int, random_hits: np.ndarray | None = None
 ) -> dict[str, tuple[Any, ...]]:
     """For each relation the head and direction furthest above the best rule, and what it gets on the other half.
 
-    `hits` and `cases` [sentence, stack, layer, head, direction, relation]. `best_rule` is the number of the best rule,
-    -1 without cases. `random_hits` are those of the model with random weights: its best head is selected alike, among
-    the directions that have the same cases.
+    `hits` [sentence, stack, layer, head, direction, relation], NaN where there is no such head. `best_rule` is the
+    number of the best rule, -1 without cases. `random_hits` are those of the model with random weights: its best head
+    is selected alike, among the directions that have the same cases.
     """
     relations = np.arange(hits.shape[-1])
-    best = _furthest(hits, cases, against, seed)
-    direction = np.where(best.index < 0, 0, best.index % len(against.directions))
-    column = np.where(best.index < 0, -1, against.column(direction, relations))
-    rule = against.best.take(column)
+    best = _furthest(hits, rules, seed)
+    direction = np.where(best.index < 0, 0, best.index % len(rules.directions))
+    column = np.where(best.index < 0, -1, rules.column(direction, relations))
+    rule = rules.best.take(column)
     dims = ("relation",)
-    named = [_spell(int(number), hits.shape[1:5], layout, against.directions) for number in best.index]
     arrays: dict[str, tuple[Any, ...]] = {
-        "best_head": (dims, np.array([head for head, _ in named], dtype=object)),
-        "best_direction": (dims, np.array([way for _, way in named], dtype=object)),
+        **name_best(best.index, hits.shape[1:5], layout, rules.directions),
         "best_rule": (dims, rule.index),
-        "held_out_cases": (dims, against.held_out(direction, relations)),
-        **_with_interval("best_accuracy", dims, best.interval()),
-        **_with_interval("gain", dims, best.above(rule)),
-        **_relations_of_heads(hits, cases, against, seed),
+        "held_out_cases": (dims, rules.held_out(direction, relations)),
+        **with_interval("best_accuracy", dims, best.interval()),
+        **with_interval("gain", dims, best.above(rule)),
+        **_relations_of_heads(hits, rules, seed),
     }
-    for name, evaluated in against.baselines.items():
-        arrays |= _with_interval(name, dims, evaluated.take(column).interval())
+    for name, evaluated in rules.baselines.items():
+        arrays |= with_interval(name, dims, evaluated.take(column).interval())
     if random_hits is not None:
-        alike = (against.cases == against.cases[:, direction, relations][:, None]).all(0)
-        random = _furthest(np.where(alike, random_hits, np.nan), np.where(alike, cases, np.nan), against, seed)
-        arrays |= _with_interval("baseline_random_weights", dims, random.interval())
+        alike = (rules.cases == rules.cases[:, direction, relations][:, None]).all(0)
+        arrays |= with_interval("baseline_random_weights", dims, _furthest(random_hits, rules, seed, alike).interval())
     return arrays
 
 
-def _furthest(hits: np.ndarray, cases: np.ndarray, against: Baselines, seed: int) -> Evaluated:
+def _ahead(hits: np.ndarray, rules: Baselines) -> np.ndarray:
+    """How far each head is above the best rule on the selecting half; `NOWHERE` without such a head or enough cases."""
+    ahead = accuracies(hits, rules.cases, rules.selecting) - rules.selected
+    return np.where(np.isnan(ahead) | ~rules.considered, NOWHERE, ahead)
+
+
+def _furthest(hits: np.ndarray, rules: Baselines, seed: int, among: np.ndarray | None = None) -> Evaluated:
     """For each relation the head and direction whose accuracy is furthest above that of the best rule.
 
-    Where both directions have the same cases, that is the one with the highest accuracy.
+    Where both directions have the same cases, that is the one with the highest accuracy. `among` [direction, relation]:
+    only these.
     """
-    selecting = against.selecting
-    ahead = accuracies(hits[selecting], cases[selecting]) - against.selected
-    flat = np.nan_to_num(_by_candidate(ahead[None])[0], nan=NOWHERE)
+    ahead = _ahead(hits, rules)
+    if among is not None:
+        ahead = np.where(among, ahead, NOWHERE)
+    relations = np.arange(hits.shape[-1])
+    flat = ahead.reshape(-1, len(relations))
     index = np.where(flat.max(0) <= NOWHERE, -1, flat.argmax(0))
-    columns = np.arange(hits.shape[-1])
-    right, total = (_by_candidate(array)[:, index, columns] for array in (hits, cases))
-    return evaluate(right, total, index, selecting, seed)
+    right = hits.reshape(len(hits), -1, len(relations))[:, index, relations]
+    return evaluate(right, rules.cases[:, index % len(rules.directions), relations], index, rules.selecting, seed)
 
 
-def _relations_of_heads(hits: np.ndarray, cases: np.ndarray, against: Baselines, seed: int) -> Labelled:
+def _relations_of_heads(hits: np.ndarray, rules: Baselines, seed: int) -> Labelled:
     """For each head the relation and direction that it follows furthest beyond the best rule, and by how much.
 
     Selected like the rule, on one half; the gain is that on the other.
     """
-    heads, relations, selecting = hits.shape[1:4], hits.shape[-1], against.selecting
-    ahead = accuracies(hits[selecting], cases[selecting]) - against.selected
-    ahead[..., 0] = np.nan  # all relations together are none
-    flat = np.nan_to_num(ahead, nan=NOWHERE).reshape(-1, len(against.directions) * relations)
+    heads, relations = hits.shape[1:4], hits.shape[-1]
+    ahead = _ahead(hits, rules)
+    ahead[..., 0] = NOWHERE  # all relations together are none
+    flat = ahead.reshape(-1, len(rules.directions) * relations)
     chosen = np.where(flat.max(1) <= NOWHERE, -1, flat.argmax(1))
-    right, total = (
-        array.reshape(len(array), len(chosen), -1)[:, np.arange(len(chosen)), chosen] for array in (hits, cases)
-    )
-    gain = evaluate(right, total, chosen, selecting, seed).above(against.best.take(chosen))
+    right = hits.reshape(len(hits), len(chosen), -1)[:, np.arange(len(chosen)), chosen]
+    total = rules.cases.reshape(len(hits), -1)[:, chosen]
+    gain = evaluate(right, total, chosen, rules.selecting, seed).above(rules.best.take(chosen))
     number = np.where(chosen < 0, np.nan, chosen % relations).reshape(heads)
     direction = np.where(chosen < 0, np.nan, chosen // relations).reshape(heads)
-    value, low, high = (array.reshape(heads) for array in gain)
     return {
-        **_with_interval("relation_gain", HEAD_DIMS, (value, low, high)),
+        **with_interval("relation_gain", HEAD_DIMS, [array.reshape(heads) for array in gain]),
         "relation_of_head": (HEAD_DIMS, number),
         "direction_of_head": (HEAD_DIMS, direction),
     }
 
 
-def _by_candidate(array: np.ndarray) -> np.ndarray:
-    """[sentence, candidate, relation]: a candidate is a head in a direction."""
-    return array.reshape(len(array), -1, array.shape[-1])
+def name_best(index: np.ndarray, shape: tuple[int, ...], layout: Layout, directions: tuple[str, ...]) -> Labelled:
+    """`best_head` and `best_direction` of each relation, by flat indices into [stack, layer, head, direction].
 
-
-def _with_interval(name: str, dims: tuple[str, ...], triple: Triple) -> dict[str, Any]:
-    value, low, high = triple
-    return {name: (dims, value), f"{name}_low": (dims, low), f"{name}_high": (dims, high)}
-
-
-def _spell(number: int, shape: tuple[int, ...], layout: Layout, directions: tuple[str, ...]) -> tuple[str, str]:
-    if number < 0:
-        return "", ""
-    stack, layer, head, direction = (int(index) for index in np.unravel_index(number, shape))
-    return layout.spell(Head(list(layout.stacks)[stack], layer, head)), directions[direction]
+    Both are empty for -1: there is none.
+    """
+    named = np.full((2, len(index)), "", dtype=object)
+    for relation in np.flatnonzero(index >= 0):
+        stack, layer, head, direction = (int(at) for at in np.unravel_index(index[relation], shape))
+        named[:, relation] = layout.spell(Head(list(layout.stacks)[stack], layer, head)), directions[direction]
+    return {"best_head": (("relation",), named[0]), "best_direction": (("relation",), named[1])}

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headcount.errors import InvalidOption
 from headcount.trace.view import AttentionView
 
 SOURCES = ("mean", "first")
@@ -79,9 +78,3 @@ def to_words(view: AttentionView, pieces: WordPieces, chosen: Tensor) -> Tensor:
     member = pieces.member.to(dtype).gather(2, chosen[:, None].expand(-1, pieces.member.shape[1], -1))
     to_pieces = view.unnormalised @ member[:, None] / view.total[..., None]
     return (pieces.share.to(dtype)[:, None] @ to_pieces).transpose(2, 3)
-
-
-def check_source(source: str) -> str:
-    if source not in SOURCES:
-        raise InvalidOption(f"got from_word={source!r}; expected one of {', '.join(SOURCES)}")
-    return source

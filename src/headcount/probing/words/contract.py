@@ -13,6 +13,7 @@ import pandas as pd
 from torch import Tensor
 
 from headcount.core.heads import Layout
+from headcount.core.probe_names import causal_stacks
 from headcount.measures.contract import Question, Setting, Values
 from headcount.probing.selection.accuracies import halves
 from headcount.probing.words.between_words import WordPieces, between_words, from_words, to_words
@@ -33,8 +34,9 @@ class SeenWords:
     """What the question's `batch` returned."""
 
     @property
-    def stack(self) -> str:
-        return self.view.block.stack
+    def causal(self) -> bool:
+        """Whether words see only those before them."""
+        return causal_stacks([self.view.block.stack])
 
     def between_words(self) -> Tensor:
         """[B, H, N, N]: the attention from word to word, zero from and to words that are not known."""
@@ -82,8 +84,11 @@ class WordQuestion(Question):
         """[B, H, direction, N]: for each word the word that a head connects it with."""
         raise NotImplementedError
 
-    def true_arcs(self, number: int, relation: str) -> list[tuple[int, int]]:
-        """Of an encoded text: the words of a relation, each with the word that it should be connected with."""
+    def true_arcs(self, number: int, relation: str, direction: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Of an encoded text: the words that a head is asked for in a direction, each with all words that are right.
+
+        The first of these is shown where a head says another one.
+        """
         raise NotImplementedError
 
     def shown(self, number: int, words: Sequence[str], arcs: list[Arc]) -> tuple[list[str], list[Arc]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel
 
+from headcount.core.probe_names import NOT_SPELLED, SHARING_TOKEN, WITHOUT_TOKEN
 from headcount.data.blank_rows import known_blank
 from headcount.data.examples import draw_present_rows
 from headcount.data.kinds.texts import PLAIN
@@ -56,7 +57,7 @@ def encode_sentences(
     encoded, cut = encode_with_spans(tokenizer, texts, longest)
     rows, facts, words, known = [], [], [], []
     untraced = sum(len(chosen[number].words) for number, encoding in enumerate(encoded) if encoding is None)
-    lost = {"without a token": 0, "sharing a token": 0, "in a text that its tokens do not spell": untraced}
+    lost = {WITHOUT_TOKEN: 0, SHARING_TOKEN: 0, NOT_SPELLED: untraced}
     vocabulary = VocabularyIds.of(tokenizer)
     traced = []
     for number, (sentence, encoding) in enumerate(zip(chosen, encoded, strict=True)):
@@ -66,8 +67,8 @@ def encode_sentences(
         row, spans, sequences = encoding.row, encoding.spans, encoding.sequences
         characters = [locate_words(texts[number], sentence.words)]
         dropped, merged = lost_words(characters, spans, sequences)
-        lost["without a token"] += len(dropped)
-        lost["sharing a token"] += len(merged)
+        lost[WITHOUT_TOKEN] += len(dropped)
+        lost[SHARING_TOKEN] += len(merged)
         numbers = words_of_tokens(characters, spans, sequences)
         if all(word is None for word in numbers):
             raise DataProblem(f"sentence {sentence.name}: nothing but special tokens in {short(texts[number])}")
