@@ -10,7 +10,7 @@ import xarray as xr
 from headcount.story.coreference import antecedent_rows, antecedent_sentences
 
 
-def probed(gains: dict[str, tuple[float, float, float]], back: int = 9, **attributes: Any) -> xr.Dataset:
+def probed(gains: dict[str, tuple[float, float, float]], stack: str = "encoder", **attributes: Any) -> xr.Dataset:
     """A result in which L5H4 has these gains above the same head word, which is right in half of the cases."""
     names = list(gains)
     columns = np.array(list(gains.values())).T
@@ -28,9 +28,8 @@ def probed(gains: dict[str, tuple[float, float, float]], back: int = 9, **attrib
                 for name, share in (("nearest", 0.3), ("head_match", 0.5), ("rules", 0.69))
             },
             **{f"gain{end}": (relation, column) for end, column in zip(("", "_low", "_high"), columns, strict=True)},
-            "cases": (("stack", "direction", "relation"), np.array([[[9] * many, [back] * many]])),
         },
-        {"relation": names, "direction": ["mention to antecedent", "antecedent to mention"]},
+        {"relation": names, "direction": ["mention to antecedent", "antecedent to mention"], "stack": [stack]},
         attributes,
     )
 
@@ -62,7 +61,7 @@ def test_only_what_its_interval_shows() -> None:
 
 def test_what_was_left_out_is_said() -> None:
     lost = {"without a token": 3, "sharing a token": 0, "mentions far away": 1200, "mentions cut": 0}
-    lines = antecedent_sentences(probed(FOUND, back=0, lost=lost))
+    lines = antecedent_sentences(probed(FOUND, stack="decoder", lost=lost))
     assert lines[3].endswith("attention from antecedent to mention is left out.")
     assert lines[4:] == ["Left out (1,200): mentions far away.", "3 words are left out: without a token."]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from headcount.story.notes import blank_note, measure_notes
+from headcount.story.notes import blank_note, causal_note, measure_notes, probe_notes
 from tests.story.trees import NAN, tree
 
 
@@ -37,3 +37,20 @@ def test_blank_rows() -> None:
     ]
     assert blank_note({"blank_rows": {"count": 0, "of": 12, "rows": []}}) == []
     assert blank_note({"task": "an older study knows of no blank rows"}) == []
+
+
+def test_what_a_probe_left_out() -> None:
+    lost = {"without a token": 1, "sharing a token": 1200, "mentions far away": 4}
+    assert probe_notes({"lost": lost, "cut": 2, "blank_rows": {"count": 1, "of": 9}}) == [
+        "1 word is left out: without a token.",
+        "1,200 words are left out: sharing a token.",
+        "2 texts were longer than the model takes and were cut.",
+        "1 of 9 rows of the data is blank and was left out.",
+    ]
+    assert probe_notes({}) == []
+
+
+def test_only_causal_models_have_consequences() -> None:
+    assert causal_note(xr.Dataset(coords={"stack": ["encoder", "decoder"]}), "so") == []
+    [said] = causal_note(xr.Dataset(coords={"stack": ["decoder"]}), "so")
+    assert said == "This model's words see only those before them: so."

@@ -36,7 +36,7 @@ def read_multiword(entry: Any, words: int, where: str) -> Multiword:
 
 
 def as_written(words: Sequence[str], tokens: Sequence[Multiword]) -> list[str]:
-    """The words of a sentence with its multiword tokens in their stead.
+    """The words of a sentence with its multiword tokens in their place.
 
     >>> as_written(["près", "de", "le", "pont"], [Multiword(2, 3, "du")])
     ['près', 'du', 'pont']

@@ -23,7 +23,7 @@ def read_annotated(data: str | Path | pd.DataFrame, texts: bool = True) -> list[
     A `.conllu` file may have `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
     A table has lists in the columns `tokens` (or `words`), `upos`, `heads` and `deprels`, and perhaps `sent_id`, `text`
     and `multiword` (lists of [first, last, form], words from 1); a csv file holds lists as JSON or Python code. A text
-    must consist of the words (or the multiword tokens in their stead) in their order, separated by spaces only; with
+    must consist of the words (or the multiword tokens in their place) in their order, separated by spaces only; with
     `texts=False` it is not looked at. What is malformed raises `DataProblem`. A sentence may have no words.
 
     >>> from headcount.data.annotations import word_classes, word_links

@@ -88,8 +88,10 @@ def probe(
     that attends to them most) is their syntactic head, with an interval over the sentences. For each relation,
     `best_head`, `best_direction` and `best_offset` are selected on one half of the sentences, and `best_accuracy`, the
     baselines (`baseline_offset`, `baseline_right_branching`, `baseline_random_weights`) and `gain`, the difference to
-    the best offset, are evaluated on the other; the relation `all` is the unlabelled attachment score. A study also
-    keeps some sentences with predicted and true arcs (`arcs/dependencies`).
+    the best offset, are evaluated on the other; the relation `all` is the unlabelled attachment score. Intervals are
+    NaN where fewer than six sentences have cases. In a causal model a word sees only those before it: each direction
+    then has the cases whose syntactic head is on its side. A study also keeps some sentences with predicted and true
+    arcs (`arcs/dependencies`).
 
     Of coreference, `candidates`: a head chooses among all other `words` (the default), or among the head words of
     earlier `mentions`. A case is a mention with an antecedent in its window, the relations are the kinds of mentions,
@@ -114,7 +116,7 @@ def probe(
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    named = [name.strip() for name in relations.split(",")] if isinstance(relations, str) else relations
+    named = [relation.strip() for relation in relations.split(",")] if isinstance(relations, str) else relations
     own = {"relations": named, "words": words, "candidates": candidates, "elements": elements}
     annotations = find_kind(kind, {**own, "vectors": vectors, "seeds": seeds})
     one_of("from_word", from_word, SOURCES)

@@ -7,7 +7,7 @@ import xarray as xr
 
 from headcount.core.probe_names import ATTENTION, BOTH, DISTANCE, MOST_WORDS, RANDOM
 from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
-from headcount.story.notes import blank_note, cut_note, left_out_note
+from headcount.story.notes import blank_note, causal_note, cut_note, left_out_note
 
 NAMED = 3
 """Heads that a sentence names."""
@@ -84,8 +84,7 @@ def _conditions(probed: xr.Dataset) -> list[str]:
     lines = []
     if attributes["vectors_known"] < 1:
         lines.append(f"{attributes['vectors_from']} has a vector for {attributes['vectors_known']:.1%} of the words.")
-    if attributes["causal"]:
-        lines.append("Words attend only to those before them: of two words, attention exists in one direction.")
+    lines += causal_note(probed, "between two words there is attention in one direction only")
     if attributes["root"] != "special tokens":
         lines.append("The tokenizer adds no special tokens: ROOT has a learned constant in place of attention.")
     lines += left_out_note(attributes["too_long"], "sentence", f"longer than {MOST_WORDS} words")

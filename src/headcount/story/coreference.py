@@ -7,10 +7,9 @@ import xarray as xr
 
 from headcount.core.probe_names import ALL, TOKENIZER_LOST
 from headcount.story.names import interval_of, spell_direction
-from headcount.story.notes import probe_notes
+from headcount.story.notes import causal_note, probe_notes
 from headcount.story.relations import compare_shares
 
-BACK = "antecedent to mention"
 BASELINES = ("nearest", "head_match", "rules", "random_weights")
 RULE_NAMES = {"nearest": "the nearest mention", "head_match": "the same head word"}
 
@@ -56,8 +55,7 @@ def antecedent_sentences(probed: xr.Dataset) -> list[str]:
         f"{who} shown to be right more often than the nearest mention and the same head word (95 % interval above 0 on "
         "documents that did not select it, each kind by itself)."
     )
-    if not probed["cases"].sel(direction=BACK).any():
-        lines.append("This model's words see only those before them: attention from antecedent to mention is left out.")
+    lines += causal_note(probed, "attention from antecedent to mention is left out")
     return [*lines, *_left_out(probed), *probe_notes(probed.attrs)]
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 from headcount.core.claims import LEVEL, significant
 from headcount.core.probe_names import ALL
 from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
-from headcount.story.notes import left_out_note, probe_notes
+from headcount.story.notes import causal_note, left_out_note, probe_notes
 
 MOST_ROWS = 10
 MOST_EFFECTS = 5
@@ -55,6 +55,7 @@ def frame_sentences(probed: xr.Dataset) -> list[str]:
         *_percentile(probed),
         _significant(probed),
         *_random(probed),
+        *causal_note(probed, "a link counts only from its later part to the earlier one"),
         *_left_out(probed),
         *probe_notes(probed.attrs),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headcount.core.probe_names import TOKENIZER_LOST
+from headcount.core.probe_names import TOKENIZER_LOST, causal_stacks
 
 
 def cut_note(attributes: Mapping[Any, Any]) -> list[str]:
@@ -26,6 +26,13 @@ def left_out_note(count: int, what: str, why: str) -> list[str]:
     if not count:
         return []
     return [f"{count:,} {what}{'s are' if count > 1 else ' is'} left out: {why}."]
+
+
+def causal_note(probed: xr.Dataset, consequence: str) -> list[str]:
+    """What follows from a causal mask, if the model that was probed has one."""
+    if "stack" not in probed.coords or not causal_stacks([str(name) for name in probed["stack"].values]):
+        return []
+    return [f"This model's words see only those before them: {consequence}."]
 
 
 def probe_notes(attributes: Mapping[Any, Any]) -> list[str]:

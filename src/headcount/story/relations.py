@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import SYNTACTIC
-from headcount.core.probe_names import ALL, causal_stacks
+from headcount.core.probe_names import ALL
 from headcount.story.names import interval_of, spell_direction, spell_interval
-from headcount.story.notes import probe_notes
+from headcount.story.notes import causal_note, probe_notes
 
 SIDES = {"dependent to head": "before", "head to dependent": "after"}
 """Under a causal mask, where the syntactic head is that a direction can find."""
@@ -38,7 +38,13 @@ def relation_rows(probed: xr.Dataset) -> list[tuple[str, ...]]:
 
 def relation_sentences(probed: xr.Dataset) -> list[str]:
     """What the table comes to: attachment as a whole, the relations that a head finds, and what was left out."""
-    return [*_attachment(probed.sel(relation=ALL)), *_causal(probed), *_relations(probed), *probe_notes(probed.attrs)]
+    asked = "in each direction heads and offsets are asked only for the words whose syntactic head is on that side"
+    return [
+        *_attachment(probed.sel(relation=ALL)),
+        *causal_note(probed, asked),
+        *_relations(probed),
+        *probe_notes(probed.attrs),
+    ]
 
 
 def _attachment(whole: xr.Dataset) -> list[str]:
@@ -47,21 +53,9 @@ def _attachment(whole: xr.Dataset) -> list[str]:
         return ["One half of the sentences has no dependencies: nothing could be evaluated; give more sentences."]
     head, right, offset = str(whole["best_head"].item()), float(whole["best_accuracy"]), float(whole["baseline_offset"])
     side = SIDES[str(whole["best_direction"].item())]
-    words = f"words whose head comes {side} them" if _sees_only_before(whole) else "words"
+    words = f"words whose head comes {side} them" if causal_note(whole, "") else "words"
     verdict = compare_shares(interval_of(whole, "gain"))
     return [f"{head} finds the syntactic head of {right:.1%} of the {words}, the best offset {offset:.1%}: {verdict}."]
-
-
-def _sees_only_before(probed: xr.Dataset) -> bool:
-    return "stack" in probed.coords and causal_stacks([str(name) for name in probed["stack"].values])
-
-
-def _causal(probed: xr.Dataset) -> list[str]:
-    said = (
-        "This model's words see only those before them: in each direction heads and offsets are asked only for the "
-        "words whose syntactic head is on the side that can be seen."
-    )
-    return [said] if _sees_only_before(probed) else []
 
 
 def _relations(probed: xr.Dataset) -> list[str]:

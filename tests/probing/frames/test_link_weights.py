@@ -107,3 +107,11 @@ def test_a_direction_with_next_to_no_sentences_is_not_the_best() -> None:
     best = best_links(seen, np.ones((80, 1, 1), dtype=bool), selecting, 0)
     assert np.unravel_index(int(best.index[0]), SHAPE) == (0, 1, 2, 1)
     assert (better_directions(seen, selecting, 0)["direction_of_head"][1] == 1).all()
+
+
+def test_the_best_head_of_one_direction() -> None:
+    named, selecting = np.ones((60, 1, 1), dtype=bool), halves(60, 0)
+    links = planted_links()
+    assert best_links(links, named, selecting, 0, np.array([1])).index == best_links(links, named, selecting, 0).index
+    other = best_links(links, named, selecting, 0, np.array([0]))
+    assert np.unravel_index(int(other.index[0]), SHAPE)[3] == 0

@@ -147,7 +147,9 @@ class Frames(WordQuestion):
         }
         if "random_weight" in values:
             random = Links(values["random_weight"], values["random_null"])
-            control = best_links(random, named, selecting, seed).weight.interval()
+            # Under a causal mask each direction has links of its own.
+            among = best.index % links.directions if causal_stacks(list(self.layout.stacks)) else None
+            control = best_links(random, named, selecting, seed, among).weight.interval()
             arrays |= {**random_weights(random, seed), **with_interval("baseline_random_weights", ALONG, control)}
         return arrays
 

@@ -33,6 +33,10 @@ class Links:
     weight: np.ndarray
     null: np.ndarray
 
+    @property
+    def directions(self) -> int:
+        return int(self.weight.shape[4])
+
     def sentences(self) -> np.ndarray:
         """[sentence, stack, layer, head, direction]: the mean weight of the links of each sentence."""
         return _mean(self.weight)
@@ -173,13 +177,21 @@ class Best:
     """[relation]: those that evaluate."""
 
 
-def best_links(links: Links, named: np.ndarray, selecting: np.ndarray, seed: int) -> Best:
-    """From the links and which of them [sentence, link, relation] belong to each relation."""
+def best_links(
+    links: Links, named: np.ndarray, selecting: np.ndarray, seed: int, among: np.ndarray | None = None
+) -> Best:
+    """From the links and which of them [sentence, link, relation] belong to each relation.
+
+    `among` [relation]: the number of the one direction that the best head of a relation may have.
+    """
     columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     index = np.full(named.shape[2], -1)
     for relation in range(named.shape[2]):
         weight, null = links.named(named[..., relation])
-        index[relation] = chosen = _largest(weight - null, selecting)
+        excess = weight - null
+        if among is not None:
+            excess[:, np.arange(excess.shape[1]) % links.directions != among[relation]] = np.nan
+        index[relation] = chosen = _largest(excess, selecting)
         columns.append(_cases(weight[:, chosen], null[:, chosen]))
     weights, nulls, cases = (np.stack(arrays, 1) for arrays in zip(*columns, strict=True))
     return Best(
