@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from headcount.reporting.document import report as report
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
+    from headcount.statistical_cues.cues import cues as cues
     from headcount.trace.anatomy import read_anatomy as read_anatomy
     from headcount.trace.gates import gated as gated
     from headcount.trace.heads import heads as heads
@@ -73,6 +74,7 @@ _HOMES = {
     "choose": "choosing.choose",
     "compare": "measures.compare",
     "cost": "costs.cost",
+    "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
     "dynamics": "choosing.dynamics",
     "export": "costs.export",

@@ -21,6 +21,7 @@ from headcount.cli.agreement import agreement
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
+from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
 from headcount.cli.dynamics import dynamics
@@ -79,6 +80,7 @@ for verb in (
     sweep,
     measure,
     probe,
+    cues,
     compare,
     find_patterns,
     maps,
