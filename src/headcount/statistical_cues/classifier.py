@@ -15,14 +15,16 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-STRENGTHS = (0.01, 0.1, 1.0)
+STRENGTHS = (0.003, 0.03, 0.3)
 """The values of C, the inverse of the regularisation, that are tried."""
 FOLDS = 5
 MANY = 10_000
 """With more examples, one of the inner folds selects the regularisation instead of all of them."""
 
-Fit = Callable[[np.ndarray, float], Callable[[np.ndarray], np.ndarray]]
-"""From the numbers of examples and a C to a function that scores the classes or choices [example, class] of others."""
+Score = Callable[[np.ndarray], np.ndarray]
+"""From the numbers of examples to a score of each of their classes or choices [example, class]."""
+Fit = Callable[[np.ndarray, float], Score]
+"""From the numbers of the examples to train on and a C to the scores of others."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +46,27 @@ class OutOfFold:
 
     @property
     def _ties(self) -> np.ndarray:
-        return np.isclose(self.scores, self.scores.max(1, keepdims=True), rtol=0, atol=1e-9)
+        return np.asarray(self.scores >= self.scores.max(1, keepdims=True) - 1e-9)
 
 
 def classify_choices(parts: Sequence[csr_matrix], labels: np.ndarray, folds: np.ndarray) -> OutOfFold:
     """Multiple choice, from [example, cue] for each choice: the weights are those of a comparison of two choices."""
     choices, examples = len(parts), len(labels)
-    stacked = vstack(parts, format="csr").astype(np.float64)
+    stacked = vstack(parts, format="csr").astype(np.float32)
+    numbers = np.arange(examples)
+    correct = stacked[labels * examples + numbers]
+    others = [stacked[(labels + step) % choices * examples + numbers] for step in range(1, choices)]
+    # The sign of a difference is arbitrary. Both must occur, and a regression without an intercept fits both alike.
+    signs = np.where(numbers % 2, 1.0, -1.0)
+    differences = [(correct - other).multiply(signs[:, None]).tocsr() for other in others]
+    del correct, others
 
-    def fit(train: np.ndarray, strength: float) -> Callable[[np.ndarray], np.ndarray]:
-        correct = stacked[labels[train] * examples + train]
-        differences = []
-        for step in range(1, choices):
-            other = stacked[(labels[train] + step) % choices * examples + train]
-            differences.append(correct - other)
-        rows = vstack(differences, format="csr")
-        # The sign of a difference is arbitrary. Both occur, as the regression has no intercept to learn it.
-        signs = np.where(np.arange(rows.shape[0]) % 2, 1.0, -1.0)
-        weights = _fit(rows.multiply(signs[:, None]).tocsr(), signs > 0, strength, intercept=False)[0]
+    def fit(train: np.ndarray, strength: float) -> Score:
+        rows = vstack([difference[train] for difference in differences], format="csr")
+        weights, _ = _fit(rows, np.tile(signs[train] > 0, choices - 1), strength, intercept=False)
 
-        def score(other: np.ndarray) -> np.ndarray:
-            return np.stack([stacked[choice * examples + other] @ weights for choice in range(choices)], axis=1)
+        def score(examined: np.ndarray) -> np.ndarray:
+            return np.stack([stacked[choice * examples + examined] @ weights for choice in range(choices)], axis=1)
 
         return score
 
@@ -75,19 +77,19 @@ def classify_labels(matrix: csr_matrix, labels: np.ndarray, classes: int, folds:
     """Classification, from [example, cue]: a regression for each class against the others."""
     matrix = matrix.astype(np.float64)
 
-    def fit(train: np.ndarray, strength: float) -> Callable[[np.ndarray], np.ndarray]:
+    def fit(train: np.ndarray, strength: float) -> Score:
         rows, own = matrix[train], labels[train]
         known = np.flatnonzero(np.bincount(own, minlength=classes))
         models = {}
         for each in known if len(known) > 2 else known[1:]:
             models[int(each)] = _fit(rows, own == each, strength, intercept=True)
 
-        def score(other: np.ndarray) -> np.ndarray:
-            scores = np.full((len(other), classes), -np.inf)
+        def score(examined: np.ndarray) -> np.ndarray:
+            scores = np.full((len(examined), classes), -np.inf)
             if len(known) < 3:
                 scores[:, known[0]] = 0.0
             for each, (weights, intercept) in models.items():
-                scores[:, each] = matrix[other] @ weights + intercept
+                scores[:, each] = matrix[examined] @ weights + intercept
             return scores
 
         return score
@@ -119,7 +121,7 @@ def _fit(rows: csr_matrix, positive: np.ndarray, strength: float, intercept: boo
         C=strength,
         solver="liblinear",
         dual=True,
-        tol=1e-3,
+        tol=1e-2,
         max_iter=200,
         fit_intercept=intercept,
         intercept_scaling=10.0,  # the solver penalises the intercept too: hardly, at this scale

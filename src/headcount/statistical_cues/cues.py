@@ -30,7 +30,7 @@ from headcount.statistical_cues.classifier import FOLDS, OutOfFold, classify_cho
 from headcount.statistical_cues.folds import group_texts, make_folds
 from headcount.statistical_cues.one_cue import best_choice_cue, best_label_cue
 from headcount.statistical_cues.predictions import predict_labels
-from headcount.statistical_cues.presence import Presence, find_cues
+from headcount.statistical_cues.presence import find_cues
 from headcount.statistical_cues.productivity import (
     APPLICABLE,
     SCHEMAS,
@@ -196,7 +196,7 @@ def _attributes(data: Data, read: CueData, counting: _Counting, job: Job | None)
 
 
 def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | None, seed: int) -> Labelled:
-    parts, presence = _count(read, counting, tokenizer)
+    parts, names, sizes = _count(read, counting, tokenizer)
     groups = group_texts(read.texts)
     first = make_folds(groups, 2, seed) == 0
     if first.all():
@@ -204,21 +204,22 @@ def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | No
     if read.is_choice:
         entries = choice_entries(parts, read.labels, counting.applicable)
         statistics = choice_statistics(entries, len(read))
-        order, q = _tested(statistics, presence, counting)
+        order, q = _tested(statistics, names, counting)
         best = best_choice_cue(entries, first, order)
+        del entries  # as large as the counts themselves
     else:
         totals = np.bincount(read.labels, minlength=len(read.names))
         statistics = label_statistics(label_counts(parts[0], read.labels, len(read.names)), totals)
-        order, q = _tested(statistics, presence, counting)
+        order, q = _tested(statistics, names, counting)
         best = best_label_cue(parts[0], read.labels, read.names, first, order)
     shown = order[: counting.top]
     arrays: dict[str, tuple[Any, ...]] = {
-        "cue": (("cue",), presence.names[shown]),
-        "size": (("cue",), presence.sizes[shown]),
+        "cue": (("cue",), names[shown]),
+        "size": (("cue",), sizes[shown]),
         **{key: (("cue",), values[shown]) for key, values in statistics.items()},
         "q": (("cue",), q[: counting.top]),
         "tested": ((), len(order)),
-        "best_cue": ((), np.asarray(presence.names[best.cue], dtype=object)),
+        "best_cue": ((), np.asarray(names[best.cue], dtype=object)),
         "best_rule": ((), np.asarray(best.rule, dtype=object)),
         "best_accuracy": ((), best.accuracy),
         "best_accuracy_low": ((), best.low),
@@ -228,20 +229,21 @@ def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | No
         "majority": ((), read.majority),
     }
     if "label_of_cue" in arrays:
-        names = np.array(read.names, dtype=object)
-        arrays["label_of_cue"] = (("cue",), names[statistics["label_of_cue"][shown]])
+        classes = np.array(read.names, dtype=object)
+        arrays["label_of_cue"] = (("cue",), classes[statistics["label_of_cue"][shown]])
     labelled = with_schemas(arrays, SCHEMAS | WHOLE | {"tested": Schema("Cues tested", "", "", (1, None))})
     if not counting.classifier:
         return labelled
-    out_of_fold = _classify(read, [part[:, order] for part in parts], groups, seed)
+    parts = [part[:, order] for part in parts]
+    out_of_fold = _classify(read, parts, groups, seed)
     return {
         **labelled,
         **_by_classifier(read, out_of_fold, None if job is None else predict_labels(job, tokenizer), seed),
     }
 
 
-def _count(read: CueData, counting: _Counting, tokenizer: Any) -> tuple[list[Any], Presence]:
-    """[example, cue] for each choice, or for the texts of a classification together, and the cues."""
+def _count(read: CueData, counting: _Counting, tokenizer: Any) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """[example, cue] for each choice, or for the texts of a classification together; the cues and their sizes."""
     columns = list(zip(*read.texts, strict=True))
     split = split_texts([text for column in columns for text in column], counting.tokens, counting.cased, tokenizer)
     presence = find_cues(split, counting.bigrams, counting.least)
@@ -250,13 +252,11 @@ def _count(read: CueData, counting: _Counting, tokenizer: Any) -> tuple[list[Any
         together = sum(parts[1:], start=parts[0].copy())
         together.data[:] = 1  # in the first text, in the second or in both
         parts = [together]
-    return parts, presence
+    return parts, presence.names, presence.sizes
 
 
-def _tested(
-    statistics: dict[str, np.ndarray], presence: Presence, counting: _Counting
-) -> tuple[np.ndarray, np.ndarray]:
-    order, q = tested_and_sorted(statistics, presence.names, counting.least)
+def _tested(statistics: dict[str, np.ndarray], names: np.ndarray, counting: _Counting) -> tuple[np.ndarray, np.ndarray]:
+    order, q = tested_and_sorted(statistics, names, counting.least)
     if not len(order):
         most = int(statistics["applicability"].max(initial=0))
         raise DataProblem(

@@ -29,4 +29,4 @@ def make_folds(groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
     before = np.cumsum(sizes[order]) - sizes[order]
     fold_of_group = np.empty(len(sizes), dtype=int)
     fold_of_group[order] = before * folds // len(groups)
-    return fold_of_group[groups]
+    return np.asarray(fold_of_group[groups])

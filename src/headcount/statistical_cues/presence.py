@@ -50,7 +50,7 @@ def _frequent(owners: np.ndarray, codes: np.ndarray, texts: int, least: int) -> 
     # Most bigrams are rare: those that cannot reach `least` are left out before the matrix is built.
     often = np.bincount(numbers, minlength=len(known)) >= least
     numbers, owners, known = (np.cumsum(often) - 1)[numbers[often[numbers]]], owners[often[numbers]], known[often]
-    matrix = csr_matrix((np.ones(len(numbers), dtype=np.int32), (owners, numbers)), shape=(texts, len(known)))
+    matrix = csr_matrix((np.ones(len(numbers), dtype=np.int16), (owners, numbers)), shape=(texts, len(known)))
     matrix.data[:] = 1  # a cue that a text has twice was added up
     enough = matrix.getnnz(axis=0) >= least
     return matrix[:, enough], known[enough]

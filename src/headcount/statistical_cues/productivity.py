@@ -84,7 +84,7 @@ def choice_entries(parts: Sequence[csr_matrix], labels: np.ndarray, applicable: 
     # Two numbers in one: how many choices have the cue, and whether the correct one has it.
     both = sum(parts[1:], start=parts[0].copy()) + (choices + 1) * correct
     hit, holding = np.divmod(both.data, choices + 1)
-    rows = np.repeat(np.arange(examples), np.diff(both.indptr))
+    rows = np.repeat(np.arange(examples, dtype=np.int32), np.diff(both.indptr))
     kept = slice(None) if applicable == "any" else holding == 1
     return Entries(rows[kept], both.indices[kept], holding[kept], hit[kept].astype(bool), choices, parts[0].shape[1])
 

@@ -12,6 +12,7 @@ import pandas as pd
 from headcount.ablation.job import Data, read_data
 from headcount.core.options import no_repeats, without_effect
 from headcount.core.provenance import fingerprint
+from headcount.data.blank_rows import leave_out_blank
 from headcount.data.examples import Examples, read_examples
 from headcount.data.row_numbers import source_of
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
@@ -38,7 +39,9 @@ class CueTask:
         if missing:
             raise DataProblem(f"no column {listed(missing)}; {source_of(table)} has {listed(table.columns)}")
         columns = [table[name].fillna("").astype(str) for name in self.context]
-        joined = columns[0].str.cat(columns[1:], sep=" ") if columns else pd.Series("", index=table.index)
+        joined = pd.Series("", index=table.index)
+        for column in columns:
+            joined = joined + " " + column
         return table.assign(**{CONTEXT: joined.str.strip()})
 
 
@@ -155,7 +158,9 @@ def read_cue_data(
         names = class_names(table[str(task.label)], task)
         id2label = dict(enumerate(names))
         task = replace(task, names=tuple(names), user_labels=None)
-    examples = read_examples(table, task, id2label, limit, seed, tokenizer or SplitOnSpace())
+    if tokenizer is None and _may_be_blank(table, task.columns(table)):
+        table = leave_out_blank(table, task.columns(table), task.kind, SplitOnSpace())
+    examples = read_examples(table, task, id2label, limit, seed, tokenizer)
     labels = np.asarray(examples.labels)
     if cue_task.choices:
         texts = [text[1:] for text in examples.texts]
@@ -169,6 +174,14 @@ def read_cue_data(
         )
     chosen = _columns_of_side(examples, side)
     return CueData(examples, [text[chosen] for text in examples.texts], labels, names, False, side or "")
+
+
+def _may_be_blank(table: pd.DataFrame, columns: tuple[str, ...]) -> bool:
+    """Whether any row has nothing but blank texts: a look at whole columns, as most tables have none."""
+    blank = np.ones(len(table), dtype=bool)
+    for name in columns:
+        blank &= (table[name].isna() | (table[name].astype(str).str.strip() == "")).to_numpy()
+    return bool(blank.any())
 
 
 def class_names(column: pd.Series, task: Task) -> list[str]:

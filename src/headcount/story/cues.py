@@ -102,8 +102,10 @@ def _model(result: xr.Dataset) -> list[str]:
     accuracies = [_percent(_with_interval(part, "model_accuracy")) for part in (overall, right, wrong)]
     lines = [
         f"{model} gets {accuracies[0]} right.",
-        f"Where the cue-only classifier is right ({int(right['part_examples']):,} examples), it gets {accuracies[1]}; "
-        f"where that is wrong ({int(wrong['part_examples']):,}), {accuracies[2]}.",
+        (
+            f"Where the cue-only classifier is right ({int(right['part_examples']):,} examples), it gets "
+            f"{accuracies[1]}; where that is wrong ({int(wrong['part_examples']):,}), {accuracies[2]}."
+        ),
     ]
     explained = _with_interval(result, "explained")
     if np.isfinite(explained).all():
