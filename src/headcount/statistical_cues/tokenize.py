@@ -17,6 +17,8 @@ RULES = ("words", "whitespace", "pieces")
 _WORD = r"\p{L}\p{M}\p{N}_"
 _APOSTROPHES = "'\u2019"
 _SPACE = r"\s\p{Z}"
+CHUNK = 20_000
+"""Texts that are split at a time."""
 _STEPS = (
     (rf"([^{_WORD}{_SPACE}{_APOSTROPHES}])", r" \1 "),  # every other mark is a token
     (rf"(^|[{_SPACE}])([{_APOSTROPHES}]+)", r"\1\2 "),  # quotation marks, but not the apostrophe of don't
@@ -56,6 +58,18 @@ def split_texts(texts: Sequence[str], rule: str, cased: bool = False, tokenizer:
     """
     if rule == "pieces":
         return _pieces(texts, tokenizer)
+    names: dict[str, int] = {}
+    codes, counts = [], []
+    for start in range(0, len(texts), CHUNK):  # strings that are taken apart need many times their memory
+        chunk_codes, chunk_counts, chunk_names = _split(texts[start : start + CHUNK], rule, cased)
+        numbers = np.array([names.setdefault(name, len(names)) for name in chunk_names], dtype=np.int32)
+        codes.append(numbers[chunk_codes])
+        counts.append(chunk_counts)
+    return Tokens(np.concatenate(codes), _starts(np.concatenate(counts)), np.array(list(names), dtype=object))
+
+
+def _split(texts: Sequence[str], rule: str, cased: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The codes of all tokens, the number of tokens of each text, and the tokens that the codes stand for."""
     strings = pa.array(texts, pa.large_string())
     if not cased:
         strings = pc.utf8_lower(strings)
@@ -64,13 +78,12 @@ def split_texts(texts: Sequence[str], rule: str, cased: bool = False, tokenizer:
     lists = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(strings))
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     encoded = pc.dictionary_encode(lists.flatten())
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    names = encoded.dictionary.to_numpy(zero_copy_only=False).astype(object)
-    owners = np.repeat(np.arange(len(texts)), counts)
-    known = (names != "")[codes] if len(names) else np.zeros(0, dtype=bool)  # an empty text splits into one empty token
-    return Tokens(codes[known], _starts(np.bincount(owners[known], minlength=len(texts))), names)
+    codes, names = encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+    if "" in names:  # an empty text splits into one empty token
+        known = codes != names.index("")
+        owners = np.repeat(np.arange(len(texts)), counts)[known]
+        codes, counts = codes[known], np.bincount(owners, minlength=len(texts))
+    return codes, counts, names
 
 
 def _pieces(texts: Sequence[str], tokenizer: Any) -> Tokens:
