@@ -56,14 +56,15 @@ def classify_choices(parts: Sequence[csr_matrix], labels: np.ndarray, folds: np.
     numbers = np.arange(examples)
     correct = stacked[labels * examples + numbers]
     others = [stacked[(labels + step) % choices * examples + numbers] for step in range(1, choices)]
-    # The sign of a difference is arbitrary. Both must occur, and a regression without an intercept fits both alike.
-    signs = np.where(numbers % 2, 1.0, -1.0)
-    differences = [(correct - other).multiply(signs[:, None]).tocsr() for other in others]
+    differences = [correct - other for other in others]
     del correct, others
 
     def fit(train: np.ndarray, strength: float) -> Score:
         rows = vstack([difference[train] for difference in differences], format="csr")
-        weights, _ = _fit(rows, np.tile(signs[train] > 0, choices - 1), strength, intercept=False)
+        # The sign of a difference is arbitrary. Both must occur, and a regression without an intercept fits both alike.
+        positive = np.arange(rows.shape[0]) % 2 == 0
+        rows.data *= np.repeat(np.where(positive, 1, -1), np.diff(rows.indptr))
+        weights, _ = _fit(rows, positive, strength, intercept=False)
 
         def score(examined: np.ndarray) -> np.ndarray:
             return np.stack([stacked[choice * examples + examined] @ weights for choice in range(choices)], axis=1)
@@ -117,6 +118,8 @@ def _out_of_fold(fit: Fit, labels: np.ndarray, folds: np.ndarray, classes: int) 
 
 def _fit(rows: csr_matrix, positive: np.ndarray, strength: float, intercept: bool) -> tuple[np.ndarray, float]:
     """Weights [cue] and intercept of a logistic regression; the dual solver is the fast one for sparse rows."""
+    if positive.all():  # a single example
+        return np.zeros(rows.shape[1]), 0.0
     model = LogisticRegression(
         C=strength,
         solver="liblinear",

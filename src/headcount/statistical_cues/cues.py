@@ -38,7 +38,7 @@ from headcount.statistical_cues.productivity import (
     choice_statistics,
     label_counts,
     label_statistics,
-    tested_and_sorted,
+    rank_tested,
 )
 from headcount.statistical_cues.reading import CueData, find_cue_task, read_cue_data
 from headcount.statistical_cues.tokenize import check_rule, split_texts
@@ -256,7 +256,7 @@ def _count(read: CueData, counting: _Counting, tokenizer: Any) -> tuple[list[Any
 
 
 def _tested(statistics: dict[str, np.ndarray], names: np.ndarray, counting: _Counting) -> tuple[np.ndarray, np.ndarray]:
-    order, q = tested_and_sorted(statistics, names, counting.least)
+    order, q = rank_tested(statistics, names, counting.least)
     if not len(order):
         most = int(statistics["applicability"].max(initial=0))
         raise DataProblem(

@@ -153,9 +153,7 @@ def _shares(applicable: np.ndarray, hits: np.ndarray, examples: int, chance: np.
     }
 
 
-def tested_and_sorted(
-    statistics: dict[str, np.ndarray], names: np.ndarray, least: int
-) -> tuple[np.ndarray, np.ndarray]:
+def rank_tested(statistics: dict[str, np.ndarray], names: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
     """The cues that are applicable to at least `least` examples, strongest first, and their q-values.
 
     The order is that of their accuracy alone, then of their p-value, then of the alphabet.
