@@ -17,6 +17,7 @@ from cyclopts.help.specs import ColumnSpec, NameRenderer, get_default_parameter_
 from rich.console import Console, ConsoleOptions
 
 import headcount
+from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
@@ -81,6 +82,7 @@ for verb in (
     measure,
     probe,
     cues,
+    adversarial,
     compare,
     find_patterns,
     maps,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -124,6 +127,19 @@ def _model(result: xr.Dataset) -> list[str]:
             f"(kappa {spell_interval(consistency, 2)})."
         )
     return lines
+
+
+def balance_sentences(balance: Mapping[Any, float], choices: int) -> list[str]:
+    """Whether the cues of a data set with twins, and the position of the correct choice, are at chance."""
+    cues, off = int(balance["cues"]), int(balance["off_chance"])
+    if off:
+        line = (
+            f"{off:,} of {cues:,} words and bigrams are not at chance: their productivity differs from 1/{choices} by "
+            f"up to {balance['largest']:.2f}. Only negated claims balance cues."
+        )
+    else:
+        line = f"All {cues:,} words and bigrams are at chance: a productivity of exactly 1/{choices}."
+    return [line, f"The first choice is correct in {100 * balance['first']:.1f} % of the examples."]
 
 
 def _with_interval(row: xr.Dataset, name: str) -> tuple[float, float, float]:
