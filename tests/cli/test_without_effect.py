@@ -289,6 +289,7 @@ ALWAYS = {
     "negations",
     "adversarial label",
     "cues label",
+    "cues classifier",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 

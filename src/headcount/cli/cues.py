@@ -162,9 +162,15 @@ def cues_json(result: xr.Dataset) -> dict[str, Any]:
     return {
         "attributes": result.attrs,
         "whole": {name: value if isinstance(value, float | int | str) else str(value) for name, value in whole.items()},
-        "parts": json.loads(result[parts].to_dataframe().reset_index().to_json(orient="records")) if parts else [],
-        "cues": json.loads(_rows(result).to_json(orient="records")),
+        "parts": _records(result[parts].to_dataframe().reset_index()) if parts else [],
+        "cues": _records(_rows(result)),
     }
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows for JSON, null where there is no number; pandas' own JSON rounds small p-values to 0."""
+    plain = rows.astype(object).where(rows.notna(), None)
+    return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
 def _show(console: Any, result: xr.Dataset) -> None:

@@ -141,7 +141,7 @@ def cues(
     elif tokenizer is None:
         raise InvalidOption("got a model without its tokenizer; give it with tokenizer=")
     else:
-        without_effect("classifier=False", not classifier, "a model is compared with the cue-only classifier")
+        without_effect("no_classifier", not classifier, "a model is compared with the cue-only classifier")
     cue_task = find_cue_task(data, task, choices, text, label, labels, model is not None)
     if cue_task.choices:
         without_effect("side", side, "cues are counted in each choice")
