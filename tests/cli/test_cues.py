@@ -30,13 +30,13 @@ def test_table_sentences_file_and_study(data: str, tmp_path: Path, capsys: pytes
     assert rows["cue"][0] == "not"
     assert rows["productivity"][0] == 0.75
     assert main(["table", study, "--group", "cues"]) == 0
-    assert "not,1,80" in capsys.readouterr().out.replace("cues/multiple-choice,", "") or file.exists()
+    assert "cues/multiple-choice,not," in capsys.readouterr().out
 
 
 def test_json(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cues", "--data", data, "--choices", "first", "second", "--json", "--top", "2"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert [row["cue"] for row in said["cues"]][0] == "not"
+    assert said["cues"][0]["cue"] == "not"
     assert len(said["cues"]) == 2
     assert 0 < said["cues"][0]["q"] < 0.01
     assert said["whole"]["best_cue"] == "not"

@@ -113,9 +113,7 @@ def test_a_model_that_follows_a_cue_of_the_choices(tmp_path: Path) -> None:
     rows = []
     for row in range(160):
         label, follows = row % 2, row % 4 != 3 or row % 8 == 7
-        texts = [
-            " ".join(generator.choice(["the", "a", "so", "it", "is"], 5)) + f" {'up' * (row % 3)}" for _ in range(2)
-        ]
+        texts = [" ".join(generator.choice(["the", "a", "so", "it", "is"], 6)) for _ in range(2)]
         texts[label if follows else 1 - label] += " good"
         rows.append({"claim": "it is", "first": texts[0], "second": texts[1], "label": label})
     table = pd.DataFrame(rows)
