@@ -45,9 +45,9 @@ def main() -> None:
     table = make_choices(options.rows)
     hc.cues(table.head(100), choices=["first", "second"], least=1)  # imports
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     result = hc.cues(table, choices=["first", "second"], classifier=not options.no_classifier)
-    seconds = time.perf_counter() - start
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         json.dumps(
@@ -55,6 +55,7 @@ def main() -> None:
                 "rows": options.rows,
                 "cues_tested": int(result["tested"]),
                 "seconds": round(seconds, 1),
+                "cpu_seconds": round(busy, 1),
                 "peak_MB": round(peak / 1024),
                 "MB_before": round(before / 1024),
                 "best_cue": result["best_cue"].item(),

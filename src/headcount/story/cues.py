@@ -116,7 +116,7 @@ def _model(result: xr.Dataset) -> list[str]:
         lines.append(
             f"Cues {verdict} part of this: if they pointed the right way no more often than by guessing, the accuracy "
             f"would be {_percent(_with_interval(result, 'accuracy_without_cues'))}, "
-            f"{spell_interval(_points(explained), 1, signed=True)} points being due to them."
+            f"{spell_interval(_points(explained), 2, signed=True)} points being due to them."
         )
     consistency = _with_interval(result, "error_consistency")
     if np.isfinite(consistency).all():
