@@ -39,7 +39,6 @@ def test_a_planted_cue_of_sentences() -> None:
     assert str(cue["label_of_cue"].values) == "positive"
     assert float(cue["chance"]) == 0.6
     assert float(cue["alone"]) == 0.6, "60 of 80 with it, 60 of 120 without"
-    assert found["cue"].values[0] == "great" or float(found["alone"][0]) > 0.6
 
 
 def test_all_cues_as_a_loop() -> None:

@@ -54,8 +54,8 @@ def test_as_a_loop(table: pd.DataFrame, applicable: str) -> None:
 
 
 @settings(deadline=None)
-@given(tables(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_and_choices_does_not_matter(table: pd.DataFrame, random: object) -> None:
+@given(tables())
+def test_the_order_of_rows_and_choices_does_not_matter(table: pd.DataFrame) -> None:
     columns = [name for name in table if name != "label"]
     turned = columns[::-1]
     other = table.iloc[::-1].rename(columns=dict(zip(columns, turned, strict=True)))
