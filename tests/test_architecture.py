@@ -52,6 +52,7 @@ COMPUTE = (
     "measures",
     "attention_maps",
     "probing",
+    "statistical_cues",
     "choosing",
     "pruning",
     "costs",

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from headcount.reporting.document import report as report
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
+    from headcount.statistical_cues.adversarial import adversarial as adversarial
+    from headcount.statistical_cues.cues import cues as cues
     from headcount.trace.anatomy import read_anatomy as read_anatomy
     from headcount.trace.gates import gated as gated
     from headcount.trace.heads import heads as heads
@@ -66,6 +68,7 @@ _HOMES = {
     "Observation": "trace.observe",
     "RandomSets": "ablation.choices",
     "ablated": "ablation.ablated",
+    "adversarial": "statistical_cues.adversarial",
     "agreement": "core.agreement",
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
@@ -73,6 +76,7 @@ _HOMES = {
     "choose": "choosing.choose",
     "compare": "measures.compare",
     "cost": "costs.cost",
+    "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
     "dynamics": "choosing.dynamics",
     "export": "costs.export",

@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -21,6 +22,8 @@ STORY = {
     "compare": "study",
     "find-patterns": "study",
     "probe": "study",
+    "cues": None,
+    "adversarial": "twins.csv",
     "importance": "study",
     "learn-gates": "study",
     "curve": "study",
@@ -60,6 +63,13 @@ MORE = {
     "dynamics": "--limit 40 --steps 1",
 }
 """Words that only save time."""
+ARGUMENTS = {
+    "claim": ["tea", "tea"],
+    "warrant0": ["it helps", "so so"],
+    "warrant1": ["it hurts", "no"],
+    "label": [0, 1],
+}
+"""A user's own data."""
 
 
 def example_of(verb: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -84,6 +94,8 @@ def test_every_example_runs(
     assert STORY.keys() | ELSEWHERE == {name for name in app if not name.startswith("-")}
     run(example_of("", capsys))
     hc.save(hc.prune(planted.classifier(), "L0H1"), planted.tokenizer(tmp_path / "words"), "tiny")
+    pd.DataFrame(ARGUMENTS).to_csv("arct.csv", index=False)
+    pd.DataFrame({"original": ["tea"], "negated": ["no tea"]}).to_csv("claims.csv", index=False)
     for verb, left in STORY.items():
         example = example_of(verb, capsys)
         if verb == "agreement":

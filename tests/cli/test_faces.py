@@ -43,6 +43,7 @@ TYPED_ONLY = {
     "recover": {"out", "overwrite"},  # Python has the model, and hc.save
     "cost": {"other"},
     "finetune": {"text", "label"},  # find_task(...) for each
+    "cues": {"output"},  # Python has the Dataset
 }
 
 

@@ -128,6 +128,25 @@ ROWS = [
         "--relations",
         "it belongs to --kind dependencies",
     ),
+    ("cues --data texts.csv --task sst2 --name x", "--name", "without --out"),
+    ("cues --data texts.csv --task sst2 --side first", "--side", "single texts"),
+    ("cues --data texts.csv --task sst2 --applicable any", "--applicable", "multiple choice"),
+    ("cues --data texts.csv --task sst2 --tokenizer model", "--tokenizer", "words need none"),
+    ("cues --data texts.csv --task sst2 --tokens pieces --tokenizer model --cased", "--cased", "upper case"),
+    ("cues --data texts.csv --task sst2 --max-length 9", "--max-length", "without --model"),
+    ("cues --data texts.csv --task sst2 --untrained", "--untrained", "without --model"),
+    ("cues --data texts.csv --task sst2 --device cpu", "--device", "without --model"),
+    ("cues --data texts.csv --task sst2 --dtype float32", "--dtype", "without --model"),
+    ("cues --data texts.csv --task sst2 --trust-remote-code", "--trust-remote-code", "neither a model nor"),
+    ("cues --data texts.csv --task sst2 --choices source target", "--choices", "the task sst2 says"),
+    ("cues --data texts.csv --task sst2 --model model --no-classifier", "--no-classifier", "is compared"),
+    ("cues --data pairs.csv --choices source target --side first", "--side", "each choice"),
+    ("cues --data pairs.csv --choices source target --text source", "--text", "a context is for a model"),
+    ("cues --data pairs.csv --choices source target --labels a b", "--labels", "the number of a choice"),
+    ("cues --data pairs.csv --choices source source", "source twice", "--choices"),
+    ("adversarial --data pairs.csv --choices source target", "--negations", "--swap"),
+    ("adversarial --data pairs.csv --choices source target --swap --claim c", "--claim", "without --negations"),
+    ("adversarial --data pairs.csv --choices source target --swap -o t.xlsx", "--output t.xlsx", ".csv"),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
@@ -205,7 +224,7 @@ ROWS = [
     ("agreement study study", "study twice", "the studies"),
 ]
 
-BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least"}
+BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "least", "top"}
 """What is at most or at least this: a bound that is not reached is not ignored."""
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
@@ -264,6 +283,13 @@ ALWAYS = {
     "relations",
     "from_word",
     "control",
+    "tokens",
+    "bigrams",
+    "swap",
+    "negations",
+    "adversarial label",
+    "cues label",
+    "cues classifier",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 

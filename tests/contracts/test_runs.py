@@ -31,6 +31,7 @@ NAMES = [
     "patterns",
     "maps",
     "probe",
+    "cues",
     "classifiers",
     "importance",
     "gates",
@@ -48,6 +49,7 @@ WRITERS = {
     "attention_maps/find_patterns.py",
     "probing/probe.py",
     "probing/tree_classifiers.py",
+    "statistical_cues/cues.py",
     "choosing/importance.py",
     "choosing/gates.py",
     "choosing/curves.py",
@@ -189,13 +191,15 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert one.attrs["command"].startswith("headcount."), key
 
 
-@pytest.mark.parametrize("name", ["classifiers", "importance", "gates", "choose", "cost", "dynamics"])
+@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "choose", "cost", "dynamics"])
 def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
     """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
     verbs.uninterrupted(name)
     plain = {*HEAD_DIMS, "direction", "seed", "sentence", "example", "done", "low", "high"}
     for path, result in stored(verbs.folder / name).items():
-        for key, array in result.variables.items() if path.startswith(("/pruning/", "/cost/", "/probe/")) else ():
+        for key, array in (
+            result.variables.items() if path.startswith(("/pruning/", "/cost/", "/probe/", "/cues/")) else ()
+        ):
             assert key in plain or str(key).endswith(("_low", "_high")) or read_schema(array.attrs), f"{path}: {key}"
 
 

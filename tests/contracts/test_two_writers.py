@@ -26,6 +26,7 @@ NAMES = [
     "compare",
     "maps",
     "probe",
+    "cues",
     "classifiers",
     "importance",
     "gates",

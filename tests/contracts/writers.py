@@ -56,6 +56,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "probe": lambda out: hc.probe(model, tokenizer, sentences(20), relations=["det"], out=out),
+        "cues": lambda out: hc.cues(texts, task="sst2", model=model, tokenizer=tokenizer, least=5, out=out),
         "classifiers": lambda out: hc.probe(
             model, tokenizer, sentences(20), kind="classifiers", seeds=2, out=out, **part
         ),

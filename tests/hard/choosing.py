@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns and probe."""
+"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, cues and adversarial."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ CURVE = "curve {classifier} --task sst2 --data {texts}"
 GATES = "learn-gates {classifier} --task sst2 --data {texts}"
 RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
+CUES = "cues --data {texts} --task sst2"
+CHOICES = "cues --data {arguments} --choices first second --least 2"
+TWINS = "adversarial --data {arguments} --choices first second"
 UNKNOWN = {
     CHOOSE: ("--out small", "--heads L0H0", "--metric accuracy", "--recover 5", "--steps=2 --tolerence 1"),
     CURVE: ("--study s", "--drop 50%", "--heads L0"),
@@ -116,4 +119,62 @@ ROWS = [
     bad("probe: an unknown source", "probe {classifier} --data {trees} --from-word last", "--from-word", "first"),
     bad("probe: a head outside of the sentence", "probe {classifier} --data {tree-head-outside}", "'7'"),
     bad("probe: a name without a study", "probe {classifier} --data {trees} --name mine", "--name", "--out"),
+    # cues
+    bad("cues: no data", "cues --task sst2", "--data"),
+    bad("cues: no such file", "cues --task sst2 --data no/such.csv", "no/such.csv"),
+    bad("cues: no such column", CUES + " --text phrase", "phrase", "sentence", "label"),
+    bad("cues: no label column", CUES.replace("{texts}", "{no-label}"), "'label'", "sentence"),
+    bad("cues: no such label column", CUES + " --label stars", "'stars'", "sentence"),
+    bad("cues: one label", CUES.replace("{texts}", "{label-one}"), "all 40 examples", "'positive'", "two labels"),
+    bad("cues: one label without a task", "cues --data {label-one} --text sentence", "all 40 examples", "'1'"),
+    bad("cues: a label is missing", CUES.replace("{texts}", "{label-missing}"), "row 4", "missing"),
+    bad("cues: a label beyond the classes", CUES.replace("{texts}", "{label-too-large}"), "9", "0 to 1"),
+    bad("cues: half a class", "cues --data {label-half} --text sentence", "0.5", "whole"),
+    bad("cues: nothing but blank texts", CUES.replace("{texts}", "{blank-texts}"), "{blank-texts}", "blank"),
+    bad("cues: numbers as texts", CUES.replace("{texts}", "{text-a-number}"), "sentence", "7.5", "string"),
+    bad("cues: other labels", CUES.replace("{texts}", "{label-unknown}") + " --labels yes no", "bad, good", "yes, no"),
+    bad("cues: too rare", CUES + " --least 41", "no cue", "41", "--least"),
+    bad("cues: a least of zero", CUES + " --least 0", "--least", "at least 1"),
+    bad("cues: no cues at the top", CUES + " --top 0", "--top", "at least 1"),
+    bad("cues: scores", "cues --data {scores} --task stsb", "stsb", "classification", "multiple-choice"),
+    bad("cues: tags", "cues --data {tagged} --task token-classification", "token-classification", "rte"),
+    bad("cues: an unknown task", "cues --data {texts} --task sst3", "sst3", "sst2"),
+    bad("cues: unknown tokens", CUES + " --tokens letters", "--tokens", "words"),
+    bad("cues: pieces of nothing", CUES + " --tokens pieces", "--tokenizer"),
+    bad("cues: an unknown side", "cues --data {pairs} --task mrpc --side left", "--side", "second"),
+    bad(
+        "cues: choices that are not there", "cues --data {arguments} --choices a first", "column a;", "claim", "second"
+    ),
+    bad("cues: one choice", "cues --data {arguments} --choices first", "one choice (first)", "at least two"),
+    bad("cues: the same choices", "cues --data {same-choices} --choices first second", "all 40", "first, second"),
+    bad("cues: one correct choice", "cues --data {choices-data} --choices first second", "label 0", "two labels"),
+    bad("cues: a choice beyond", "cues --data {choice-too-large} --choices first second", "2", "0 to 1"),
+    bad("cues: a model without context", CHOICES + " --model {choices}", "context", "--text"),
+    bad("cues: a context that is not there", CHOICES + " --model {choices} --text premise", "premise", "claim"),
+    bad("cues: a model of another kind", CHOICES + " --model {classifier} --text claim", "multiple-choice"),
+    bad("cues: no such model", CUES + " --model no/such", "no/such"),
+    bad("cues: into a model", CUES + " --out {classifier}", "{classifier}", "not a study"),
+    bad("cues: a folder as output", CUES + " -o {classifier}", "{classifier}", "folder"),
+    bad("cues: into no folder", CUES + " -o no/such/cues.csv", "no/such"),
+    bad("cues: the hub without a connection", "cues --data rte", "glue"),
+    # adversarial
+    bad("adversarial: no data", "adversarial --choices first second --swap", "--data"),
+    bad("adversarial: no choices", "adversarial --data {arguments} --swap", "--choices"),
+    bad("adversarial: nothing to do", TWINS, "--negations", "--swap"),
+    bad("adversarial: no such map", TWINS + " --negations no/such.csv", "no/such.csv"),
+    bad(
+        "adversarial: a map that misses claims", TWINS + " --negations {negations-short}", "1 of 2", "20 of 40", "w3 w4"
+    ),
+    bad("adversarial: two negations", TWINS + " --negations {negations-twice}", "several", "'w1 w2'"),
+    bad("adversarial: three columns", TWINS + " --negations {negations-three}", "a, b, c", "original and negated"),
+    bad("adversarial: no such claims", TWINS + " --negations {negations-short} --claim thesis", "'thesis'", "first"),
+    bad("adversarial: the same choices", TWINS.replace("{arguments}", "{same-choices}") + " --swap", "all 40"),
+    bad("adversarial: a workbook", TWINS + " --swap -o twins.xlsx", "twins.xlsx", ".csv"),
+    bad("adversarial: into no folder", TWINS + " --swap -o no/such/twins.csv", "no/such"),
+    bad(
+        "adversarial: three choices",
+        "adversarial --data {arguments} --choices claim first second --negations {negations-short}",
+        "3 choices",
+        "two",
+    ),
 ]

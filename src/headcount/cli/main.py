@@ -17,10 +17,12 @@ from cyclopts.help.specs import ColumnSpec, NameRenderer, get_default_parameter_
 from rich.console import Console, ConsoleOptions
 
 import headcount
+from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
+from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
 from headcount.cli.dynamics import dynamics
@@ -79,6 +81,8 @@ for verb in (
     sweep,
     measure,
     probe,
+    cues,
+    adversarial,
     compare,
     find_patterns,
     maps,

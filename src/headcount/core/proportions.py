@@ -1,4 +1,4 @@
-"""The evidence for a change in accuracy: it depends only on how many examples became wrong and how many right."""
+"""Evidence about shares: a change in accuracy depends only on how many examples became wrong and how many right."""
 
 from __future__ import annotations
 
@@ -55,3 +55,29 @@ def _score(lost: np.ndarray, won: np.ndarray, n: int, change: np.ndarray) -> np.
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(variance > 0, top / np.sqrt(np.maximum(variance, 0)), np.sign(top) * np.inf)
     return np.asarray(np.nan_to_num(score, nan=0.0, posinf=np.inf, neginf=-np.inf))
+
+
+def wilson_interval(successes: np.ndarray, trials: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Score interval of a share (Wilson 1927); NaN where there are no trials.
+
+    >>> low, high = wilson_interval(np.array([0, 15]), np.array([10, 20]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.531], [0.278, 0.888])
+    """
+    z = float(norm.ppf((1 + level) / 2))
+    trials = np.asarray(trials, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.asarray(successes, dtype=float) / trials
+        centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+        reach = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    return np.maximum(centre - reach, 0), np.minimum(centre + reach, 1)
+
+
+def binomial_test(successes: np.ndarray, trials: np.ndarray, chance: np.ndarray | float) -> np.ndarray:
+    """Exact two-sided p-values: twice the smaller tail of the binomial distribution, at most 1.
+
+    >>> binomial_test(np.array([5, 10]), np.array([10, 10]), 0.5).round(4).tolist()
+    [1.0, 0.002]
+    """
+    below, above = binom.cdf(successes, trials, chance), binom.sf(np.asarray(successes) - 1, trials, chance)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))

@@ -12,7 +12,7 @@ from headcount.core.results import HEAD_DIMS, as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")
-ROWS = ("sweep/", "pruning/", "probe/")
+ROWS = ("sweep/", "pruning/", "probe/", "cues/")
 """Results that are stacked below each other."""
 OF_HEAD = "_of_head"
 """`relation_of_head` has the number of a label along `relation` for each head."""
@@ -23,7 +23,8 @@ MERGED = ("measures", "compare")
 def table(
     study: StudyLike, *, to: str | None = None, group: str | None = None, output: str | Path | None = None
 ) -> pd.DataFrame:
-    """All results of a study as one table, with a row for each head, layer, set of heads, step of a curve or relation.
+    """All results of a study as one table, with a row for each head, layer, set of heads, step of a curve,
+    relation or cue.
 
     `group`: only this result, such as "sweep/head-zero", or these, such as "measures". `output`: a file to write, in
     the format `to` ("csv", "parquet" or "json") or that of its suffix.
@@ -32,14 +33,19 @@ def table(
     form = find_format(to, file)
     rows = _rows(study_path(study), group)
     if file is not None:
-        try:
-            if form == "parquet":
-                rows.to_parquet(file, index=False)
-            else:
-                file.write_text(as_text(rows, form), encoding="utf-8")
-        except OSError as error:
-            raise CannotWrite(cannot_write(file, error)) from error
+        write_rows(rows, file, form)
     return rows
+
+
+def write_rows(rows: pd.DataFrame, file: Path, form: str) -> None:
+    """Write a table into a file."""
+    try:
+        if form == "parquet":
+            rows.to_parquet(file, index=False)
+        else:
+            file.write_text(as_text(rows, form), encoding="utf-8")
+    except OSError as error:
+        raise CannotWrite(cannot_write(file, error)) from error
 
 
 def find_format(to: str | None, output: Path | None) -> str:
@@ -87,8 +93,8 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
 
 
 def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
-    """The rows of a result; of heads beside annotations, of the heads and of the relations or classifiers."""
-    if not name.startswith("probe/"):
+    """The rows of a result; of heads beside annotations, those of the heads and of the relations or classifiers."""
+    if not name.startswith(("probe/", "cues/")):
         return [as_table(result)]
     tables = []
     if any(array.dims[: len(HEAD_DIMS)] == HEAD_DIMS for array in result.data_vars.values()):
@@ -97,7 +103,7 @@ def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
             labels = dict(enumerate(result[column.removesuffix(OF_HEAD)].values))
             heads[column] = heads[column].map(labels)
         tables.append(heads)
-    for dimension in ("relation", "probe"):
+    for dimension in ("relation", "probe", "cue"):
         along = sorted(str(key) for key, array in result.data_vars.items() if array.dims == (dimension,))
         if along:
             tables.append(result[along].to_dataframe().reset_index())

@@ -86,6 +86,21 @@ _csv(
     "choices-data", pd.DataFrame({"context": sentences()["sentence"], "first": "w1 w2", "second": "w3 w4", "label": 0})
 )
 
+_csv(
+    "arguments",
+    pd.DataFrame(
+        {
+            "claim": ["w1 w2", "w3 w4"] * 20,
+            "first": sentences()["sentence"],
+            "second": sentences()["sentence"].iloc[::-1].values,
+            "label": [0, 1] * 20,
+        }
+    ),
+)
+_csv("same-choices", pd.DataFrame({"claim": "w1", "first": "w2 w3", "second": "w2 w3", "label": [0, 1] * 20}))
+_csv("negations-short", pd.DataFrame({"original": ["w1 w2"], "negated": ["w9"]}))
+_csv("negations-twice", pd.DataFrame({"original": ["w1 w2", "w1 w2"], "negated": ["w8", "w9"]}))
+_csv("negations-three", pd.DataFrame({"a": ["w1 w2"], "b": ["w9"], "c": ["w8"]}))
 _file("no-bytes", ".csv", "")
 _file("no-rows", ".csv", "sentence,label\n")
 _file("no-rows-jsonl", ".jsonl", "\n\n")

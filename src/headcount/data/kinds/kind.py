@@ -50,6 +50,8 @@ class Kind(Texts):
     """Whether labels are classes of the model, which have names."""
     over_vocabulary: ClassVar[bool] = False
     """Whether logits are over the whole vocabulary."""
+    has_choices: ClassVar[bool] = False
+    """Whether its texts are a context and then the choices."""
     labels_are_inputs: ClassVar[bool] = False
     """Whether labels are inputs of the model, as a decoder reads the target text."""
 

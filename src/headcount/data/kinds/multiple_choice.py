@@ -25,6 +25,7 @@ class MultipleChoice(Kind):
     text_columns_hint = "the context, then each choice"
     metrics = (ACCURACY, CLASS_LOSS)
     auto_class = "AutoModelForMultipleChoice"
+    has_choices = True
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column

@@ -1,0 +1,1 @@
+"""Statistical cues: words that give the label away, what they are worth alone, and data in which they are balanced."""
