@@ -49,6 +49,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "__init__",
         "main",
         "options",
+        "probe_tables",
         "time_left",
         "progress",
         "renamed",
