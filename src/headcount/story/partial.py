@@ -9,6 +9,8 @@ from headcount.core.few_values import LEAST, t_interval
 from headcount.errors import listed
 
 ALL, FINE_TUNED = "all", "fine-tuned"
+WIDE = 1.0
+"""An interval of a share that is wider than this tells nothing."""
 NAMES = {"bag-of-vectors": "a bag of vectors", "bilstm": "a BiLSTM"}
 
 
@@ -35,14 +37,25 @@ def _parts(own: pd.DataFrame, seeds: int) -> list[str]:
         )
     for _, row in own[own["input"] != ALL].iterrows():
         if np.isfinite(row["kept"]) and row["above_chance"]:
+            shares = f"{_percent(row['kept_low'])} to {_percent(row['kept_high'])}"
+            if row["kept_high"] - row["kept_low"] > WIDE:
+                lines.append(
+                    f"{seeds} seeds are too few to tell how much {row['input']} keeps of what all inputs gain over "
+                    f"{chance}: 95 % interval {shares}."
+                )
+                continue
             lines.append(
-                f"{row['input']} keeps {row['kept']:.0%} of what all inputs gain over {chance}; 95 % interval over "
-                f"{seeds} seeds: {row['kept_low']:.0%} to {row['kept_high']:.0%}."
+                f"{row['input']} keeps {_percent(row['kept'])} of what all inputs gain over {chance}; 95 % interval "
+                f"over {seeds} seeds: {shares}."
             )
         else:
             clearly = "is better than" if row["above_chance"] else "is not clearly better than"
             lines.append(f"{row['input']} {clearly} {chance}: {_gain(row, seeds)}.")
     return lines
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _gain(row: pd.Series, seeds: int) -> str:

@@ -22,7 +22,7 @@ from headcount.models.device import find_device
 from headcount.training.baseline_run import BaselineRun, input_vectors, perform_baseline
 from headcount.training.models import load_text_tokenizer
 from headcount.training.part_scores import FINE_TUNED, majority_and_chance, summarise_parts
-from headcount.training.parts import Part, find_parts, restrict
+from headcount.training.parts import Part, find_parts, restrict, split_inputs
 from headcount.training.perform_all import perform_all
 from headcount.training.run import TrainingRun, perform_run
 from headcount.training.splits import Splits, read_splits
@@ -78,10 +78,12 @@ def partial(
         check_numbers(seed=number)
     no_repeats("seeds", numbers)
     models = [FINE_TUNED, *_find_baselines(baselines)]
+    wanted = [inputs] if isinstance(inputs, str) else list(inputs)
+    split_inputs(wanted)  # before anything is loaded
     columns = _find_columns(task, text, choices, label)
     torch_device = find_device(device or "auto")
     pieces = load_text_tokenizer(model, tokenizer, trust_remote_code)
-    splits, parts = _read_parts(columns, [inputs] if isinstance(inputs, str) else list(inputs), data, limit, pieces)
+    splits, parts = _read_parts(columns, wanted, data, limit, pieces)
     call = str(uuid4())
     name_of_tokenizer = None if tokenizer is None else str(tokenizer)
     runs: list[tuple[str, str, PartRun]] = []

@@ -63,12 +63,10 @@ def find_parts(
     if not word or word in present:
         word = CHOICES
     words = {word, CHOICES} if choices else set()
-    typed = [_names(entry) for entry in inputs]
-    if not typed:
-        raise InvalidOption("got inputs= without an input; expected columns separated by commas, or all")
+    typed = split_inputs(inputs)
     if text is None:
         text = list(dict.fromkeys(name for names in typed for name in names if name not in words and names != [ALL]))
-    for name in (*text, *choices):
+    for name in (*choices, *text):
         if name not in present:
             raise DataProblem(f"no column {short(name)} for the inputs; the data has {listed(present)}")
     known = [*text, *([word] if choices else [])]
@@ -90,11 +88,19 @@ def find_parts(
     return parts
 
 
-def _names(entry: str) -> list[str]:
-    names = [name.strip() for name in entry.split(",")]
-    if not all(names):
-        raise InvalidOption(f"got {short(entry)} in inputs=; expected columns separated by commas, or all")
-    return names
+def split_inputs(inputs: Sequence[str]) -> list[list[str]]:
+    """The columns that each input names.
+
+    >>> split_inputs(["warrant", "reason, warrant"])
+    [['warrant'], ['reason', 'warrant']]
+    """
+    if not inputs:
+        raise InvalidOption("got inputs= without an input; expected columns separated by commas, or all")
+    typed = [[name.strip() for name in entry.split(",")] for entry in inputs]
+    for entry, names in zip(inputs, typed, strict=True):
+        if not all(names):
+            raise InvalidOption(f"got {short(entry)} in inputs=; expected columns separated by commas, or all")
+    return typed
 
 
 def _check_names(entry: str, names: list[str], known: list[str], choices: Sequence[str], word: str) -> None:

@@ -86,6 +86,12 @@ _csv(
     "choices-data", pd.DataFrame({"context": sentences()["sentence"], "first": "w1 w2", "second": "w3 w4", "label": 0})
 )
 
+_csv(
+    "choices-of-two",
+    pd.DataFrame({"context": sentences()["sentence"], "first": "w1 w2", "second": "w3 w4"}).assign(
+        label=sentences()["label"]
+    ),
+)
 _file("no-bytes", ".csv", "")
 _file("no-rows", ".csv", "sentence,label\n")
 _file("no-rows-jsonl", ".jsonl", "\n\n")
@@ -109,6 +115,12 @@ _csv("blank-texts", changed(sentence="   "))
 _csv("one-blank-text", changed(sentence=at(3, "   ")))
 _csv("three-rows", sentences(3))
 _csv("choice-too-large", pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": "w3", "label": 2}))
+_csv(
+    "choice-of-three",
+    pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": "w3"}).assign(
+        label=[number % 3 for number in range(COUNT)]
+    ),
+)
 _csv("choice-missing", pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": None, "label": 0}))
 _file("ragged", ".csv", "sentence,label\nw1 w2,0\nw1,w2,w3,1\n")
 _file("open-quote", ".csv", 'sentence,label\n"w1 w2,0\nw3 w4,1\n')
