@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from headcount.trace.observe import Observation as Observation
     from headcount.trace.observe import observe as observe
     from headcount.training.finetune import finetune as finetune
+    from headcount.training.partial import partial as partial
     from headcount.zoo.bundled import bundled as bundled
     from headcount.zoo.bundled import bundled_pairs as bundled_pairs
     from headcount.zoo.bundled import bundled_sentences as bundled_sentences
@@ -94,6 +95,7 @@ _HOMES = {
     "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.read_study",
+    "partial": "training.partial",
     "probe": "probing.probe",
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",

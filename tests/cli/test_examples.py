@@ -34,6 +34,7 @@ STORY = {
     "cost": None,
     "export": "small-onnx/model.onnx",
     "finetune": "runs/runs.csv",
+    "partial": "parts/summary.csv",
     "dynamics": None,
     "report": "report.html",
     "figure": "heads.pdf",
@@ -60,6 +61,7 @@ MORE = {
     "recover": "--limit 4 --max-length 16",
     "learn-gates": "--max-length 16 --strengths 0.01",
     "finetune": "--limit 8 --num-train-epochs 1 --max-length 16 --checkpoints 1",
+    "partial": "--limit 8 --num-train-epochs 1 --max-length 16 --seeds 1 --baselines bag-of-vectors",
     "dynamics": "--limit 40 --steps 1",
 }
 """Words that only save time."""

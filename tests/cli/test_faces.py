@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, Any]] = {
 PYTHON_ONLY = {
     "*": {"progress"},
     "finetune": {"more", "save_steps"},  # any of TrainingArguments
+    "partial": {"more", "save_steps", "checkpoints", "spacing", "report_to", "labels"},  # of whole trainings: finetune
     "learn-gates": {"weight_learning_rate"},  # changes the model, which the verb does not save
     "cost": {"models"},
 }

@@ -21,6 +21,7 @@ MEASURE = "measure model --data texts.csv"
 PRUNE = "prune model --task sst2 --data texts.csv --out small"
 HEADS = "prune model --heads L0H0 --out small"
 FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
+PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
 CURVE = "curve model --task sst2 --data texts.csv"
 TASKS = (
@@ -213,6 +214,9 @@ ROWS = [
     (f"{FINETUNE} --tasks sst2 --spacing log", "--spacing", "without --checkpoints"),
     (f"{FINETUNE} --tasks sst2 --spacing even", "--spacing", "without --checkpoints"),
     (f"{FINETUNE} --tasks masked-lm --label a", "--label", "no label column"),
+    (f"{PARTIAL} --task sst2 --choices sentence label", "--choices", "sst2 is no multiple choice"),
+    (f"{PARTIAL} --task sst2 --inputs sentence", "'all' and 'sentence' in --inputs", "the same"),
+    (f"{PARTIAL} --task sst2 --baselines bilstm,bilstm", "bilstm twice", "--baselines"),
     ("cost model --repeats 1 --name x", "--name", "without --study"),
     ("cost model --repeats 1 --batches 1,1", "1 twice", "--batches"),
     ("cost model --repeats 1 --lengths 8,8", "8 twice", "--lengths"),
@@ -290,6 +294,8 @@ ALWAYS = {
     "adversarial label",
     "cues label",
     "cues classifier",
+    "partial label",
+    "keep_models",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""
 

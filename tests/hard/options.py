@@ -7,7 +7,7 @@ from tests.hard.verbs import COMMANDS, adding
 
 ALL = ("sweep", "measure", "compare", "patterns", "importance", "choose", "dynamics")
 """Verbs that read examples."""
-SWEEP, CHOOSE, PRUNE, TUNE = (COMMANDS[verb] for verb in ("sweep", "choose", "prune", "finetune"))
+SWEEP, CHOOSE, PRUNE, TUNE, PARTIAL = (COMMANDS[verb] for verb in ("sweep", "choose", "prune", "finetune", "partial"))
 AS_WELL = {
     "choose": "choose {classifier} --task sst2 --data {texts} --drop 50% --steps 2",
     "curve": "curve {classifier} --task sst2 --data {texts} --steps 2",
@@ -339,6 +339,32 @@ ROWS = [
     bad("finetune --limit 0", TUNE + " --limit 0", "limit", "at least 1"),
     bad("embeddings that stay anyway", TUNE + " --keep-embeddings", "--keep-embeddings"),
     bad("spacing of no checkpoints", TUNE + " --spacing log", "--spacing", "--checkpoints"),
+    # Parts of the input
+    bad("partial: no inputs", PARTIAL.replace("--inputs choices all ", ""), "--inputs"),
+    bad("partial: inputs without a column", PARTIAL.replace("choices all", "choices, all"), "'choices,'", "commas"),
+    bad("partial: an input twice", PARTIAL.replace("choices all", "choices choices"), "--inputs", "the same"),
+    bad("partial: all columns, twice", PARTIAL.replace("choices all", "context,choices all"), "'all'", "the same"),
+    bad("partial: an unknown column", PARTIAL.replace("choices all", "choices,reason"), "'reason'", "context, choices"),
+    bad("partial: without the choices", PARTIAL.replace("choices all", "context"), "'context'", "'context,choices'"),
+    bad("partial: one of the choices", PARTIAL.replace("choices all", "first"), "'first'", "write choices"),
+    bad("partial: a context that is not there", PARTIAL.replace("context", "debate"), "'debate'", "context, first"),
+    bad("partial: choices that are not there", PARTIAL.replace("second", "third"), "'third'", "context, first"),
+    bad("partial: a single choice", PARTIAL.replace("first second", "first"), "--choices first", "at least two"),
+    bad("partial: a choice twice", PARTIAL.replace("first second", "first first"), "first twice", "--choices"),
+    bad("partial: neither task nor choices", PARTIAL.replace("--choices first second", ""), "--task", "--choices"),
+    bad("partial: choices of a classification", PARTIAL + " --task sst2", "--choices", "sst2"),
+    bad(
+        "partial: a language model", "partial {bare} --task masked-lm --inputs all --data {texts} --out p", "masked-lm"
+    ),
+    bad("partial: an unknown baseline", PARTIAL + " --baselines tfidf", "'tfidf'", "bilstm"),
+    bad("partial: one label only", PARTIAL.replace("choices-of-two", "choices-data"), "one label", "0"),
+    bad("partial: a label that is no choice", PARTIAL.replace("choices-of-two", "choice-of-three"), "2", "0 to 1"),
+    bad("partial: a label column that is not there", PARTIAL + " --label stars", "'stars'", "context"),
+    *numbers("partial", "seeds", "0", "-1", "x"),
+    *numbers("partial", "jobs", "0"),
+    *numbers("partial", "limit", "0"),
+    bad("partial: an unknown task", PARTIAL + " --task poems", "'poems'", "mrpc"),
+    bad("partial: no output", PARTIAL.replace("--out parts", ""), "--out"),
     # Costs, dynamics
     *[
         bad(f"cost --batches {sizes}", f"cost {{classifier}} --batches '{sizes}'", "batch")

@@ -13,6 +13,8 @@ COMMANDS = {
     "maps": "maps {classifier} --text 'w1 w2 w3' --out study",
     "finetune": "finetune {classifier} --tasks sst2 --data {texts} --out runs --num-train-epochs 1 "
     "--per-device-train-batch-size 16",
+    "partial": "partial {bare} --choices first second --inputs choices all --text context --data {choices-of-two} "
+    "--out parts --seeds 1 --num-train-epochs 1",
     "importance": "importance {classifier} --task sst2 --data {texts}",
     "prune": "prune {classifier} --heads L0H0 --out small",
     "choose": "prune {classifier} --task sst2 --data {texts} --drop 50% --steps 2 --out small",

@@ -76,6 +76,16 @@ def numbers(count: int = 32, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"])
 
 
+def choices(count: int = 32, seed: int = 0) -> pd.DataFrame:
+    """Arguments with two warrants: the right one has `good`, the other `bad`; claim and reason say nothing."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    for number in range(count):
+        warrants = [" ".join([*_words(generator), "good" if number % 2 == choice else "bad"]) for choice in range(2)]
+        rows.append((" ".join(_words(generator)), " ".join(_words(generator)), *warrants, number % 2))
+    return pd.DataFrame(rows, columns=["claim", "reason", "warrant0", "warrant1", "label"])
+
+
 def tagged(count: int = 32, seed: int = 0) -> pd.DataFrame:
     """Words with tags: `good` and `bad` are A, everything else is O."""
     generator = np.random.default_rng(seed)

@@ -35,6 +35,7 @@ from headcount.cli.importance import importance
 from headcount.cli.learn_gates import learn_gates
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
+from headcount.cli.partial import partial
 from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
@@ -87,6 +88,7 @@ for verb in (
     find_patterns,
     maps,
     finetune,
+    partial,
     importance,
     learn_gates,
     curve,

@@ -13,6 +13,7 @@ RESUMED = {
     "finetune": "--out",
     "importance": "--out",
     "measure": "--out",
+    "partial": "--out",
     "find-patterns": "--out",
     "patterns": "--out",
     "probe": "--out",

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
 
 from headcount.core.options import no_repeats, without_effect
 from headcount.core.renamed import renamed
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.engines.progress import Progress
-from headcount.errors import CannotWrite, HeadcountError, InvalidOption, UnsuitableModel, cannot_write
+from headcount.errors import CannotWrite, InvalidOption, cannot_write
 from headcount.models.device import find_device
-from headcount.models.load import load_tokenizer
-from headcount.training.models import INITS
+from headcount.training.models import INITS, load_text_tokenizer
+from headcount.training.perform_all import perform_all
 from headcount.training.run import TrainingRun, perform_run
 from headcount.training.splits import read_splits
 from headcount.training.trainer import Settings
@@ -73,9 +68,7 @@ def finetune(
     if "random" not in inits:
         without_effect("keep_embeddings", keep_embeddings, f"no run starts from random weights ({', '.join(inits)})")
     torch_device = find_device(device or "auto")
-    loaded = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
-    if not isinstance(loaded, PreTrainedTokenizerBase):
-        raise UnsuitableModel(f"{model} is a model of images ({type(loaded).__name__}); expected one that reads texts")
+    loaded = load_text_tokenizer(model, tokenizer, trust_remote_code)
     runs, notes = [], []
     for name_or_task in chosen:
         task = find_task(name_or_task) if isinstance(name_or_task, str) else name_or_task
@@ -99,62 +92,13 @@ def finetune(
                     )
                 )
     try:
-        results = _perform_all(runs, jobs, progress)
+        results = perform_all(runs, perform_run, jobs, progress)
         table = pd.DataFrame([_row(run, result) for run, result in zip(runs, results, strict=True)])
         table.attrs["notes"] = notes
         table.to_csv(Path(out) / "runs.csv", index=False)
     except OSError as error:
         raise CannotWrite(cannot_write(out, error)) from error
     return table
-
-
-def _perform_all(runs: list[TrainingRun], jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
-    finished = [(run.folder / "result.json").is_file() for run in runs]
-    done = sum(finished)  # from the start: their time says nothing about that of the others
-
-    def tick(number: int) -> None:
-        nonlocal done
-        done += not finished[number]
-        if progress is not None:
-            progress(done, len(runs))
-
-    def steps(reached: float, total: float, _: str = "") -> None:
-        if progress is not None:
-            progress(done + reached / max(1, total), len(runs))
-
-    if jobs == 1:
-        results = []
-        for number, run in enumerate(runs):
-            results.append(perform_run(run, steps))
-            tick(number)
-        return results
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        others = set(multiprocessing.active_children())
-        with _no_interrupts():
-            waiting = {pool.submit(perform_run, run): number for number, run in enumerate(runs)}
-        by_number: dict[int, dict[str, Any]] = {}
-        try:
-            for future in as_completed(waiting):
-                by_number[waiting[future]] = future.result()
-                tick(waiting[future])
-        except (HeadcountError, OSError):
-            pool.shutdown(cancel_futures=True)
-            raise
-        except KeyboardInterrupt:
-            for child in set(multiprocessing.active_children()) - others:
-                child.terminate()
-            raise
-    return [by_number[number] for number in range(len(runs))]
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Processes started inside ignore Ctrl-C, which a terminal sends to all of them: their parent ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _row(run: TrainingRun, result: dict[str, Any]) -> dict[str, Any]:

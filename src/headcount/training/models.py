@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.models.load import load_config, load_model, load_tokenizer
 from headcount.models.matching_weights import NEW_WEIGHTS
 from headcount.models.random_weights import SPREAD
@@ -48,6 +48,16 @@ def build_model(
         pretrained = load_model(name, trust_remote_code=trust_remote_code, dtype=torch.float32)
         _embeddings(model).load_state_dict(_embeddings(pretrained).state_dict())
     return model, loaded_tokenizer
+
+
+def load_text_tokenizer(
+    model: str | Path, tokenizer: str | Path | None = None, trust_remote_code: bool = False
+) -> PreTrainedTokenizerBase:
+    """The named tokenizer, or the model's own; a model of images has none and is refused."""
+    loaded = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
+    if not isinstance(loaded, PreTrainedTokenizerBase):
+        raise UnsuitableModel(f"{model} is a model of images ({type(loaded).__name__}); expected one that reads texts")
+    return loaded
 
 
 def _embeddings(model: PreTrainedModel) -> torch.nn.Module:

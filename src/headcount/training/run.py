@@ -12,20 +12,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headcount.core.provenance import differences
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.engines.progress import Progress
-from headcount.errors import NotFinite, StudyProblem, TrainingDiverged
+from headcount.errors import NotFinite, TrainingDiverged
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
+from headcount.training.run_folder import OPTIONS, RESULT, finished_result, write_json
 from headcount.training.scores import score
 from headcount.training.splits import Splits
 from headcount.training.trainer import (
-    EARLIER,
     LightCheckpoints,
     Settings,
     StepProgress,
@@ -53,6 +52,8 @@ class TrainingRun:
     device: str = "cpu"
     trust_remote_code: bool = False
     tokenizer: str | None = None
+    keep_model: bool = True
+    """Whether the trained model is saved, not its scores alone."""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -70,9 +71,9 @@ class TrainingRun:
 
 
 def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str, Any]:
-    """Train and score, or read the result of a finished run; the model is in `folder/model`."""
-    done = _finished(run)
-    if done is not None:
+    """Train and score, or read the result of a finished run; the model is in `folder/model`, if it is kept."""
+    done = finished_result(run.folder, run.identity)
+    if done is not None and (done.get("kept_model", True) or not run.keep_model):
         shutil.rmtree(run.folder / "state", ignore_errors=True)  # a kill may have come before
         return done
     start = time.monotonic()
@@ -88,8 +89,8 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
     train, validation = (
         _encoded(run, model, tokenizer, table, longest) for table in (run.splits.train, run.splits.validation)
     )
-    _write(_made(run.folder) / "options.json", run.identity)
-    part = _first(train, MOST_TRAINING)
+    write_json(run.folder / OPTIONS, run.identity)
+    part = first_examples(train, MOST_TRAINING)
     with _kept_apart_if_diverged(run):
         steps = _train(run, model, tokenizer, train[1], progress) if run.init != "none" else 0
         scores = score(model, tokenizer, *validation), score(model, tokenizer, *part, generate=False)
@@ -103,38 +104,15 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
         **find_origin(model, run.splits.fingerprint, run.seed).provenance,
     }
+    if not run.keep_model:
+        result["kept_model"] = False
     result["failed"] = run.init != "none" and kind.has_failed(scores[1], part[0].labels)
-    if run.init != "none":
+    if run.init != "none" and run.keep_model:
         shutil.rmtree(run.folder / "model", ignore_errors=True)
         save_whole(model, tokenizer, run.folder / "model")
-    _write(run.folder / "result.json", result)
+    write_json(run.folder / RESULT, result)
     shutil.rmtree(run.folder / "state", ignore_errors=True)
     return result
-
-
-def _finished(run: TrainingRun) -> dict[str, Any] | None:
-    """The result of a finished run, or None; an error where the folder holds a run with other options."""
-    options = run.folder / "options.json"
-    if options.is_file():
-        before = json.loads(options.read_text(encoding="utf-8"))
-        before = {EARLIER.get(key, key): value for key, value in before.items()}
-        now = json.loads(json.dumps(run.identity))
-        if before != now:
-            raise StudyProblem(
-                f"{run.folder} holds a run with other options ({'; '.join(differences(before, now))}); "
-                "give another out=, or the same options to resume"
-            )
-    path = run.folder / "result.json"
-    if not path.is_file():
-        return None
-    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return result
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    new.replace(path)
 
 
 def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
@@ -142,7 +120,8 @@ def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: 
     return examples, encode(examples, tokenizer, longest, run.seed)
 
 
-def _first(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Encodings]:
+def first_examples(split: tuple[Examples, Encodings], most: int) -> tuple[Examples, Encodings]:
+    """At most this many examples of a split."""
     examples, encodings = split
     labels = None if examples.labels is None else examples.labels[:most]
     few = Examples(examples.task, examples.ids[:most], examples.texts[:most], labels, examples.notes, examples.blank)
@@ -177,7 +156,7 @@ def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
     except (TrainingDiverged, NotFinite) as error:
         if run.init == "none":
             raise
-        (run.folder / "options.json").unlink(missing_ok=True)
+        (run.folder / OPTIONS).unlink(missing_ok=True)
         shutil.rmtree(run.folder / "diverged", ignore_errors=True)
         if (run.folder / "state").exists():
             (run.folder / "state").replace(run.folder / "diverged")

@@ -101,6 +101,12 @@ _csv("same-choices", pd.DataFrame({"claim": "w1", "first": "w2 w3", "second": "w
 _csv("negations-short", pd.DataFrame({"original": ["w1 w2"], "negated": ["w9"]}))
 _csv("negations-twice", pd.DataFrame({"original": ["w1 w2", "w1 w2"], "negated": ["w8", "w9"]}))
 _csv("negations-three", pd.DataFrame({"a": ["w1 w2"], "b": ["w9"], "c": ["w8"]}))
+_csv(
+    "choices-of-two",
+    pd.DataFrame({"context": sentences()["sentence"], "first": "w1 w2", "second": "w3 w4"}).assign(
+        label=sentences()["label"]
+    ),
+)
 _file("no-bytes", ".csv", "")
 _file("no-rows", ".csv", "sentence,label\n")
 _file("no-rows-jsonl", ".jsonl", "\n\n")
@@ -124,6 +130,12 @@ _csv("blank-texts", changed(sentence="   "))
 _csv("one-blank-text", changed(sentence=at(3, "   ")))
 _csv("three-rows", sentences(3))
 _csv("choice-too-large", pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": "w3", "label": 2}))
+_csv(
+    "choice-of-three",
+    pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": "w3"}).assign(
+        label=[number % 3 for number in range(COUNT)]
+    ),
+)
 _csv("choice-missing", pd.DataFrame({"context": sentences()["sentence"], "first": "w1", "second": None, "label": 0}))
 _file("ragged", ".csv", "sentence,label\nw1 w2,0\nw1,w2,w3,1\n")
 _file("open-quote", ".csv", 'sentence,label\n"w1 w2,0\nw3 w4,1\n')

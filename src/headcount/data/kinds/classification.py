@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from torch import Tensor
 
+from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS, Outputs
 from headcount.data.kinds.outputs import class_losses
@@ -38,7 +38,4 @@ class Classification(WholeText):
 
     def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
         """Compared with always predicting the largest class; a metric that corrects for chance must be above 0."""
-        accuracy = scores.get("accuracy")
-        if accuracy is None:
-            return next(iter(scores.values())) <= 0
-        return bool(accuracy <= np.bincount(np.asarray(labels)).max() / len(labels))
+        return guesses_largest_class(scores, labels)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor
 
+from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, Outputs
 from headcount.data.kinds.outputs import class_losses, logits_of
@@ -26,17 +27,22 @@ class MultipleChoice(Kind):
     metrics = (ACCURACY, CLASS_LOSS)
     auto_class = "AutoModelForMultipleChoice"
     has_choices = True
+    contexts: ClassVar[int] = 1
+    """How many texts precede the choices."""
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
-        count = len(texts[0]) - 1
+        count = len(texts[0]) - self.contexts
         return labels.codes(count, f"{count} choices"), ()
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
-        """Each encoding has a list for every input: the context with each of the choices."""
-        count = len(examples.texts[0]) - 1
-        contexts = [text[0] for text in examples.texts for _ in range(count)]
-        rows, cut = tokenize(tokenizer, contexts, [choice for text in examples.texts for choice in text[1:]], limit)
+        """Each encoding has a list for every input: the context with each of the choices, or the choices alone."""
+        count = len(examples.texts[0]) - self.contexts
+        choices = [choice for text in examples.texts for choice in text[self.contexts :]]
+        if self.contexts:
+            rows, cut = tokenize(tokenizer, [text[0] for text in examples.texts for _ in range(count)], choices, limit)
+        else:
+            rows, cut = tokenize(tokenizer, choices, None, limit)
         merged = []
         for number, label in enumerate(examples.labels):
             part = rows[number * count : (number + 1) * count]
@@ -54,3 +60,13 @@ class MultipleChoice(Kind):
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"].argmax(-1)
+
+    def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
+        """Compared with always choosing the number that is right most often."""
+        return guesses_largest_class(scores, labels)
+
+
+class ChoicesAlone(MultipleChoice):
+    """Multiple choice without a context: each choice is a single text. Its models are those of multiple choice."""
+
+    contexts = 0
