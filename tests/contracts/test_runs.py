@@ -48,7 +48,7 @@ WRITERS = {
     "attention_maps/maps.py",
     "attention_maps/find_patterns.py",
     "probing/probe.py",
-    "probing/tree_classifiers.py",
+    "probing/classifiers/tree_classifiers.py",
     "statistical_cues/cues.py",
     "choosing/importance.py",
     "choosing/gates.py",

@@ -21,7 +21,20 @@ RESUMED = {
     "sweep": "--out",
 }
 """Verbs that save as they run, and the option that names the folder."""
-AT_THE_END = ("agreement", "cost", "export", "figure", "heads", "learn-gates", "maps", "recover", "report", "table")
+AT_THE_END = (
+    "adversarial",
+    "agreement",
+    "cost",
+    "cues",
+    "export",
+    "figure",
+    "heads",
+    "learn-gates",
+    "maps",
+    "recover",
+    "report",
+    "table",
+)
 """Verbs that write nothing before they are done."""
 
 
