@@ -33,6 +33,14 @@ def test_table_sentences_file_and_study(data: str, tmp_path: Path, capsys: pytes
     assert "cues/multiple-choice,not," in capsys.readouterr().out
 
 
+def test_cues_and_labels_are_read_in_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Long names of labels leave room for the cues."""
+    assert main(["cues", "--data", "bundled:pairs", "--task", "qnli", "--side", "second", "--no-classifier"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("│ , and") and "not_entailment" in line for line in lines)
+
+
 def test_json(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cues", "--data", data, "--choices", "first", "second", "--json", "--top", "2"]) == 0
     said = json.loads(capsys.readouterr().out)

@@ -186,6 +186,8 @@ def _show(console: Any, result: xr.Dataset) -> None:
     table = Table(*columns)
     for column in table.columns[names:]:
         column.justify, column.no_wrap = "right", True
+    for column in table.columns[:names]:
+        column.overflow = "fold"
     for row in cue_rows(result, PRINTED):
         table.add_row(*map(escape, row))
     console.print(table)

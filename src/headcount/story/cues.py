@@ -13,7 +13,7 @@ from headcount.story.names import short_name, spell_interval
 from headcount.story.notes import blank_note, cut_note
 
 CHOICE_COLUMNS = ("cue", "applicable", "productivity", "coverage", "alone", "q")
-LABEL_COLUMNS = ("cue", "label", "applicable", "productivity", "coverage", "base rate", "alone", "q")
+LABEL_COLUMNS = ("cue", "label", "examples", "productivity", "chance", "q")
 
 
 def cue_heading(result: xr.Dataset) -> str:
@@ -40,15 +40,19 @@ def cue_rows(result: xr.Dataset, most: int) -> list[tuple[str, ...]]:
     for number in range(min(most, result.sizes["cue"])):
         row = result.isel(cue=number)
         label = (str(row["label_of_cue"].values),) if "label_of_cue" in result else ()
+        # With a label there is no room for all: its coverage is the share of these examples, and the chance differs.
+        shares = (
+            (f"{float(row['chance']):.2f}",)
+            if label
+            else (f"{float(row['coverage']):.3f}", f"{float(row['alone']):.3f}")
+        )
         rows.append(
             (
                 str(row["cue"].values),
                 *label,
                 f"{int(row['applicability']):,}",
                 spell_interval(_with_interval(row, "productivity"), 2),
-                f"{float(row['coverage']):.3f}",
-                *((f"{float(row['chance']):.2f}",) if label else ()),
-                f"{float(row['alone']):.3f}",
+                *shares,
                 f"{float(row['q']):.2g}",
             )
         )
