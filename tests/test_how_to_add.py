@@ -36,6 +36,7 @@ ROOT = Path(__file__).parent.parent
 FOLLOWED = {
     "An executor": "tests/engines/test_executors.py::test_an_executor",
     "A family": "tests/test_how_to_add.py::test_a_family",
+    "A kind of annotations": "tests/probing/test_new_kind.py::test_a_kind",
     "A kind of task": "tests/data/kinds/test_new_kind.py::test_a_kind",
     "A measure": "tests/measures/test_new_question.py::test_the_page_shows_it",
     "A metric": "tests/test_how_to_add.py::test_a_metric",
