@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
     from headcount.statistical_cues.adversarial import adversarial as adversarial
+    from headcount.statistical_cues.cue_heads import cue_heads as cue_heads
     from headcount.statistical_cues.cues import cues as cues
     from headcount.trace.anatomy import read_anatomy as read_anatomy
     from headcount.trace.gates import gated as gated
@@ -77,6 +78,7 @@ _HOMES = {
     "choose": "choosing.choose",
     "compare": "measures.compare",
     "cost": "costs.cost",
+    "cue_heads": "statistical_cues.cue_heads",
     "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
     "dynamics": "choosing.dynamics",

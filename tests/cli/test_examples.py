@@ -23,6 +23,7 @@ STORY = {
     "find-patterns": "study",
     "probe": "study",
     "cues": None,
+    "cue-heads": None,
     "adversarial": "twins.csv",
     "importance": "study",
     "learn-gates": "study",
@@ -45,6 +46,7 @@ ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
 STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "export small": "export tiny"}
 """What no example before it has made; a tiny model, as ONNX takes half a minute for 12 layers."""
 SMALLER = {
+    "--limit 150": "--limit 90 --max-length 24",
     "--limit 100": "--limit 3",
     "--limit 40": "--limit 3",
     "--limit 64": "--limit 4",

@@ -17,6 +17,7 @@ from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
 from tests.probing.treebank import sentences
+from tests.statistical_cues import planted_cue
 
 
 def make_checkpoints(folder: Path) -> Path:
@@ -57,6 +58,9 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "maps": lambda out: hc.maps(model, tokenizer, "so it is good", out=out),
         "probe": lambda out: hc.probe(model, tokenizer, sentences(20), relations=["det"], out=out),
         "cues": lambda out: hc.cues(texts, task="sst2", model=model, tokenizer=tokenizer, least=5, out=out),
+        "cue_heads": lambda out: hc.cue_heads(
+            model, tokenizer, planted_cue.texts(), task="sst2", cue=planted_cue.CUES, randoms=1, out=out
+        ),
         "classifiers": lambda out: hc.probe(
             model, tokenizer, sentences(20), kind="classifiers", seeds=2, out=out, **part
         ),

@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, cues and adversarial."""
+"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, and what is about cues."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
 CHOICES = "cues --data {arguments} --choices first second --least 2"
+CUE_HEADS = "cue-heads {classifier} --data {texts} --task sst2"
 TWINS = "adversarial --data {arguments} --choices first second"
 UNKNOWN = {
     CHOOSE: ("--out small", "--heads L0H0", "--metric accuracy", "--recover 5", "--steps=2 --tolerence 1"),
@@ -157,6 +158,17 @@ ROWS = [
     bad("cues: a folder as output", CUES + " -o {classifier}", "{classifier}", "folder"),
     bad("cues: into no folder", CUES + " -o no/such/cues.csv", "no/such"),
     bad("cues: the hub without a connection", "cues --data rte", "glue"),
+    # cue-heads
+    bad("cue-heads: no data", "cue-heads {classifier} --task sst2", "--data"),
+    bad("cue-heads: no cue that matters", CUE_HEADS, "none of", "--cue"),
+    bad("cue-heads: a cue that is not there", CUE_HEADS + " --cue unheard", "'unheard'", "at least 10 texts"),
+    bad("cue-heads: all heads", CUE_HEADS + " --cue w1 --removed 400", "--removed", "from 1 to"),
+    bad("cue-heads: no random sets", CUE_HEADS + " --cue w1 --randoms 0", "--randoms", "at least 1"),
+    bad("cue-heads: a model of another kind", "cue-heads {choices} --data {texts} --task sst2", "classification"),
+    bad(
+        "cue-heads: choices without context", "cue-heads {choices} --data {arguments} --choices first second", "--text"
+    ),
+    bad("cue-heads: a name without a study", CUE_HEADS + " --name mine", "--name", "--out"),
     # adversarial
     bad("adversarial: no data", "adversarial --choices first second --swap", "--data"),
     bad("adversarial: no choices", "adversarial --data {arguments} --swap", "--choices"),

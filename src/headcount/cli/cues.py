@@ -162,12 +162,12 @@ def cues_json(result: xr.Dataset) -> dict[str, Any]:
     return {
         "attributes": result.attrs,
         "whole": {name: value if isinstance(value, float | int | str) else str(value) for name, value in whole.items()},
-        "parts": _records(result[parts].to_dataframe().reset_index()) if parts else [],
-        "cues": _records(_rows(result)),
+        "parts": records(result[parts].to_dataframe().reset_index()) if parts else [],
+        "cues": records(_rows(result)),
     }
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows for JSON, null where there is no number; pandas' own JSON rounds small p-values to 0."""
     plain = rows.astype(object).where(rows.notna(), None)
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]

@@ -22,6 +22,7 @@ from headcount.cli.agreement import agreement
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
+from headcount.cli.cue_heads import cue_heads
 from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
@@ -83,6 +84,7 @@ for verb in (
     measure,
     probe,
     cues,
+    cue_heads,
     adversarial,
     compare,
     find_patterns,

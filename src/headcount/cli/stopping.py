@@ -7,6 +7,7 @@ import os
 RESUMED = {
     "choose": "--study",
     "compare": "--out",
+    "cue-heads": "--out",
     "curve": "--out",
     "demo": "--out",
     "dynamics": "--study",

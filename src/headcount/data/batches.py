@@ -67,8 +67,9 @@ def _collate_choices(rows: Sequence[Encoding], padding: int, device: Any) -> dic
     count = len(rows[0]["input_ids"])
     flat = [{key: row[key][choice] for key in keys} for row in rows for choice in range(count)]
     batch = {key: tensor.unflatten(0, (-1, count)) for key, tensor in collate(flat, padding, device).items()}
-    labels = torch.as_tensor(np.array([row["labels"] for row in rows])).to(device)
-    return batch | {"labels": labels}
+    if "labels" in rows[0]:
+        batch["labels"] = torch.as_tensor(np.array([row["labels"] for row in rows])).to(device)
+    return batch
 
 
 def _pad(values: Sequence[Sequence[int]], filler: int) -> Tensor:

@@ -27,7 +27,7 @@ the colouring to look at beside it."""
 def find_colourings(view: View) -> list[Colouring]:
     """The colourings of a study, those that people look for first in front."""
     colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view), *_followed(view)]
-    for kind in ("probe", "measures", "compare"):
+    for kind in ("cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
     return colourings or _heads_alone(view)
@@ -192,6 +192,8 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
     }
     if f"{variable}_low" in dataset and f"{variable}_high" in dataset:
         colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("low", "high")}
+    if f"{variable}_q" in dataset:
+        colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("p", "q")}
     if schema.names is not None:
         used = sorted({int(value) for value in colouring["values"] if value is not None})
         kinds = list(range(len(schema.names))) or used

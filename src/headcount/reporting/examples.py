@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from headcount.core.cue_spans import find_spans
 from headcount.reporting.view import View
 
+TEXTS = ("text", "pair", *(f"choice{number}" for number in range(2, 9)))
+"""The columns of texts in a sweep."""
 MOST = 25
 """Examples shown for one head."""
 LONGEST = 400
@@ -47,7 +50,8 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
     texts: list[dict[str, Any]] = []
     text_indices: dict[int, int] = {}
     heads: dict[int, dict[str, Any]] = {}
-    columns = [name for name in ("text", "pair") if name in dataset]
+    columns = [name for name in TEXTS if name in dataset]
+    cues = _find_cues(view, dataset)
     written = [dataset[name].values for name in columns]
     known = dataset["delta"].values
     gold = dataset["label"].values if "label" in dataset else None
@@ -66,6 +70,7 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
                 texts.append(
                     {
                         "text": [_truncate(column[example]) for column in written],
+                        **_cue_words(cues, dataset["example"].values[example], columns, written, example),
                         "label": _spell_answer(label, names),
                         "whole": _spell_answer(whole[example], names),
                     }
@@ -74,6 +79,39 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
         if len(changed):
             heads[index] = {"count": len(changed), "shown": shown}
     return {"texts": texts, "heads": heads, "examples": int(dataset.sizes["example"]), "classes": names is not None}
+
+
+def _find_cues(view: View, swept: xr.Dataset) -> xr.Dataset | None:
+    """The cues whose heads were looked for with this sweep."""
+    same = ("task", "data", "how")
+    return next(
+        (
+            carried
+            for carried in view.of("cue_heads").values()
+            if all(carried.attrs.get(key) == swept.attrs.get(key) for key in same)
+        ),
+        None,
+    )
+
+
+def _cue_words(
+    cues: xr.Dataset | None, name: Any, columns: list[str], written: list[np.ndarray], example: int
+) -> dict[str, Any]:
+    """Where the cue words of an example are, in each of its texts, and whether they point to its label."""
+    if cues is None or name not in cues["example"].values:
+        return {}
+    right = float(cues["cue_right"].sel(example=name))
+    says = {1.0: "cues right", 0.0: "cues wrong"}.get(right, "no cue")
+    attributes = cues.attrs
+    counted = {"first": columns[:1], "second": columns[1:2], "both": columns}.get(attributes["side"], columns[1:])
+    words = [] if attributes["tokens"] == "pieces" else [str(cue) for cue in cues["cue"].values]
+    marks = [
+        find_spans(_truncate(column[example]), words, attributes["tokens"], attributes["cased"])
+        if title in counted
+        else []
+        for title, column in zip(columns, written, strict=True)
+    ]
+    return {"cues": says, "marks": marks}
 
 
 def _spell_answer(answer: Any, names: list[str] | None) -> str | None:

@@ -6,6 +6,7 @@ from headcount.core.claims import choose_cut
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
 from headcount.story.changes import difference_sentence
+from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cuts import choice_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
@@ -30,6 +31,8 @@ def find_sentences(view: View) -> list[str]:
             sentences += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
         elif attributes.get("by") == "layer":
             sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))
+    for carried in view.of("cue_heads").values():
+        sentences += cue_head_sentences(carried)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,11 @@ from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem, InvalidOption
 from headcount.models.fingerprint import find_origin
 from headcount.statistical_cues.beside_model import beside_model
-from headcount.statistical_cues.classifier import FOLDS, OutOfFold, classify_choices, classify_labels
+from headcount.statistical_cues.classifier import OutOfFold
 from headcount.statistical_cues.folds import group_texts, make_folds
 from headcount.statistical_cues.one_cue import best_choice_cue, best_label_cue
+from headcount.statistical_cues.pointing import Counting, classify, count_cues, tested_cues
 from headcount.statistical_cues.predictions import predict_labels
-from headcount.statistical_cues.presence import find_cues
 from headcount.statistical_cues.productivity import (
     APPLICABLE,
     SCHEMAS,
@@ -38,10 +37,9 @@ from headcount.statistical_cues.productivity import (
     choice_statistics,
     label_counts,
     label_statistics,
-    rank_tested,
 )
 from headcount.statistical_cues.reading import CueData, find_cue_task, read_cue_data
-from headcount.statistical_cues.tokenize import check_rule, split_texts
+from headcount.statistical_cues.tokenize import check_rule
 from headcount.trace.session import check_untouched
 
 LEAST = 10
@@ -59,19 +57,6 @@ WHOLE = {
     "cue_right": Schema("Cue-only classifier right", "share", "in between: no cue tells the choices apart", (0, 1)),
     "model_prediction": Schema("Prediction of the model"),
 }
-
-
-@dataclass(frozen=True)
-class _Counting:
-    """What is counted and how."""
-
-    applicable: str
-    tokens: str
-    cased: bool
-    bigrams: bool
-    least: int
-    top: int | None
-    classifier: bool
 
 
 @writes_study("out")
@@ -160,7 +145,7 @@ def cues(
         read = read_cue_data(table, cue_task, side, limit, seed, classes, tokenizer)
     else:
         read = read_cue_data(data, cue_task, side, limit, seed)
-    counting = _Counting(applicable or APPLICABLE[0], tokens, cased, bigrams, least, top, classifier)
+    counting = Counting(applicable or APPLICABLE[0], tokens, cased, bigrams, least, top, classifier)
     vocabulary = fingerprint([sorted(tokenizer.get_vocab().items())]) if tokens == "pieces" else None
     run = Run(
         group_name(f"cues/{cue_task.task.kind.name}", name),
@@ -178,7 +163,7 @@ def _origin(model: PreTrainedModel | None, data: str, seed: int) -> Origin:
     return find_origin(model, data, seed)
 
 
-def _attributes(data: Data, read: CueData, counting: _Counting, job: Job | None) -> dict[str, Any]:
+def _attributes(data: Data, read: CueData, counting: Counting, job: Job | None) -> dict[str, Any]:
     task = read.examples.task
     return {
         "task": task.name,
@@ -195,8 +180,8 @@ def _attributes(data: Data, read: CueData, counting: _Counting, job: Job | None)
     }
 
 
-def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | None, seed: int) -> Labelled:
-    parts, names, sizes = _count(read, counting, tokenizer)
+def _summarise(read: CueData, counting: Counting, tokenizer: Any, job: Job | None, seed: int) -> Labelled:
+    parts, names, sizes = count_cues(read, counting, tokenizer)
     groups = group_texts(read.texts)
     first = make_folds(groups, 2, seed) == 0
     if first.all():
@@ -204,13 +189,13 @@ def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | No
     if read.is_choice:
         entries = choice_entries(parts, read.labels, counting.applicable)
         statistics = choice_statistics(entries, len(read))
-        order, q = _tested(statistics, names, counting)
+        order, q = tested_cues(statistics, names, counting)
         best = best_choice_cue(entries, first, order)
         del entries  # as large as the counts themselves
     else:
         totals = np.bincount(read.labels, minlength=len(read.names))
         statistics = label_statistics(label_counts(parts[0], read.labels, len(read.names)), totals)
-        order, q = _tested(statistics, names, counting)
+        order, q = tested_cues(statistics, names, counting)
         best = best_label_cue(parts[0], read.labels, read.names, first, order)
     shown = order[: counting.top]
     arrays: dict[str, tuple[Any, ...]] = {
@@ -235,42 +220,11 @@ def _summarise(read: CueData, counting: _Counting, tokenizer: Any, job: Job | No
     if not counting.classifier:
         return labelled
     parts = [part[:, order] for part in parts]
-    out_of_fold = _classify(read, parts, groups, seed)
+    out_of_fold = classify(read, parts, groups, seed)
     return {
         **labelled,
         **_by_classifier(read, out_of_fold, None if job is None else predict_labels(job, tokenizer), seed),
     }
-
-
-def _count(read: CueData, counting: _Counting, tokenizer: Any) -> tuple[list[Any], np.ndarray, np.ndarray]:
-    """[example, cue] for each choice, or for the texts of a classification together; the cues and their sizes."""
-    columns = list(zip(*read.texts, strict=True))
-    split = split_texts([text for column in columns for text in column], counting.tokens, counting.cased, tokenizer)
-    presence = find_cues(split, counting.bigrams, counting.least)
-    parts = [presence.matrix[number * len(read) : (number + 1) * len(read)] for number in range(len(columns))]
-    if not read.is_choice:
-        together = sum(parts[1:], start=parts[0].copy())
-        together.data[:] = 1  # in the first text, in the second or in both
-        parts = [together]
-    return parts, presence.names, presence.sizes
-
-
-def _tested(statistics: dict[str, np.ndarray], names: np.ndarray, counting: _Counting) -> tuple[np.ndarray, np.ndarray]:
-    order, q = rank_tested(statistics, names, counting.least)
-    if not len(order):
-        most = int(statistics["applicability"].max(initial=0))
-        raise DataProblem(
-            f"no cue is applicable to {counting.least} examples (the most frequent one to {most}); expected more "
-            "examples, or a smaller number with least="
-        )
-    return order, q
-
-
-def _classify(read: CueData, parts: list[Any], groups: np.ndarray, seed: int) -> OutOfFold:
-    folds = make_folds(groups, min(FOLDS, int(groups.max()) + 1), seed)
-    if read.is_choice:
-        return classify_choices(parts, read.labels, folds)
-    return classify_labels(parts[0], read.labels, len(read.names), folds)
 
 
 def _by_classifier(read: CueData, out_of_fold: OutOfFold, predicted: np.ndarray | None, seed: int) -> Labelled:

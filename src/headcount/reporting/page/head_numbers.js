@@ -15,7 +15,7 @@ export function flips(study, index) {
       "ol",
       { class: "flips" },
       found.shown.map(([number, now]) => {
-        const { text, label, whole } = one.texts[number];
+        const { text, label, whole, cues, marks } = one.texts[number];
         const verdict = one.classes
           ? label === null
             ? "changed"
@@ -28,13 +28,14 @@ export function flips(study, index) {
         return h(
           "li",
           {},
-          text.map((part) => h("p", { class: "text" }, part)),
+          text.map((part, at) => h("p", { class: "text" }, marked(part, marks?.[at] ?? []))),
           h(
             "p",
             { class: `verdict ${verdict.replaceAll(" ", "-")}` },
             `${whole} → ${now}`,
             label === null ? "" : ` (label: ${label}) `,
             h("b", {}, verdict),
+            cues ? h("span", { class: "cue-says" }, `, ${cues}`) : "",
           ),
         );
       }),
@@ -43,6 +44,17 @@ export function flips(study, index) {
     return [h("p", {}, `${found.count} of ${one.examples} examples are answered otherwise without it.${more}`), list];
   });
   return study.flips.length ? h("section", {}, h("h3", {}, "What changes without it"), parts) : null;
+}
+
+/** A text with some of its characters marked. */
+function marked(text, spans) {
+  const parts = [];
+  let end = 0;
+  for (const [from, to] of spans) {
+    parts.push(text.slice(end, from), h("mark", { title: "a cue word" }, text.slice(from, to)));
+    end = to;
+  }
+  return [...parts, text.slice(end)];
 }
 
 export function relations(study, index) {
