@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, and what is about cues."""
+"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, cues and their heads."""
 
 from __future__ import annotations
 

@@ -102,6 +102,8 @@ def cue_heads(
     `out`: a study folder, which also keeps the sweeps; the same call resumes.
     """
     check_numbers(seed=seed, limit=limit, max_length=max_length, least=least, randoms=randoms)
+    if randoms < 1:
+        raise InvalidOption(f"got randoms={randoms}; expected at least 1 random set of heads to compare with")
     belongs_to("name", name, "out", out)
     check_rule(tokens, cased, tokenizer)
     check_untouched(model)
