@@ -68,6 +68,21 @@ def test_one_seed_has_no_spread(place: Path, tmp_path: Path, capsys: pytest.Capt
     assert line.split("│")[6].strip() == "-"
 
 
+def test_a_table_for_each_set(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twins = tmp_path / "twins.csv"
+    toy.choices(8, seed=2).assign(debate="").to_csv(twins, index=False)
+    more = ["--baselines", "none", "--test", f"twins={twins}", f"same={place / 'data' / 'validation.parquet'}"]
+    assert main(words(place, tmp_path / "parts", *more)) == 0
+    shown = capsys.readouterr().out
+    for title in ("20 validation examples", "8 twins examples", "20 same examples"):
+        assert title in shown
+    tables = shown.split("accuracy over 2 seeds")[1:]
+    assert tables[0].splitlines()[1:] == tables[2].split("Too few")[0].splitlines()[1:], "the same examples"
+    assert main(words(place, tmp_path / "parts", *more, "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["split"] for row in found["summary"]] == ["validation"] * 4 + ["twins"] * 4 + ["same"] * 4
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
@@ -76,6 +91,10 @@ def test_one_seed_has_no_spread(place: Path, tmp_path: Path, capsys: pytest.Capt
         (["--text", "debate"], "no column 'debate' for the inputs; the data has claim, reason"),
         (["--task", "rte"], "got --choices, which has no effect here"),
         (["--jobs", "0"], "got --jobs 0"),
+        (["--test", "twins.csv"], "got 'twins.csv' in --test; expected NAME=FILE"),
+        (["--test", "a=x.csv", "a=y.csv"], "got a twice in --test"),
+        (["--test", "validation=x.csv"], "got 'validation' as the name of a set in --test"),
+        (["--test", "twins=nowhere.csv"], "there is no file nowhere.csv"),
     ],
 )
 def test_bad_input(

@@ -295,6 +295,7 @@ ALWAYS = {
     "cues label",
     "cues classifier",
     "partial label",
+    "tests",
     "keep_models",
 }
 """What is read in every situation that no row refuses, or refused with the value that it has."""

@@ -72,3 +72,17 @@ def test_failed_runs_are_named() -> None:
 
 def test_other_metrics_have_no_share_of_examples() -> None:
     assert said(runs({(ALL, FINE_TUNED): WHOLE}, metric="f1")).endswith("scored on the same 300.")
+
+
+def test_on_further_sets() -> None:
+    """A change from the validation examples, paired by seed, and whether the set itself is above chance."""
+    usual = runs({("warrant", FINE_TUNED): PART, (ALL, FINE_TUNED): WHOLE})
+    twins = runs({("warrant", FINE_TUNED): PART, (ALL, FINE_TUNED): [0.5, 0.52, 0.49, 0.51]}).assign(split="twins")
+    text = said(pd.concat([usual, twins]))
+    assert (
+        "On twins, all inputs score 0.505, not clearly better than chance (0.500); the change from the validation "
+        "examples is -0.210, 95 % interval over 4 seeds: " in text
+    )
+    assert set(said(usual).splitlines()) < set(text.splitlines())
+    few = pd.concat([usual, twins])
+    assert "On twins" not in said(few[few["seed"] < 2])

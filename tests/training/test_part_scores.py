@@ -22,7 +22,7 @@ def runs(scores: dict[tuple[str, str], list[float]], metric: str = "accuracy", e
         for (name, model), values in scores.items()
         for seed, score in enumerate(values)
     ]
-    return pd.DataFrame(rows).assign(majority=0.49, chance=0.5, examples=examples)
+    return pd.DataFrame(rows).assign(split="validation", majority=0.49, chance=0.5, examples=examples)
 
 
 WHOLE = [0.70, 0.72, 0.71, 0.73]

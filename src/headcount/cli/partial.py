@@ -50,6 +50,15 @@ def partial(
         ),
     ] = None,
     label: options.Label = None,
+    tests: Annotated[
+        tuple[str, ...] | None,
+        Parameter(
+            name="--test",
+            help="Further labelled files with the same columns on which every run is scored, each with a name: "
+            "--test adversarial=FILE.",
+            consume_multiple=True,
+        ),
+    ] = None,
     seeds: Annotated[int, Parameter(help="Number of seeds for each input and model.")] = 5,
     baselines: Annotated[
         str,
@@ -118,6 +127,7 @@ def partial(
             text=text,
             choices=choices,
             label=label,
+            tests=named_files(tests),
             seeds=seeds,
             baselines=baselines,
             settings=settings,
@@ -137,12 +147,32 @@ def partial(
         print(json.dumps(rows))
         return
     console = Console(highlight=False)
-    console.print(parts_table(summary))
+    for _, part in summary.groupby("split", sort=False):
+        console.print(parts_table(part))
     for line in partial_sentences(summary, table):
         console.print(line, markup=False)
     for note in table.attrs["notes"]:
         console.print(f"Note: {note}.", markup=False)
     console.print(f"Saved in {out} (runs.csv, summary.csv).", markup=False, soft_wrap=True)
+
+
+def named_files(words: tuple[str, ...] | None) -> dict[str, str] | None:
+    """Files by name, as they are typed.
+
+    >>> named_files(("adversarial=twins.csv",))
+    {'adversarial': 'twins.csv'}
+    """
+    from headcount.core.options import no_repeats
+    from headcount.errors import InvalidOption, short
+
+    if words is None:
+        return None
+    pairs = [(name.strip(), file) for name, _, file in (word.partition("=") for word in words)]
+    for word, (name, file) in zip(words, pairs, strict=True):
+        if not name or not file:
+            raise InvalidOption(f"got {short(word)} in tests=; expected NAME=FILE, such as adversarial=twins.csv")
+    no_repeats("tests", [name for name, _ in pairs])
+    return dict(pairs)
 
 
 def parts_table(summary: pd.DataFrame) -> Any:
@@ -151,7 +181,7 @@ def parts_table(summary: pd.DataFrame) -> Any:
     from rich.table import Table
 
     first = summary.iloc[0]
-    title = f"{first['metric']} over {first['seeds']} seeds, {first['examples']:,} validation examples"
+    title = escape(f"{first['metric']} over {first['seeds']} seeds, {first['examples']:,} {first['split']} examples")
     shown = Table("input", "model", "mean", "median", "max", "sd", "failed", title=title, title_justify="left")
     for column in shown.columns[2:]:
         column.justify = "right"

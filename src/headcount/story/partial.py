@@ -9,6 +9,8 @@ from headcount.core.few_values import LEAST, t_interval
 from headcount.errors import listed
 
 ALL, FINE_TUNED = "all", "fine-tuned"
+VALIDATION = "validation"
+"""The examples that sentences are about; others are compared with them."""
 WIDE = 1.0
 """An interval of a share that is wider than this tells nothing."""
 NAMES = {"bag-of-vectors": "a bag of vectors", "bilstm": "a BiLSTM"}
@@ -16,13 +18,15 @@ NAMES = {"bag-of-vectors": "a bag of vectors", "bilstm": "a BiLSTM"}
 
 def partial_sentences(summary: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """What each part keeps, whether the baselines do as well, which runs failed, and what the intervals are of."""
+    further = _further_sets(summary, runs)
+    summary, runs = (table[table["split"] == VALIDATION] for table in (summary, runs))
     own = summary[summary["model"] == FINE_TUNED]
     seeds = int(own["seeds"].iloc[0])
     if seeds < LEAST:
         lines = [f"Too few seeds to tell how much of the score a part keeps: {seeds}; expected at least {LEAST}."]
     else:
         lines = [*_parts(own, seeds), *_baselines(summary, runs, seeds)]
-    return [*lines, *_failed(runs), *([] if seeds < LEAST else [_scope(own)])]
+    return [*lines, *further, *_failed(runs), *([] if seeds < LEAST else [_scope(own)])]
 
 
 def _parts(own: pd.DataFrame, seeds: int) -> list[str]:
@@ -76,6 +80,28 @@ def _baselines(summary: pd.DataFrame, runs: pd.DataFrame, seeds: int) -> list[st
                 f"On {last}, the fine-tuned model is not clearly better than {NAMES.get(model, model)}: "
                 f"{(own - other).mean():+.3f}, 95 % interval over {seeds} seeds: {low:+.3f} to {high:+.3f}."
             )
+    return lines
+
+
+def _further_sets(summary: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+    """How the fine-tuned model does on other sets than the validation examples, with all it was given."""
+    own = summary[summary["model"] == FINE_TUNED]
+    last = ALL if ALL in set(own["input"]) else own["input"].iloc[-1]
+    scores = runs[(runs["model"] == FINE_TUNED) & (runs["input"] == last)].sort_values("seed")
+    usual = scores[scores["split"] == VALIDATION]["score"].to_numpy()
+    if len(usual) < LEAST:
+        return []
+    lines = []
+    for _, row in own[(own["input"] == last) & (own["split"] != VALIDATION)].iterrows():
+        changes = scores[scores["split"] == row["split"]]["score"].to_numpy() - usual
+        low, high = t_interval(changes)
+        clearly = "better" if row["above_chance"] else "not clearly better"
+        scores_with = "all inputs score" if last == ALL else f"{last} scores"
+        lines.append(
+            f"On {row['split']}, {scores_with} {row['mean']:.3f}, {clearly} than chance ({row['chance']:.3f}); the "
+            f"change from the validation examples is {changes.mean():+.3f}, 95 % interval over {len(usual)} seeds: "
+            f"{low:+.3f} to {high:+.3f}."
+        )
     return lines
 
 

@@ -23,6 +23,7 @@ from headcount.models.longest import longest_input
 from headcount.training.models import load_text_tokenizer
 from headcount.training.run import MOST_TRAINING, first_examples
 from headcount.training.run_folder import OPTIONS, RESULT, finished_result, write_json
+from headcount.training.scored_sets import score_sets, unscored_sets
 from headcount.training.scores import score
 from headcount.training.splits import Splits
 from headcount.training.vector_model import READERS, VectorModel, centred
@@ -82,7 +83,7 @@ def input_vectors(
 def perform_baseline(run: BaselineRun, progress: Progress | None = None) -> dict[str, Any]:
     """Train and score, or read the result of a finished run; only scores are kept."""
     done = finished_result(run.folder, run.identity)
-    if done is not None:
+    if done is not None and not unscored_sets(done, run.splits):
         return done
     start = time.monotonic()
     known = input_vectors(run.model, run.tokenizer, run.max_length, run.trust_remote_code, run.call)
@@ -104,6 +105,7 @@ def perform_baseline(run: BaselineRun, progress: Progress | None = None) -> dict
         "seconds": time.monotonic() - start,
         "scores": scores,
         "training_scores": training,
+        **score_sets(run.splits, lambda table: score(model, known.tokenizer, *_encoded(run, table, known))),
         "failed": kind.has_failed(training, few[0].labels),
         "cut": train[1].cut + validation[1].cut,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},

@@ -38,13 +38,18 @@ def majority_and_chance(splits: Splits) -> tuple[float, float]:
 
 
 def summarise_parts(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each input and model: mean, median, maximum and standard deviation of the score over its seeds.
+    """A row for each set of examples (`split`), input and model: mean, median, maximum and spread over its seeds.
 
     `gain`: the mean above chance, with Student's interval over the seeds. `above_chance`: this interval lies above 0
     and, for an accuracy, chance alone would not reach the mean on so many examples (one in 40). `kept`: the share of
     the gain of all inputs that the part has too, with Fieller's interval over the seeds; NaN with fewer than three
     seeds, without a run on all inputs, or if these are not above chance.
     """
+    return pd.concat([_summarise(runs) for _, runs in table.groupby("split", sort=False)], ignore_index=True)
+
+
+def _summarise(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one set of examples."""
     rows = []
     for (name, model), runs in table.groupby(["input", "model"], sort=False):
         gains = (runs["score"] - runs["chance"]).to_numpy()
@@ -54,6 +59,7 @@ def summarise_parts(table: pd.DataFrame) -> pd.DataFrame:
                 "input": name,
                 "model": model,
                 "metric": runs["metric"].iloc[0],
+                "split": runs["split"].iloc[0],
                 "mean": runs["score"].mean(),
                 "median": runs["score"].median(),
                 "max": runs["score"].max(),

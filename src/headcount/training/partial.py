@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from warnings import warn
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from headcount.data.kinds.multiple_choice import MultipleChoice
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.engines.progress import Progress
-from headcount.errors import CannotWrite, DataProblem, InvalidOption, cannot_write, listed, short
+from headcount.errors import CannotWrite, DataProblem, HeadcountWarning, InvalidOption, cannot_write, listed, short
 from headcount.models.device import find_device
 from headcount.training.baseline_run import BaselineRun, input_vectors, perform_baseline
 from headcount.training.models import load_text_tokenizer
@@ -25,6 +26,8 @@ from headcount.training.part_scores import FINE_TUNED, majority_and_chance, summ
 from headcount.training.parts import Part, find_parts, restrict, split_inputs
 from headcount.training.perform_all import perform_all
 from headcount.training.run import TrainingRun, perform_run
+from headcount.training.run_folder import finished_result
+from headcount.training.scored_sets import TESTS, VALIDATION, Sources, add_sets, check_set_names, unscored_sets
 from headcount.training.splits import Splits, read_splits
 from headcount.training.trainer import Settings
 from headcount.training.vector_model import READERS
@@ -45,6 +48,7 @@ def partial(
     text: Iterable[str] | None = None,
     choices: Iterable[str] | None = None,
     label: str | None = None,
+    tests: Sources | None = None,
     seeds: int | Iterable[int] = 5,
     baselines: str | Iterable[str] = BASELINES,
     settings: Settings | None = None,
@@ -63,7 +67,9 @@ def partial(
     stands for all of them, and `text` is the context, by default all columns that the inputs name. `seeds`: their
     number, or a list of them. `baselines`: some of `bag-of-vectors` and `bilstm`, both on the model's input embeddings,
     which are not trained, with one hidden layer. All runs have the same training and validation examples; rows that
-    are blank in one of the inputs are left out of all.
+    are blank in one of the inputs are left out of all. `tests`: further labelled tables with the same columns, by name
+    ({"adversarial": FILE_OR_FRAME}); every run is scored on them too, and the table has a row for each run and set
+    (`split`: `validation`, or the name). Finished runs without the score of a set are run again.
 
     The columns `majority` and `chance` are the scores of predictions that read nothing. Each run goes to
     `out/input/model/seed-n`; `keep_models` saves the fine-tuned models there. `out/runs.csv` is the table,
@@ -77,6 +83,7 @@ def partial(
     for number in numbers:
         check_numbers(seed=number)
     no_repeats("seeds", numbers)
+    check_set_names(tests or {})
     models = [FINE_TUNED, *_find_baselines(baselines)]
     wanted = [inputs] if isinstance(inputs, str) else list(inputs)
     split_inputs(wanted)  # before anything is loaded
@@ -84,6 +91,8 @@ def partial(
     torch_device = find_device(device or "auto")
     pieces = load_text_tokenizer(model, tokenizer, trust_remote_code)
     splits, parts = _read_parts(columns, wanted, data, limit, pieces)
+    splits = add_sets(splits, tests or {}, parts, pieces)
+    known = _known(restrict(splits, parts[0]))  # labels are checked before the first run
     call = str(uuid4())
     name_of_tokenizer = None if tokenizer is None else str(tokenizer)
     runs: list[tuple[str, str, PartRun]] = []
@@ -123,11 +132,14 @@ def partial(
                         ),
                     )
                 )
-    majority, chance = majority_and_chance(restrict(splits, parts[0]))
-    known = {"majority": majority, "chance": chance, "examples": len(splits.validation)}
+    again = _unscored([run for *_, run in runs])
     try:
-        results = perform_all([run for *_, run in runs], perform_either, jobs, progress)
-        rows = [_row(*run, result) | known for run, result in zip(runs, results, strict=True)]
+        results = perform_all([run for *_, run in runs], perform_either, jobs, progress, again)
+        rows = [
+            _row(*run, split, result) | numbers
+            for split, numbers in known.items()
+            for run, result in zip(runs, results, strict=True)
+        ]
         table = pd.DataFrame(rows)
         table.attrs["notes"] = list(splits.notes)
         table.to_csv(Path(out) / "runs.csv", index=False)
@@ -225,15 +237,42 @@ def _read_parts(
     return replace(splits, train=draw_rows(splits.train, limit, 0)), parts
 
 
-def _row(name: str, kind: str, run: PartRun, result: dict[str, Any]) -> dict[str, Any]:
-    metric = next(iter(result["scores"]))
+def _known(splits: Splits) -> dict[str, dict[str, Any]]:
+    """What is known of each set without a run: the scores of predictions that read nothing, and its size."""
+    rows = {}
+    for name, table in {VALIDATION: splits.validation, **splits.tests}.items():
+        majority, chance = majority_and_chance(replace(splits, validation=table))
+        rows[name] = {"majority": majority, "chance": chance, "examples": len(table)}
+    return rows
+
+
+def _unscored(runs: Sequence[PartRun]) -> list[PartRun]:
+    """The finished runs that lack the score of a set, with a warning."""
+    done = [(run, finished_result(run.folder, run.identity)) for run in runs]
+    lacking = [(run, unscored_sets(result, run.splits)) for run, result in done if result is not None]
+    again = [run for run, names in lacking if names]
+    if again:
+        names = dict.fromkeys(name for _, each in lacking for name in each)
+        runs_have = "1 finished run has" if len(again) == 1 else f"{len(again)} finished runs have"
+        warn(
+            f"{runs_have} no score on these examples of {listed(names)}: they are run again",
+            HeadcountWarning,
+            stacklevel=3,
+        )
+    return again
+
+
+def _row(name: str, kind: str, run: PartRun, split: str, result: dict[str, Any]) -> dict[str, Any]:
+    scores = (result if split == VALIDATION else result[TESTS][split])["scores"]
+    metric = next(iter(scores))
     return {
         "input": name,
         "model": kind,
         "seed": run.seed,
         "metric": metric,
-        "score": result["scores"][metric],
-        **{f"score_{score}": value for score, value in result["scores"].items()},
+        "split": split,
+        "score": scores[metric],
+        **{f"score_{score}": value for score, value in scores.items()},
         "training_score": result["training_scores"].get(metric, float("nan")),
         "failed": result["failed"],
         "steps": result["steps"],

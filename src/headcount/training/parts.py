@@ -134,7 +134,9 @@ def restrict(splits: Splits, part: Part) -> Splits:
     task = replace(splits.task, texts=(texts,))
     if part.choices:
         task = replace(task, kind=MultipleChoice() if context else ChoicesAlone())
-    return replace(splits, task=task, train=columns_of(splits.train), validation=columns_of(splits.validation))
+    tests = {name: columns_of(table) for name, table in splits.tests.items()}
+    train, validation = columns_of(splits.train), columns_of(splits.validation)
+    return replace(splits, task=task, train=train, validation=validation, tests=tests)
 
 
 def join_texts(texts: Iterable[Any]) -> Any:

@@ -26,9 +26,19 @@ Perform = Callable[[Any, Progress | None], dict[str, Any]]
 """Performs a run, or reads the result of a finished one."""
 
 
-def perform_all(runs: Sequence[Run], perform: Perform, jobs: int, progress: Progress | None) -> list[dict[str, Any]]:
-    """The results of all runs, in their order; `jobs` of them are performed at a time."""
-    finished = [(run.folder / RESULT).is_file() for run in runs]
+def perform_all(
+    runs: Sequence[Run],
+    perform: Perform,
+    jobs: int,
+    progress: Progress | None,
+    again: Sequence[Run] = (),
+) -> list[dict[str, Any]]:
+    """The results of all runs, in their order; `jobs` of them are performed at a time.
+
+    `again`: finished runs that are performed once more, for the progress.
+    """
+    repeated = {run.folder for run in again}
+    finished = [(run.folder / RESULT).is_file() and run.folder not in repeated for run in runs]
     done = sum(finished)  # from the start: their time says nothing about that of the others
 
     def tick(number: int) -> None:

@@ -22,6 +22,7 @@ from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
 from headcount.training.run_folder import OPTIONS, RESULT, finished_result, write_json
+from headcount.training.scored_sets import score_sets, unscored_sets
 from headcount.training.scores import score
 from headcount.training.splits import Splits
 from headcount.training.trainer import (
@@ -73,7 +74,7 @@ class TrainingRun:
 def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str, Any]:
     """Train and score, or read the result of a finished run; the model is in `folder/model`, if it is kept."""
     done = finished_result(run.folder, run.identity)
-    if done is not None and (done.get("kept_model", True) or not run.keep_model):
+    if done is not None and has_everything(run, done):
         shutil.rmtree(run.folder / "state", ignore_errors=True)  # a kill may have come before
         return done
     start = time.monotonic()
@@ -94,12 +95,16 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
     with _kept_apart_if_diverged(run):
         steps = _train(run, model, tokenizer, train[1], progress) if run.init != "none" else 0
         scores = score(model, tokenizer, *validation), score(model, tokenizer, *part, generate=False)
+        sets = score_sets(
+            run.splits, lambda table: score(model, tokenizer, *_encoded(run, model, tokenizer, table, longest))
+        )
     result: dict[str, Any] = {
         "identity": run.identity,
         "steps": steps,
         "seconds": time.monotonic() - start,
         "scores": scores[0],
         "training_scores": scores[1],
+        **sets,
         "cut": train[1].cut + validation[1].cut,
         ATTRIBUTE: {"train": dict(train[0].blank), "validation": dict(validation[0].blank)},
         **find_origin(model, run.splits.fingerprint, run.seed).provenance,
@@ -113,6 +118,11 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
     write_json(run.folder / RESULT, result)
     shutil.rmtree(run.folder / "state", ignore_errors=True)
     return result
+
+
+def has_everything(run: TrainingRun, result: dict[str, Any]) -> bool:
+    """Whether the result of a finished run has everything that is asked for."""
+    return (result.get("kept_model", True) or not run.keep_model) and not unscored_sets(result, run.splits)
 
 
 def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ class Splits:
     validation: pd.DataFrame
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    tests: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Further examples by name, on which runs are scored too (`scored_sets`)."""
 
     @property
     def fingerprint(self) -> str:
-        """Of the texts and labels of both tables."""
+        """Of the texts and labels of both tables; what else is scored changes no run."""
         columns = [*self.task.columns(self.train), *([self.task.label] if self.task.label else [])]
         return fingerprint(
             [table[name].astype(str).tolist() for table in (self.train, self.validation) for name in columns]
@@ -122,7 +125,7 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
     for split, table in (("train", train), ("validation", validation)):
         if task.label not in table.columns:
             raise DataProblem(f"{split}: no label column {short(task.label)}; it has {listed(table.columns)}")
-        labels.append(_values(table[task.label]))
+        labels.append(label_values(table[task.label]))
     known, validated = labels
     if not validated <= known:
         unknown = sorted(map(str, validated - known))
@@ -137,7 +140,7 @@ def _class_names(task: Task, train: pd.DataFrame, validation: pd.DataFrame) -> t
     return tuple(str(value) for value in sorted(known, key=lambda value: (isinstance(value, str), value)))
 
 
-def _values(column: pd.Series) -> set[Any]:
+def label_values(column: pd.Series) -> set[Any]:
     """The distinct labels of a column, those of lists included; an error where one is missing."""
     attrs = column.attrs
     if len(column) and isinstance(column.iloc[0], list | np.ndarray):
