@@ -16,6 +16,7 @@ import pandas as pd
 import headcount as hc
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.training.part_scores import FINE_TUNED, summarise_parts
+from headcount.training.trainer import Settings
 
 INPUTS = ("warrant", "reason,warrant", "claim,warrant", "all")
 CHOICES = ("warrant0", "warrant1")
@@ -37,7 +38,7 @@ def select_rate(arguments: argparse.Namespace, out: Path) -> float:
             text=CONTEXT,
             seeds=3,
             baselines="none",
-            settings=hc.Settings(learning_rate=rate, num_train_epochs=arguments.epochs),
+            settings=Settings(learning_rate=rate, num_train_epochs=arguments.epochs),
             limit=arguments.limit,
             device=arguments.device,
             jobs=arguments.jobs,
@@ -84,7 +85,7 @@ def main() -> None:
     }
     rate = select_rate(arguments, out)
     print(f"learning rate: {rate:g}", flush=True)
-    settings = hc.Settings(learning_rate=rate, num_train_epochs=arguments.epochs)
+    settings = Settings(learning_rate=rate, num_train_epochs=arguments.epochs)
     shared = {"choices": CHOICES, "text": CONTEXT, "tests": tests, "seeds": arguments.seeds, "settings": settings}
     shared |= {"device": arguments.device, "limit": arguments.limit, "jobs": arguments.jobs}
     parts = hc.partial(

@@ -15,6 +15,7 @@ import pandas as pd
 import headcount as hc
 from headcount.story.cue_heads import cue_head_rows, cue_head_sentences
 from headcount.story.cues import cue_rows, cue_sentences
+from headcount.training.trainer import Settings
 
 SIDE = "second"
 
@@ -41,7 +42,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     train.to_parquet(folder / "train.parquet")
     validation.to_parquet(folder / "validation.parquet")
-    settings = hc.Settings(learning_rate=arguments.rate, num_train_epochs=arguments.epochs)
+    settings = Settings(learning_rate=arguments.rate, num_train_epochs=arguments.epochs)
     hc.finetune(
         arguments.model,
         "mnli",
