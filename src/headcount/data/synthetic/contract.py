@@ -29,11 +29,6 @@ def shares(default: tuple[float, ...]) -> Any:
     return _option(default, lambda value: _several(value, _share), "a number from 0 to 1, or several such as 0.1/0.9")
 
 
-def file(default: Path | None) -> Any:
-    """An option that is the path of a file: `text=novel.txt`."""
-    return _option(default, _path, "the path of a text file")
-
-
 def _option(default: Any, read: Callable[[Any], Any], expected: str) -> Any:
     """A field of a source; `read` gives the value of what a user wrote in a string or in Python, or a ValueError."""
     return field(default=default, metadata={"read": read, "expected": expected})
@@ -69,6 +64,10 @@ def _path(value: Any) -> Path:
     if not isinstance(value, str | Path) or not str(value):
         raise ValueError
     return Path(value)
+
+
+FILE = {"read": _path, "expected": "the path of a text file"}
+"""What is known of an option that is the path of a file: `text=novel.txt`."""
 
 
 @dataclass(frozen=True)

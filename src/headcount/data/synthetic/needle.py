@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headcount.data.synthetic.contract import Source, file, numbers, shares
+from headcount.data.synthetic.contract import FILE, Source, numbers, shares
 from headcount.data.synthetic.facts import Fact, draw_fact
 from headcount.data.synthetic.haystack import Haystack, read_haystack
 from headcount.errors import DataProblem
@@ -33,7 +33,7 @@ class Needle(Source):
     name = "needle"
     summary = "a fact in a haystack of other text, asked for at the end"
 
-    text: Path | None = file(None)
+    text: Path | None = field(default=None, metadata=FILE)
     depth: tuple[float, ...] = shares((0.1, 0.5, 0.9))
     tokens: tuple[int, ...] = numbers((512,), 64)
 
