@@ -1,4 +1,4 @@
-"""Small tokenizers of the usual kinds, trained on the bundled texts: BPE, WordPiece, and Unigram as in sentencepiece."""
+"""Small tokenizers of the usual kinds, trained on the bundled texts: BPE, WordPiece and Unigram."""
 
 from __future__ import annotations
 
