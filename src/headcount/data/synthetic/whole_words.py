@@ -14,7 +14,7 @@ BEFORE = "the"
 
 
 def draw_whole_words(tokenizer: Any, most: int, seed: int) -> dict[int, str]:
-    """Up to `most` random tokens that are words of letters only, by their ids, the same for the same seed.
+    """Up to `most` random tokens that are words, by their ids, the same for the same seed.
 
     A token is taken if its word, after a space, is encoded as this token and no other. Special tokens, pieces of words
     and words that the tokenizer spells differently are left out.
@@ -31,9 +31,14 @@ def draw_whole_words(tokenizer: Any, most: int, seed: int) -> dict[int, str]:
     return words
 
 
+def _is_word(text: str) -> bool:
+    """Whether it is made of letters, perhaps with digits, but is no number."""
+    return text.isalnum() and not text.isnumeric()
+
+
 def _try(tokenizer: Any, tokens: list[int]) -> list[tuple[int, str]]:
     texts = [tokenizer.decode([token]).strip() for token in tokens]
-    tried = [(token, text) for token, text in zip(tokens, texts, strict=True) if text.isalpha()]
+    tried = [(token, text) for token, text in zip(tokens, texts, strict=True) if _is_word(text)]
     if not tried:
         return []
     before = list(tokenizer(BEFORE, add_special_tokens=False, verbose=False)["input_ids"])
