@@ -41,6 +41,7 @@ FOLLOWED = {
     "A measure": "tests/measures/test_new_question.py::test_the_page_shows_it",
     "A metric": "tests/test_how_to_add.py::test_a_metric",
     "A replacement": "tests/test_how_to_add.py::test_a_replacement",
+    "A source of synthetic texts": "tests/data/synthetic/test_new_source.py::test_a_source",
 }
 """By recipe, the test that follows it."""
 ELSEWHERE = {"An option"}

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headcount.core.read_study import open_study as open_study
     from headcount.costs.cost import cost as cost
     from headcount.costs.export import export as export
+    from headcount.data.synthetic.source import Synthetic as Synthetic
     from headcount.data.tasks import find_task as find_task
     from headcount.engines.compute import Compute as Compute
     from headcount.errors import HeadcountError as HeadcountError
@@ -69,6 +70,7 @@ _HOMES = {
     "Layout": "core.heads",
     "Observation": "trace.observe",
     "RandomSets": "ablation.choices",
+    "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",
     "adversarial": "statistical_cues.adversarial",
     "agreement": "core.agreement",

@@ -120,6 +120,9 @@ ROWS = [
             "a-folder",
         )
     ],
+    good("synthetic data", "sweep {causal} --data synthetic:repeat,length=5 --limit 3 --by layer", "loss"),
+    good("synthetic data for an encoder", "sweep {masked} --task masked-lm --data synthetic:repeat,length=5 --limit 3"),
+    good("synthetic data, measure", "measure {classifier} --data synthetic:repeat,length=5 --only entropy --limit 3"),
     good("one example", "measure {classifier} --data {one-row} --only entropy"),
     good("one example, sweep", SWEEP + "{one-row}"),
     good("one example, patterns", "patterns {classifier} --data {one-row}"),

@@ -28,6 +28,9 @@ ROWS = [
     *over(with_data("{cut-parquet}"), "a parquet file cut short", "{cut-parquet}"),
     *over(with_data("{blank-texts}"), "nothing but blank texts", "{blank-texts}"),
     *over(with_data("bundled:poems"), "unknown bundled data", "bundled:poems", "bundled:pairs"),
+    *over(with_data("synthetic:poems"), "unknown synthetic data", "'poems'", "repeat, needle, names"),
+    *over(with_data("synthetic:repeat,lengths=9"), "an unknown option of synthetic data", "'lengths'", "length, times"),
+    *over(with_data("synthetic:repeat,length=x"), "a value of synthetic data", "'x' for 'length'", "at least 2"),
     # Alike for all verbs that read labels.
     *over(with_task("{no-label}"), "no label column", "'label'", "sentence"),
     *over(with_task("{label-missing}"), "a label is missing", "{label-missing}", "row 4", "line 5", "missing"),
@@ -67,6 +70,36 @@ ROWS = [
     bad("GLUE without a connection, finetune", "finetune {bare} --tasks sst2 --out runs", "glue", "--data"),
     bad("a kind of task without data", "finetune {bare} --tasks classification --out runs", "classification", "--data"),
     bad("a kind of task without data, sweep", "sweep {classifier} --task classification", "classification"),
+    # Synthetic texts
+    bad("a task for synthetic data", "sweep {classifier} --data synthetic:repeat,length=5", "completion", "causal"),
+    bad("an encoder", "importance {masked} --data synthetic:repeat,length=5", "completion", "--task masked-lm"),
+    bad("an encoder-decoder", "sweep {translator} --data synthetic:repeat,length=5", "completion", "causal"),
+    bad("too long a copy", "sweep {causal} --data synthetic:repeat,length=500", "whole words", "500"),
+    bad("no names", "sweep {causal} --data synthetic:names", "first names as single tokens"),
+    bad(
+        "no such haystack",
+        "sweep {causal} --data synthetic:needle,text=no/such.txt",
+        "there is no file no/such.txt",
+    ),
+    bad("an empty haystack", "sweep {causal} --data synthetic:needle,text={no-bytes}", "{no-bytes}", "empty"),
+    bad(
+        "a short haystack",
+        "sweep {causal} --data synthetic:needle,text={plain}",
+        "{plain}",
+        "too few for a text of 512",
+    ),
+    bad("synthetic data, cues", "cues --data synthetic:names", "synthetic:names", "no labels"),
+    bad("synthetic data, cues of a model", "cues --data synthetic:names --model {classifier}", "no labels"),
+    bad("synthetic data, probe", PROBE + "synthetic:names", "synthetic:names", "no annotations"),
+    bad("synthetic data, finetune", "finetune {causal} --tasks causal-lm --data synthetic:names --out runs", "split"),
+    bad(
+        "synthetic data, labels",
+        "sweep {classifier} --task sst2 --data synthetic:repeat,length=5",
+        "sentence",
+        "prompt, comple",
+    ),
+    bad("no task", "sweep {classifier} --data {texts}", "--task", "sst2", "classification"),
+    bad("no task, importance", "importance {classifier} --data {texts}", "--task", "sst2"),
     # Columns
     bad("a column that is not there", SWEEP + "{texts} --text phrase", "phrase", "sentence"),
     bad(

@@ -21,7 +21,7 @@ from tests.contracts.zoo import BY_NAME, exact
 
 COUNT = 10
 TEXTS = planted.texts(COUNT, seed=4)["sentence"]
-KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "t5", "marian")
+KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "completion", "t5", "marian")
 
 
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
@@ -71,6 +71,10 @@ def translations() -> pd.DataFrame:
     return pd.DataFrame({"source": TEXTS, "target": TEXTS.values[::-1]})
 
 
+def completions() -> pd.DataFrame:
+    return pd.DataFrame({"prompt": TEXTS, "completion": " " + TEXTS.values[::-1]})
+
+
 def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
     """A model, examples of unlike length, and the task."""
     texts = sentences().rename(columns={"sentence": "text"})
@@ -87,6 +91,8 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
         return random_model("BertForMaskedLM"), texts, find_task("masked-lm")
     if kind == "gpt2":
         return exact("gpt2", head="AutoModelForCausalLM"), texts, find_task("causal-lm")
+    if kind == "completion":
+        return exact("gpt2", head="AutoModelForCausalLM"), completions(), find_task(kind)
     assert BY_NAME[kind].kind == "pair"
     return exact(kind, head="AutoModelForSeq2SeqLM"), translations(), find_task("translation")
 

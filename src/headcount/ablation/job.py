@@ -19,6 +19,7 @@ from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.kinds.metrics import Metric
+from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
 from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
@@ -30,7 +31,7 @@ from headcount.models.task_heads import class_endings, has_head
 from headcount.trace.anatomy import read_anatomy
 from headcount.zoo.bundled import find_data, spell_model
 
-Data = str | Path | pd.DataFrame
+Data = str | Path | pd.DataFrame | Synthetic
 
 
 @dataclass
@@ -96,7 +97,7 @@ def prepare_job(
     check_weights(model)
     task = find_known_task(data, task)
     check_classifier(model, task, untrained)
-    table = read_data(data, task)
+    table = read_data(data, task, tokenizer, limit, seed)
     class_names = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, class_names, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
@@ -110,9 +111,11 @@ def task_metric(task: Task, metric: Any) -> AnyMetric:
 
 
 def find_known_task(data: Data, task: str | Task | None) -> Task:
-    """The named task, or the GLUE task of the data."""
+    """The named task, the GLUE task of the data, or completion for synthetic texts."""
     if isinstance(task, Task):
         return task
+    if task is None and find_source(data) is not None:
+        return find_task("completion")
     glue = find_glue(data)
     if task is None and glue is not None:
         return glue
@@ -124,20 +127,25 @@ def find_known_task(data: Data, task: str | Task | None) -> Task:
     return find_task(task)
 
 
-def read_data(data: Data, task: Task) -> pd.DataFrame:
-    data = find_data(data)
-    if isinstance(data, pd.DataFrame) or Path(data).exists():
-        return read_table(data)
-    glue = find_glue(data)
-    if isinstance(data, str) and (glue is not None or data.startswith("hub:")):
+def read_data(data: Data, task: Task, tokenizer: Any = None, limit: int | None = None, seed: int = 0) -> pd.DataFrame:
+    """The table that the data names; synthetic texts are made for the tokenizer, `limit` of them, from the seed."""
+    synthetic = find_source(data)
+    if synthetic is not None and tokenizer is not None:
+        return synthetic.read(tokenizer, limit, seed)
+    refuse_source(data, "synthetic texts have no labels", "labelled examples")
+    source: str | Path | pd.DataFrame = find_data(data)
+    if isinstance(source, pd.DataFrame) or Path(source).exists():
+        return read_table(source)
+    glue = find_glue(source)
+    if isinstance(source, str) and (glue is not None or source.startswith("hub:")):
         from headcount.data.hub import read_hub
 
         if glue is None:
-            path, _, config = data.removeprefix("hub:").partition(":")
+            path, _, config = source.removeprefix("hub:").partition(":")
             return read_hub(path, config or None, "validation")
         assert glue.hub is not None  # every GLUE task is on the hub
         return read_hub(*glue.hub)
-    return read_table(data)
+    return read_table(source)
 
 
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:
@@ -150,9 +158,8 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
     remedy += "" if untrained is not False else ", or allow a random one with untrained=True"
     if not has_head(model, task.kind.auto_class):
         name, expected = type(model).__name__, " or ".join(class_endings(task.kind.auto_class))
-        raise ModelUnavailable(
-            f"{name} cannot do {task.kind.name}: it has no such head (expected ...{expected}); {remedy}"
-        )
+        why = task.kind.without_head or f"it has no such head (expected ...{expected}); {remedy}"
+        raise ModelUnavailable(f"{name} cannot do {task.kind.name}: {why}")
     task.kind.check_model(model, read_anatomy(model).stacks)
     if not untrained:
         check_head(model, "the head is random and a score would mean nothing", remedy)
@@ -161,7 +168,8 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
 def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:
     """The mean head outputs over the reference, which is read like the sweep's own data."""
     class_names = getattr(job.model.config, "id2label", None)
-    examples = read_examples(read_data(reference, job.task), job.task, class_names, tokenizer=tokenizer)
+    table = read_data(reference, job.task, tokenizer, seed=seed)
+    examples = read_examples(table, job.task, class_names, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, job.encodings.limit, seed)
     order = by_length(encodings.lengths)
     padding = tokenizer.pad_token_id or 0

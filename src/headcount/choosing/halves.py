@@ -21,7 +21,7 @@ def read_halves(
     data: Data, task: Task, limit: int | None, seed: int, tokenizer: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The half of the examples that selects and the half that evaluates, without blank rows."""
-    table = read_data(data, task)
+    table = read_data(data, task, tokenizer, limit, seed)
     return halves(leave_out_blank(table, task.columns(table), task.kind, tokenizer), limit, seed)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +38,7 @@ def choose(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     tolerance: Tolerance = None,
     drop: Drop = None,
@@ -81,9 +81,7 @@ def choose(
     given = dict(locals())
     from rich.console import Console
 
-    from headcount.data.tasks import find_task
-
-    known = find_task(task, text=text, label=label, labels=labels)
+    known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     choice = run_choice(
         "choose", loaded, loaded_tokenizer, data, known, {option: given[option] for option in PASSED_ON}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_saved
 
 
 def curve(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     order: options.Order = "importance,random",
     steps: options.Steps = 10,
@@ -53,9 +53,8 @@ def curve(
     from headcount.cli.choose import curve_heading, curve_table
     from headcount.cli.progress import show_progress
     from headcount.core.results import as_table
-    from headcount.data.tasks import find_task
 
-    known = find_task(task, text=text, label=label, labels=labels)
+    known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("curve", "examples") as progress:
         curves = run(

@@ -18,7 +18,7 @@ def dynamics(
     folder: Path,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     study: options.Study = None,
     steps: options.Steps = 10,
@@ -52,9 +52,8 @@ def dynamics(
     from rich.console import Console
 
     from headcount.choosing.dynamics import dynamics as run
-    from headcount.cli.options import say_saved
+    from headcount.cli.options import find_named_task, say_saved
     from headcount.cli.progress import show_progress
-    from headcount.data.tasks import find_task
     from headcount.models.device import find_device
     from headcount.story.dynamics import settling_sentence
 
@@ -63,7 +62,7 @@ def dynamics(
         result = run(
             folder,
             data,
-            task=find_task(task, text=text, label=label, labels=labels),
+            task=find_named_task(task, data, text, label, labels),
             steps=steps,
             estimator=estimator,
             metric=metric,

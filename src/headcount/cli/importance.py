@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_part, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,7 +17,7 @@ def importance(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     out: options.Out = None,
     name: options.Name = None,
@@ -54,10 +54,9 @@ def importance(
     from headcount.choosing.importance import importance as run
     from headcount.cli.progress import show_progress
     from headcount.cli.table import json_rows
-    from headcount.data.tasks import find_task
     from headcount.engines.compute import Compute
 
-    known = find_task(task, text=text, label=label, labels=labels)
+    known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("importance", "examples", limited=limit is None) as progress:
         estimates = run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_saved
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def learn_gates(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     strengths: Annotated[
         str, Parameter(help="Penalties for an open gate, in increasing order.")
@@ -57,13 +57,12 @@ def learn_gates(
 
     from headcount.choosing.gates import learn_gates as run
     from headcount.cli.progress import show_progress
-    from headcount.data.tasks import find_task
 
     try:
         penalties = [float(part) for part in strengths.split(",")]
     except ValueError as error:
         raise InvalidOption(f"got strengths={strengths}; expected numbers, such as 0.001,0.01") from error
-    known = find_task(task, text=text, label=label, labels=labels)
+    known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("learn-gates", "steps") as progress:
         gates = run(

@@ -23,7 +23,7 @@ def measure(
         str | None,
         Parameter(
             help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, "
-            "bundled:pairs or bundled:sentences."
+            "bundled:pairs, bundled:sentences, or synthetic texts such as synthetic:repeat,length=50."
         ),
     ] = None,
     out: options.Study = None,

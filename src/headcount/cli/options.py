@@ -11,24 +11,28 @@ from cyclopts import Parameter
 
 from headcount.cli.warning_lines import say
 from headcount.core.options import without_effect
+from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
     from rich.console import Console
     from transformers import PreTrainedModel
 
+    from headcount.data.tasks import Task as KnownTask
+
 # The examples of a task, and their columns.
 Task = Annotated[
-    str,
+    str | None,
     Parameter(
         help="A GLUE task (mrpc, rte, ...) or a kind of task: classification, regression, token-classification, "
-        "multiple-choice, masked-lm, causal-lm, translation."
+        "multiple-choice, masked-lm, causal-lm, completion, translation. Only synthetic texts have a default: "
+        "completion."
     ),
 ]
 Data = Annotated[
     str,
     Parameter(
-        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME, or "
-        "bundled:pairs, which comes with the package."
+        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME, "
+        "bundled:pairs, which comes with the package, or synthetic texts such as synthetic:repeat,length=50."
     ),
 ]
 Text = Annotated[
@@ -51,8 +55,8 @@ Seed = Annotated[int, Parameter(help="Random seed.")]
 Texts = Annotated[
     str,
     Parameter(
-        help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, bundled:pairs or "
-        "bundled:sentences."
+        help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, bundled:pairs, "
+        "bundled:sentences, or synthetic texts such as synthetic:repeat,length=50."
     ),
 ]
 TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="One or two text columns.", consume_multiple=True)]
@@ -110,6 +114,26 @@ def refuse_others(verb: Callable[..., None], given: Mapping[str, Any], accepted:
         if name not in accepted and given[name] != parameter.default:
             option = f"no_{name}" if given[name] is False else name.rstrip("_")
             without_effect(option, True, because, "leave one of them out")
+
+
+def find_named_task(
+    task: str | None,
+    data: str | None,
+    text: tuple[str, ...] | None = None,
+    label: str | None = None,
+    labels: tuple[str, ...] | None = None,
+    metric: str | None = None,
+) -> KnownTask:
+    """The task of these options; only synthetic texts have a default."""
+    from headcount.data.synthetic.source import find_source
+    from headcount.data.tasks import GLUE, find_task
+
+    default = None if find_source(data) is None else "completion"
+    if task is None and default is None:
+        raise InvalidOption(
+            f"say what the data is with task=: one of {', '.join(GLUE)}, or a kind of task such as classification"
+        )
+    return find_task(task or str(default), text=text, label=label, labels=labels, metric=metric)
 
 
 def load_for_task(

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.choose import PASSED_ON, ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
-from headcount.cli.options import as_stored, find_tokenizer, load_ready, refuse_others
+from headcount.cli.options import as_stored, find_named_task, find_tokenizer, load_ready, refuse_others
 from headcount.core.options import belongs_to
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
@@ -87,7 +87,7 @@ def prune(
     given = dict(locals())
     from rich.console import Console
 
-    from headcount.data.tasks import find_task
+    from headcount.data.synthetic.source import find_source
     from headcount.models.checkpoint import save
     from headcount.models.matching_weights import WRITTEN, check_head
     from headcount.models.output_folder import check_apart, check_output_folder
@@ -97,7 +97,7 @@ def prune(
         refuse_others(prune, given, WITH_HEADS, "--heads says which heads go")
         if not heads.strip(" ,"):
             raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
-    elif not task or not data or (tolerance, drop, keep) == (None, None, None):
+    elif not data or not (task or find_source(data)) or (tolerance, drop, keep) == (None, None, None):
         raise InvalidOption(
             "say which heads to remove: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, "
             "--tolerance 0.5"
@@ -113,7 +113,7 @@ def prune(
         check_head(loaded, *WRITTEN)
         lines = remove_heads(loaded, heads)
     else:
-        known = find_task(str(task), text=text, label=label, labels=labels)
+        known = find_named_task(task, data, text, label, labels)
         chosen_by = {option: given[option] for option in PASSED_ON if given[option] is not None}
         choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
         show_choice(console, choice, tolerance, by_estimate)

@@ -8,14 +8,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import as_stored, load_for_task
+from headcount.cli.options import as_stored, find_named_task, load_for_task
 
 
 def recover(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: options.Data,
     out: Annotated[Path, Parameter(help="Folder for the recovered model.")],
     max_steps: Annotated[int, Parameter(help="Number of training steps.")] = 100,
@@ -48,13 +48,12 @@ def recover(
     from rich.console import Console
 
     from headcount.cli.progress import show_progress
-    from headcount.data.tasks import find_task
     from headcount.models.checkpoint import save
     from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.pruning.recover import recover as run
     from headcount.zoo.bundled import find_data, find_model
 
-    known = find_task(task, text=text, label=label, labels=labels)
+    known = find_named_task(task, data, text, label, labels)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data)})
     check_output_folder(out, overwrite)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_part, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
 from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
@@ -23,12 +23,13 @@ def sweep(
     model: str,
     /,
     *,
-    task: options.Task,
+    task: options.Task = None,
     data: Annotated[
         str | None,
         Parameter(
-            help="A parquet, csv, tsv or jsonl file, a folder with validation.*, or "
-            "hub:NAME; without it the hub's GLUE; bundled:pairs comes with the package."
+            help="A parquet, csv, tsv or jsonl file, a folder with validation.*, "
+            "hub:NAME, or synthetic texts such as synthetic:repeat,length=50; "
+            "without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,
     out: options.Out = None,
@@ -84,14 +85,13 @@ def sweep(
     from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
     from headcount.cli.progress import show_progress
-    from headcount.data.tasks import find_task
     from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
     left_out = what_is_left_out(by, stack, sets, draws, size)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    known = find_task(task, text=text, label=label, labels=labels, metric=metric)
+    known = find_named_task(task, data, text, label, labels, metric)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained
     )

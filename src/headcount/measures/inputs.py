@@ -23,6 +23,7 @@ from headcount.data.marks import Facts, VocabularyIds, find_facts
 from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
+from headcount.data.synthetic.source import Synthetic, find_source
 from headcount.data.tables import read_table
 from headcount.data.word_pieces import with_spaces, words_of_tokens
 from headcount.errors import DataProblem, InvalidOption, UnsuitableModel, listed, short
@@ -30,7 +31,7 @@ from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
 from headcount.zoo.bundled import find_data
 
-Data = str | Path | pd.DataFrame
+Data = str | Path | pd.DataFrame | Synthetic
 Annotate = Callable[[list[str]], list[Annotated]]
 """From plain texts to annotated ones: a spaCy pipeline, or a tagger."""
 COLUMNS = (
@@ -86,20 +87,22 @@ def read_inputs(
     annotate: Annotate | None = None,
     annotator: str = "tagger",
 ) -> Inputs:
-    """The texts of a table (`columns` names one or two), or the sentences of a CoNLL-U file or an annotated table.
+    """The texts of a table (`columns` names one or two), the sentences of a CoNLL-U file or an annotated table, or
+    synthetic texts.
 
     `annotate` finds the parts of speech and roles of plain texts; `annotator` is the option that asked for it.
     """
     check_tokenizer(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
     both = bool(getattr(model.config, "is_encoder_decoder", False))
-    data = find_data(data)
-    if _is_conllu(data):
+    synthetic = find_source(data)
+    source = find_data(data) if synthetic is None else synthetic.read(tokenizer, limit, seed)
+    if _is_conllu(source):
         without_effect("text", columns, "a CoNLL-U file has no columns of texts")
         without_effect(annotator, annotate, "the sentences of a CoNLL-U file are annotated")
         _check_alone(both)
-        return _from_sentences(read_annotated(data), tokenizer, longest, limit, seed)
-    table = read_table(data)
+        return _from_sentences(read_annotated(source), tokenizer, longest, limit, seed)
+    table = read_table(source)
     if columns is None and {"upos", "heads", "deprels"} <= set(table.columns):
         without_effect(annotator, annotate, "the sentences of this table are annotated")
         _check_alone(both)
@@ -135,7 +138,7 @@ def _check_alone(both: bool) -> None:
         )
 
 
-def _is_conllu(data: Data) -> bool:
+def _is_conllu(data: str | Path | pd.DataFrame) -> bool:
     if isinstance(data, pd.DataFrame):
         return False
     path = Path(data)

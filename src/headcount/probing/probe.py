@@ -18,6 +18,7 @@ from headcount.core.provenance import origin_of
 from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
+from headcount.data.synthetic.source import refuse_source
 from headcount.data.token_spans import check_reads_texts
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import perform
@@ -126,6 +127,7 @@ def probe(
     check_weights(model)
     check_reads_texts(tokenizer)
     longest = longest_input(model, tokenizer, max_length)
+    refuse_source(data, "synthetic texts have no annotations", "annotated sentences, such as a CoNLL-U file")
     texts = annotations.read(find_data(data), tokenizer, longest)
     sentences = encode_sentences(texts, model, tokenizer, limit, seed, longest)
     if len(sentences.annotated) < annotations.least:

@@ -54,7 +54,8 @@ def recover(
     known = find_known_task(data, task)
     check_classifier(model, known)
     named = getattr(model.config, "id2label", None)
-    examples = read_examples(read_data(data, known), known, named, limit, seed, tokenizer)
+    table = read_data(data, known, tokenizer, limit, seed)
+    examples = read_examples(table, known, named, limit, seed, tokenizer)
     rows = known_rows(model, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed))
     settings = Settings(
         per_device_train_batch_size=min(per_device_train_batch_size, len(rows)),

@@ -14,6 +14,7 @@ from headcount.core.provenance import fingerprint
 from headcount.data.blank_rows import leave_out_blank
 from headcount.data.number_options import check_numbers
 from headcount.data.row_numbers import name_row
+from headcount.data.synthetic.source import refuse_source
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.data.tasks import GLUE, Task, plain_name
 from headcount.errors import DataProblem, listed, short
@@ -48,6 +49,7 @@ def read_splits(
 
     With a tokenizer, rows that are blank to it are left out before `limit` examples are sampled.
     """
+    refuse_source(root, "synthetic texts have no training split", "a file, or a folder with train.* and validation.*")
     root = find_data(root)
 
     def without_blank(table: pd.DataFrame) -> pd.DataFrame:

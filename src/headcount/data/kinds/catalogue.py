@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headcount.data.kinds.causal_lm import CausalLM
 from headcount.data.kinds.classification import Classification
+from headcount.data.kinds.completion import Completion
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.masked_lm import MaskedLM
 from headcount.data.kinds.multiple_choice import MultipleChoice
@@ -21,6 +22,7 @@ KINDS: dict[str, Kind] = {
         MultipleChoice(),
         MaskedLM(),
         CausalLM(),
+        Completion(),
         Translation(),
     )
 }

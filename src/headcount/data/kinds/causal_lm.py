@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from headcount.data.kinds.language import Language
@@ -11,7 +13,7 @@ class CausalLM(Language):
     """The logits at a token predict the next one."""
 
     name = "causal-lm"
-    aliases = ("text-generation", "clm")
+    aliases: ClassVar[tuple[str, ...]] = ("text-generation", "clm")
     auto_class = "AutoModelForCausalLM"
     least_tokens = 2
 

@@ -52,6 +52,8 @@ class Kind(Texts):
     """Whether logits are over the whole vocabulary."""
     has_choices: ClassVar[bool] = False
     """Whether its texts are a context and then the choices."""
+    without_head: ClassVar[str | None] = None
+    """Why only models with the head can do it, where no training of another model would help."""
     labels_are_inputs: ClassVar[bool] = False
     """Whether labels are inputs of the model, as a decoder reads the target text."""
 

@@ -129,6 +129,19 @@ def _token_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     return np.stack([outputs["loss"], outputs["tokens"]], -1).astype(float)
 
 
+def _completed(outputs: Outputs, labels: Any) -> np.ndarray:
+    return np.asarray(outputs["correct_tokens"] == outputs["tokens"])
+
+
+def _completion_accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
+    right = _completed(outputs, labels).astype(float)
+    return np.stack([right, np.ones_like(right)], -1)
+
+
+def _token_accuracy(outputs: Outputs, labels: Any) -> np.ndarray:
+    return np.stack([outputs["correct_tokens"], outputs["tokens"]], -1).astype(float)
+
+
 def _class_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     logits = outputs["logits"].astype(float)
     logits = logits - logits.max(-1, keepdims=True)
@@ -175,5 +188,9 @@ SPEARMAN = Metric("spearman", _spearman, _correlation)
 CLASS_LOSS = Metric("loss", _class_loss, _ratio, higher_is_better=False, mean=True)
 TOKEN_LOSS = Metric("loss", _token_loss, _ratio, higher_is_better=False, mean=True)
 PERPLEXITY = Metric("perplexity", _token_loss, _perplexity, higher_is_better=False, mean=True)
+COMPLETION_ACCURACY = Metric("accuracy", _completion_accuracy, _ratio, correct=_completed)
+"""The share of completions all of whose tokens are the most probable ones."""
+TOKEN_ACCURACY = Metric("token_accuracy", _token_accuracy, _ratio)
+"""The share of tokens that are the most probable ones; tokens of one text depend on each other."""
 BLEU = Metric("bleu", partial(_corpus_features, "bleu"), partial(_corpus_score, "bleu"), generated=True)
 CHRF = Metric("chrf", partial(_corpus_features, "chrf"), partial(_corpus_score, "chrf"), generated=True)

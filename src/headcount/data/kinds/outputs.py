@@ -12,9 +12,16 @@ from torch.nn import functional
 
 from headcount.data.kinds.tokens import IGNORED
 
-DTYPES = {"logits": "float32", "predictions": "int32", "loss": "float64", "tokens": "float64", "texts": "string"}
+DTYPES = {
+    "logits": "float32",
+    "predictions": "int32",
+    "loss": "float64",
+    "tokens": "float64",
+    "correct_tokens": "float64",
+    "texts": "string",
+}
 """The arrays that a kind may keep: `logits` [example, class], `predictions` [example, word] padded with -1, the summed
-`loss` and the number of `tokens` of each example, and generated `texts`."""
+`loss`, the number of `tokens` and of `correct_tokens` of each example, and generated `texts`."""
 NOT_FINITE = -2
 """The tag of a word whose logits are not finite."""
 
