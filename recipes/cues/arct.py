@@ -57,7 +57,7 @@ def find_heads(arguments: argparse.Namespace, folder: Path, out: Path) -> None:
     for run in sorted(folder.glob("seed-*")):
         model, tokenizer = hc.load(run)
         model.to(arguments.device)
-        carried = hc.cue_heads(model, tokenizer, data, choices=CHOICES, text=CONTEXT, least=20)
+        carried = hc.cue_heads(model, tokenizer, data, choices=CHOICES, text=CONTEXT, cue="not")
         print(f"\n{run.name}:", *cue_head_sentences(carried), sep="\n", flush=True)
         effects = carried["cue_effect"].to_dataframe().reset_index()
         rows.append(effects.assign(seed=run.name, q=carried["cue_effect_q"].values.ravel()))

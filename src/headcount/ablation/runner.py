@@ -20,11 +20,13 @@ from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
 from headcount.data.kinds.kind import Kind
-from headcount.data.kinds.outputs import locate_not_finite
+from headcount.data.kinds.language import Language
+from headcount.data.kinds.outputs import locate_not_finite, logits_of
 from headcount.engines.run import Arrays
 from headcount.engines.workers import in_caller
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
+from headcount.trace.late_logits import LateLogits
 from headcount.trace.memory import try_in_memory
 from headcount.trace.not_finite import NotFiniteRow, not_finite
 from headcount.trace.replay import Replay
@@ -71,6 +73,8 @@ class Runner:
     ids: np.ndarray | None = None
     """The names of the examples by their rows, for errors."""
     tick: Callable[[float], None] = lambda share: None
+    late: LateLogits | None = None
+    """For language models: logits are computed later, of the labelled tokens alone."""
 
     def __post_init__(self) -> None:
         self.variants: list[Variant] = [
@@ -128,12 +132,16 @@ class Runner:
     def _replay(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
         batch = self._rows(rows)
         inputs, labels = self.kind.inputs(self.model, batch), batch["labels"]
-        baseline = self.kind.reduce(self.replay.record(inputs), labels, self.shapes)
+        with self._postponed():
+            recorded = self.replay.record(inputs)
+        baseline = self._reduce(recorded, labels)
         outputs: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
         passes = self._passes(width)
         for numbers in passes:
-            result = self.replay.run([self.variants[number] for number in numbers])
-            reduced = self.kind.reduce(result, tile(labels, len(rows), len(numbers)), self.shapes)
+            with self._postponed():
+                result = self.replay.run([self.variants[number] for number in numbers])
+            reduced = self._reduce(result, tile(labels, len(rows), len(numbers)))
+            del result  # the next pass needs its memory
             for key, tensor in reduced.items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     outputs[key][number] = share
@@ -142,6 +150,16 @@ class Runner:
         variants = {key: torch.stack(values).cpu().numpy() for key, values in outputs.items()}
         self._check(rows, whole, variants)
         return whole, variants
+
+    def _postponed(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.late is None else self.late.postponed()
+
+    def _reduce(self, result: Any, labels: Tensor) -> dict[str, Tensor]:
+        """What is kept of a model's result, which holds states in place of logits where these come later."""
+        if self.late is None:
+            return self.kind.reduce(result, labels, self.shapes)
+        assert isinstance(self.kind, Language)
+        return self.kind.reduce_late(logits_of(result), self.late.project, labels)
 
     def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
         """An error where an output is not finite: the score may look good all the same."""

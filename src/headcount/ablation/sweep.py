@@ -23,8 +23,9 @@ from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint
 from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
-from headcount.data.batches import by_length
+from headcount.data.batches import by_length, collate
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.kinds.language import Language
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -37,6 +38,7 @@ from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
+from headcount.trace.late_logits import LateLogits, find_late_logits
 from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched
 
@@ -110,10 +112,11 @@ def sweep(
     generation = _generation(job, wanted) if generated else None
     order = by_length(job.encodings.lengths)
     lengths = job.encodings.lengths[order]
+    late = _late_logits(job, tokenizer, order) if not generated else None
     budget = plan_budget(
         model,
         job.anatomy,
-        job.task.kind.over_vocabulary and not generated,
+        job.task.kind.over_vocabulary and not generated and late is None,
         widest_group(choices, not generated),
         parse_memory(compute.memory),
         compute.batch_tokens,
@@ -180,6 +183,7 @@ def sweep(
         generation,
         job.examples.ids,
         ledger.tick,
+        late,
     )
 
     work = Batched(
@@ -190,6 +194,15 @@ def sweep(
     )
     with evaluating(model):
         return ledger.perform(work)[0]
+
+
+def _late_logits(job: Job, tokenizer: Any, order: Any) -> LateLogits | None:
+    """Of a language model, proved on its shortest text, whose logits can be computed after the pass."""
+    if not isinstance(job.task.kind, Language):
+        return None
+    batch = collate([job.encodings.rows[order[-1]]], tokenizer.pad_token_id or 0, job.model.device)
+    with evaluating(job.model):
+        return find_late_logits(job.model, job.task.kind.inputs(job.model, batch))
 
 
 def is_generated(metric: Any) -> bool:

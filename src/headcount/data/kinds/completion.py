@@ -90,6 +90,10 @@ class Completion(CausalLM):
             "correct_tokens": _by_row(correct, scored).sum(1),
         }
 
+    def of_tokens(self, logits: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        correct = (logits.argmax(-1) == labels).to(torch.float32)
+        return {**super().of_tokens(logits, labels), "correct_tokens": correct}
+
 
 def _without_beginning(row: Encoding, special: list[int], limit: int) -> Encoding:
     """The last `limit` tokens, with the special tokens that the text begins with."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import PERPLEXITY, TOKEN_LOSS, Metric, Outputs
-from headcount.data.kinds.outputs import logits_of, mean_token_losses, token_losses
+from headcount.data.kinds.outputs import logits_of, mean_token_losses, token_entropies, token_losses
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
+
+
+Project = Callable[[Tensor], Tensor]
+"""From the states of some tokens [token, size] to their logits [token, word]."""
+BLOCK, CPU_BLOCK = 8192, 512
+"""Tokens whose logits are computed at a time."""
 
 
 class Language(Kind):
@@ -50,6 +57,27 @@ class Language(Kind):
         logits, labels = self.aligned(logits_of(result), labels)
         losses = token_losses(logits.float(), labels)
         return {"loss": losses.double().sum(1), "tokens": (labels != IGNORED).sum(1).double()}
+
+    def reduce_late(self, states: Tensor, project: Project, labels: Tensor) -> dict[str, Tensor]:
+        """As `reduce`, from states [row, token, size], which `project` turns into logits block by block."""
+        states, labels = self.aligned(states, labels)
+        scored = labels != IGNORED
+        chosen, due = states[scored], labels[scored]
+        size = BLOCK if chosen.device.type == "cuda" else CPU_BLOCK
+        blocks = [
+            self.of_tokens(project(part), tokens)
+            for part, tokens in zip(chosen.split(size), due.split(size), strict=True)
+        ]
+        rows = scored.nonzero()[:, 0]
+        sums = {}
+        for name in blocks[0] if blocks else ():
+            values = torch.cat([block[name] for block in blocks]).double()
+            sums[name] = torch.zeros(len(labels), dtype=torch.float64, device=values.device).index_add_(0, rows, values)
+        return {**sums, "tokens": scored.sum(1).double()}
+
+    def of_tokens(self, logits: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """What is added up over the labelled tokens of a text, from logits [token, word] and labels [token]."""
+        return {"loss": token_entropies(logits, labels)}
 
     def predictions(self, outputs: Outputs) -> Any:
         """Generated texts, or the mean loss of each example."""

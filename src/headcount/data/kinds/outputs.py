@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from headcount.data.kinds.log_sum_exp import log_sum_exp
 from headcount.data.kinds.tokens import IGNORED
 
 DTYPES = {
@@ -47,6 +48,15 @@ def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     return functional.cross_entropy(
         logits.flatten(0, 1), labels.flatten(), reduction="none", ignore_index=IGNORED
     ).view(labels.shape)
+
+
+def token_entropies(logits: Tensor, labels: Tensor) -> Tensor:
+    """[token]: the cross entropy of labelled tokens, from logits [token, word] of any precision.
+
+    The sum over the vocabulary is in float32 or better; on a GPU without a copy of the logits in it.
+    """
+    picked = upcast(logits.gather(1, labels[:, None])[:, 0])
+    return log_sum_exp(logits) - picked
 
 
 def mean_token_losses(logits: Tensor, labels: Tensor) -> Tensor:
