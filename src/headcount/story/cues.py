@@ -59,14 +59,24 @@ def cue_rows(result: xr.Dataset, most: int) -> list[tuple[str, ...]]:
     return rows
 
 
+def has_cues(result: xr.Dataset) -> bool:
+    """Whether a result is about the cues of a data set."""
+    return "productivity" in result and result["productivity"].dims == ("cue",)
+
+
 def cue_sentences(result: xr.Dataset) -> list[str]:
-    """What the cues come to: how many are significant, the best one, all together, and a model beside them."""
+    """What the cues come to, and what to know about the examples."""
+    return [*cue_findings(result), *cut_note(result.attrs), *blank_note(result.attrs)]
+
+
+def cue_findings(result: xr.Dataset) -> list[str]:
+    """How many cues are significant, the best one, all together, and a model beside them."""
     lines = [_count(result), _best(result)]
     if "cue_accuracy" in result:
         lines.append(_together(result))
     if "model_accuracy" in result:
         lines += _model(result)
-    return [*lines, *cut_note(result.attrs), *blank_note(result.attrs)]
+    return lines
 
 
 def _count(result: xr.Dataset) -> str:
