@@ -68,7 +68,7 @@ const title = () => {
   const names = [
     ...new Set(data.studies.map((one) => (one.model || one.name) + (one.task ? ` (task ${one.task})` : ""))),
   ];
-  const heads = data.studies.some((one) => one.heads.length) ? "Every head of " : "";
+  const heads = data.studies.some((one) => one.heads.length || !one.cues.length) ? "Every head of " : "";
   return `${heads}${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 };
 
