@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
     from headcount.statistical_cues.adversarial import adversarial as adversarial
+    from headcount.statistical_cues.adversarial_scores import adversarial_scores as adversarial_scores
     from headcount.statistical_cues.cue_heads import cue_heads as cue_heads
     from headcount.statistical_cues.cues import cues as cues
     from headcount.trace.anatomy import read_anatomy as read_anatomy
@@ -73,6 +74,7 @@ _HOMES = {
     "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",
     "adversarial": "statistical_cues.adversarial",
+    "adversarial_scores": "statistical_cues.adversarial_scores",
     "agreement": "core.agreement",
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",

@@ -18,6 +18,7 @@ VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
 """The demo is a tour through the others."""
 BLOCKS = {
     *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
+    "adversarial_scores",  # adversarial --model
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
 """Functions that are no verbs: what the verbs are made of."""
@@ -45,6 +46,7 @@ TYPED_ONLY = {
     "cost": {"other"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "cues": {"output"},  # Python has the Dataset
+    "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
 }
 
 

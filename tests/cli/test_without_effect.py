@@ -148,6 +148,16 @@ ROWS = [
     ("adversarial --data pairs.csv --choices source target", "--negations", "--swap"),
     ("adversarial --data pairs.csv --choices source target --swap --claim c", "--claim", "without --negations"),
     ("adversarial --data pairs.csv --choices source target --swap -o t.xlsx", "--output t.xlsx", ".csv"),
+    *[
+        (f"adversarial --data pairs.csv --choices source target --swap {option}", option.split()[0], "without --model")
+        for option in (
+            *("--text c", "--twin-column t", "--tokenizer t", "--untrained", "--max-length 9"),
+            *("--device cpu", "--dtype float32", "--trust-remote-code"),
+        )
+    ],
+    ("adversarial --data p.csv --choices a b --model m --text c --swap --twin-column t", "--twin-column", "made here"),
+    ("adversarial --data p.csv --choices a b --model m --text c --claim t", "--claim", "without --negations"),
+    ("adversarial --data p.csv --choices a b --model m --text c -o t.csv", "--output", "no twins are made"),
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),

@@ -182,6 +182,8 @@ ROWS = [
     bad("adversarial: no such claims", TWINS + " --negations {negations-short} --claim thesis", "'thesis'", "first"),
     bad("adversarial: the same choices", TWINS.replace("{arguments}", "{same-choices}") + " --swap", "all 40"),
     bad("adversarial: a workbook", TWINS + " --swap -o twins.xlsx", "twins.xlsx", ".csv"),
+    bad("adversarial: a model without a context", TWINS + " --swap --model {choices}", "--text"),
+    bad("adversarial: a model on data without twins", TWINS + " --model {choices} --text claim", "--twin-column"),
     bad("adversarial: into no folder", TWINS + " --swap -o no/such/twins.csv", "no/such"),
     bad(
         "adversarial: three choices",

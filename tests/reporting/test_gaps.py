@@ -24,6 +24,7 @@ KINDS = {
     "what the maps of every head look like": ("patterns/typical", {}),
     "which relations between words heads follow": ("measures/links@words", {}),
     "which heads follow annotations, such as dependencies": ("probe/dependencies", {}),
+    "which words give the label away": ("cues/classification", {}),
     "attention maps of a sentence": ("maps/text", {}),
     "what fine-tuning changed": ("compare/cosine", {}),
     "how important each head is": ("pruning/importance", {"measure": "importance"}),
@@ -57,6 +58,7 @@ def test_an_empty_study_lacks_everything() -> None:
         "find_patterns",
         "measure",
         "probe",
+        "cues",
         "maps",
         "compare",
         "importance",
@@ -166,7 +168,7 @@ def test_the_gaps_of_real_studies(tmp_path: Path) -> None:
     for what, missing in (("maps", "attention maps"), ("layer", "each layer"), ("measures", "every head looks at")):
         view = read_view(studies.partial_study(tmp_path / what, what))
         gaps = find_gaps(view, str(tmp_path / what))
-        assert len(gaps) == 11
+        assert len(gaps) == 12
         assert not any(missing in gap["what"] for gap in gaps)
         for gap in gaps:
             parsed(gap["command"])

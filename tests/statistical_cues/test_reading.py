@@ -59,7 +59,8 @@ def test_a_context_of_several_columns() -> None:
     task = find_cue_task(table, None, ["first", "second"], ["claim", "reason"], None, None, True)
     contexts = task.prepare(table)[CONTEXT].tolist()
     assert contexts == [
-        f"{claim} {reason}".strip() for claim, reason in zip(table["claim"], ["because", "", "so", ""], strict=True)
+        f"{claim}. {reason}".removesuffix(". ")
+        for claim, reason in zip(table["claim"], ["because", "", "so", ""], strict=True)
     ]
 
 

@@ -11,7 +11,7 @@ import transformers as tf
 
 from headcount.data.tasks import find_task
 from headcount.errors import InvalidOption, ModelUnavailable
-from headcount.training.models import build_model
+from headcount.training.models import build_model, load_text_tokenizer
 from headcount.training.splits import Splits, read_splits
 from tests.training import toy
 
@@ -164,3 +164,10 @@ def test_errors(checkpoint: str, splits: Splits, tmp_path: Path) -> None:
     for init in ("random", "pretrained"):
         with pytest.raises(ModelUnavailable):
             build_model(tmp_path / "nowhere", splits, init, 0)
+
+
+def test_a_wrong_name_is_the_models(checkpoint: str) -> None:
+    """Not that of a tokenizer, which the user never named."""
+    for tokenizer in (None, checkpoint):
+        with pytest.raises(ModelUnavailable, match="cannot load 'no-such-model'"):
+            load_text_tokenizer("no-such-model", tokenizer)

@@ -19,7 +19,7 @@ from headcount.data.kinds.catalogue import KINDS
 from headcount.data.tasks import Task, find_task
 from headcount.training import scores
 from headcount.training.models import build_model
-from headcount.training.scores import predict, score, score_table
+from headcount.training.scores import predict, predict_labels, score, score_table
 from headcount.training.splits import Splits, read_splits
 from tests.closeness import FLOAT32, assert_same
 from tests.training import toy
@@ -58,6 +58,7 @@ def test_classification(checkpoint: str, tmp_path: Path, name: str) -> None:
     found = [int(logits.argmax()) for logits in one_by_one(model, tokenizer, examples.texts)]
     true = toy.pairs(60, noise=True)["label"].tolist()
     assert 10 < sum(found) < 50
+    assert predict_labels(model, tokenizer, task.kind, encodings).tolist() == found
     expected = {
         "mrpc": {"f1": f1_score(true, found), "accuracy": accuracy_score(true, found)},
         "cola": {"matthews": matthews_corrcoef(true, found)},

@@ -15,7 +15,7 @@ def figure(
     what: Annotated[
         str,
         Parameter(
-            help="ablation, layers, histogram, importance, curve, patterns, relations, or a variable such as "
+            help="ablation, layers, histogram, importance, curve, patterns, relations, cues, or a variable such as "
             "special.sep."
         ),
     ] = "ablation",

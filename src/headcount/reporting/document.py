@@ -24,6 +24,7 @@ from headcount.core.statistics import rank_correlation
 from headcount.core.study_errors import raised_by_reader
 from headcount.errors import CannotWrite, InvalidOption, OutputTaken, StudyProblem, cannot_write
 from headcount.reporting.colourings import effect_of, find_colourings
+from headcount.reporting.cues import find_cue_tables
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
@@ -145,6 +146,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "offsets": find_offsets(view),
         "relations": find_relations(view),
         "probes": find_probes(view),
+        "cues": find_cue_tables(view),
         "maps": maps,
         "patterns": read_patterns(view),
         "typical": typical,

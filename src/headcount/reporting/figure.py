@@ -15,6 +15,7 @@ from headcount.core.claims import LEVEL
 from headcount.core.read_study import StudyLike, study_path
 from headcount.errors import InvalidOption, MissingPackage, StudyProblem
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
+from headcount.reporting.cues import as_relations, find_cue_tables
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.patterns import read_patterns
 from headcount.reporting.probes import find_probes
@@ -80,6 +81,8 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
         known.setdefault("relations", drawing)
         if len(probes) > 1:
             known[f"relations.{probe['name']}"] = drawing
+    for told in find_cue_tables(view)[:1]:
+        known["cues"] = partial(draw_relations, probed=as_relations(told), colours=ORDERS)
     importance = next((colouring for colouring in colourings if colouring["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, colouring=importance)

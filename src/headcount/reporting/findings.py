@@ -7,10 +7,11 @@ from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
 from headcount.story.changes import difference_sentence
 from headcount.story.cue_heads import cue_head_sentences
+from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
-from headcount.story.notes import blank_note
+from headcount.story.notes import blank_note, cut_note
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
@@ -42,6 +43,9 @@ def find_sentences(view: View) -> list[str]:
         sentences += share_sentences(patterns)
     for name, probed in view.of("probe").items():
         sentences += probe_sentences(name, probed)
+    for result in view.of("cues").values():
+        if has_cues(result):
+            sentences += [cue_heading(result), *cue_findings(result), *cut_note(result.attrs)]
     own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
     blank = [note for result in view.results.values() for note in blank_note(result.attrs)]
     return [*sentences, *standing_out_sentences(own, stacked), *dict.fromkeys(blank)]

@@ -7,16 +7,20 @@ import shlex
 from headcount.reporting.view import View
 from headcount.story.names import short_name
 
+WITH_CUES = ("classification", "multiple-choice")
+"""Kinds of tasks whose labels words can give away."""
+
 
 def find_gaps(view: View, study: str) -> list[dict[str, str]]:
     """Rows: what is missing and which command computes it, with the study's own model, task and data if known."""
-    model, task, data = "MODEL", "TASK", "DATA"
+    model, task, data, kind = "MODEL", "TASK", "DATA", WITH_CUES[0]
     for result in view.results.values():
         attributes = result.attrs
         # A model that was built in memory is named after its class.
         named = attributes.get("model", model) != attributes.get("model_class")
         model = str(attributes.get("model", model)) if named else model
         task = str(attributes.get("task", task))
+        kind = str(attributes.get("kind", kind)) if "task" in attributes else kind
         data = data if attributes.get("data", data) in ("data frame", "") else str(attributes.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model
     model, task, data, study = map(shlex.quote, (model, task, data, study))
@@ -42,6 +46,11 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             "which heads follow annotations, such as dependencies",
             bool(view.of("probe")),
             f"probe {model} --data TREEBANK.conllu --out {study}",
+        ),
+        (
+            "which words give the label away",
+            bool(view.of("cues")) or kind not in WITH_CUES,
+            f"cues --model {model} {on} --out {study}",
         ),
         (
             "attention maps of a sentence",

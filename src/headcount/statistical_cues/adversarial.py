@@ -24,9 +24,8 @@ from headcount.statistical_cues.presence import find_cues
 from headcount.statistical_cues.productivity import choice_entries, choice_statistics
 from headcount.statistical_cues.reading import find_cue_task, read_cue_data
 from headcount.statistical_cues.tokenize import split_texts
+from headcount.statistical_cues.twin_pairs import TWIN
 
-TWIN = "twin"
-"""The column that says which rows are original, negated, swapped, or both."""
 COLUMNS = ("original", "negated")
 """The columns of a map of negations; a table with two columns of other names is read in their order."""
 

@@ -29,7 +29,6 @@ from headcount.statistical_cues.classifier import OutOfFold
 from headcount.statistical_cues.folds import group_texts, make_folds
 from headcount.statistical_cues.one_cue import best_choice_cue, best_label_cue
 from headcount.statistical_cues.pointing import Counting, classify, count_cues, tested_cues
-from headcount.statistical_cues.predictions import predict_labels
 from headcount.statistical_cues.productivity import (
     APPLICABLE,
     SCHEMAS,
@@ -41,6 +40,7 @@ from headcount.statistical_cues.productivity import (
 from headcount.statistical_cues.reading import CueData, find_cue_task, read_cue_data
 from headcount.statistical_cues.tokenize import check_rule
 from headcount.trace.session import check_untouched
+from headcount.training.scores import predict_labels
 
 LEAST = 10
 WHOLE = {
@@ -221,9 +221,12 @@ def _summarise(read: CueData, counting: Counting, tokenizer: Any, job: Job | Non
         return labelled
     parts = [part[:, order] for part in parts]
     out_of_fold = classify(read, parts, groups, seed)
+    predicted = None
+    if job is not None:
+        predicted = predict_labels(job.model, tokenizer, job.task.kind, job.encodings, job.examples.ids)
     return {
         **labelled,
-        **_by_classifier(read, out_of_fold, None if job is None else predict_labels(job, tokenizer), seed),
+        **_by_classifier(read, out_of_fold, predicted, seed),
     }
 
 

@@ -17,6 +17,7 @@ from headcount.data.examples import Examples, read_examples
 from headcount.data.row_numbers import source_of
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption, listed, short
+from headcount.training.parts import join_texts
 
 CONTEXT = "context of the choices"
 """The name of the column that holds the context, joined from those that the user names."""
@@ -38,11 +39,9 @@ class CueTask:
         missing = [name for name in (*self.context, *self.choices) if name not in table.columns]
         if missing:
             raise DataProblem(f"no column {listed(missing)}; {source_of(table)} has {listed(table.columns)}")
-        columns = [table[name].fillna("").astype(str) for name in self.context]
-        joined = pd.Series("", index=table.index)
-        for column in columns:
-            joined = joined + " " + column
-        return table.assign(**{CONTEXT: joined.str.strip()})
+        # As `headcount partial` joins them: a model that was fine-tuned there reads the same here.
+        rows = zip(*(table[name] for name in self.context), strict=True) if self.context else [()] * len(table)
+        return table.assign(**{CONTEXT: pd.Series(map(join_texts, rows), table.index, dtype=object)})
 
 
 @dataclass(frozen=True)

@@ -59,14 +59,24 @@ def cue_rows(result: xr.Dataset, most: int) -> list[tuple[str, ...]]:
     return rows
 
 
+def has_cues(result: xr.Dataset) -> bool:
+    """Whether a result is about the cues of a data set."""
+    return "productivity" in result and result["productivity"].dims == ("cue",)
+
+
 def cue_sentences(result: xr.Dataset) -> list[str]:
-    """What the cues come to: how many are significant, the best one, all together, and a model beside them."""
+    """What the cues come to, and what to know about the examples."""
+    return [*cue_findings(result), *cut_note(result.attrs), *blank_note(result.attrs)]
+
+
+def cue_findings(result: xr.Dataset) -> list[str]:
+    """How many cues are significant, the best one, all together, and a model beside them."""
     lines = [_count(result), _best(result)]
     if "cue_accuracy" in result:
         lines.append(_together(result))
     if "model_accuracy" in result:
         lines += _model(result)
-    return [*lines, *cut_note(result.attrs), *blank_note(result.attrs)]
+    return lines
 
 
 def _count(result: xr.Dataset) -> str:
@@ -144,6 +154,33 @@ def balance_sentences(balance: Mapping[Any, float], choices: int) -> list[str]:
     else:
         line = f"All {cues:,} words and bigrams are at chance: a productivity of exactly 1/{choices}."
     return [line, f"The first choice is correct in {100 * balance['first']:.1f} % of the examples."]
+
+
+def twin_sentences(result: xr.Dataset) -> list[str]:
+    """A model on examples and on their adversarial twins, and what one that reads only the choices would get."""
+    model = short_name(str(result.attrs.get("model", "the model")))
+    original, adversarial, overall = (
+        _with_interval(result.sel(set=name), "accuracy") for name in ("original", "adversarial", "all")
+    )
+    change = _with_interval(result, "change")
+    verdict = "lower" if change[2] < 0 else "higher" if change[1] > 0 else "not shown to differ"
+    both, same = (_percent(_with_interval(result, name)) for name in ("both_right", "same_choice"))
+    originals = f"{_percent(original)} of {int(result['pairs']):,} originals"
+    lines = [
+        f"{model} gets {originals} right and {_percent(adversarial)} of their twins.",
+        (
+            f"On the twins its accuracy is {verdict}: {spell_interval(_points(change), 1, signed=True)} points, paired "
+            "by example."
+        ),
+        f"It gets both of a pair right in {both} of the pairs, and predicts the same choice for both in {same}.",
+    ]
+    if result.attrs["mirrored"]:
+        above = "more" if overall[1] > 0.5 else "less" if overall[2] < 0.5 else "not shown to be more"
+        lines.append(
+            "A model that reads only the choices would predict the same choice for both, never get both right, and get "
+            f"50.0 % of all examples; {model} gets {_percent(overall)}, {above} than that."
+        )
+    return [*lines, *cut_note(result.attrs), *blank_note(result.attrs)]
 
 
 def _with_interval(row: xr.Dataset, name: str) -> tuple[float, float, float]:

@@ -54,6 +54,7 @@ def load_text_tokenizer(
     model: str | Path, tokenizer: str | Path | None = None, trust_remote_code: bool = False
 ) -> PreTrainedTokenizerBase:
     """The named tokenizer, or the model's own; a model of images has none and is refused."""
+    load_config(model, trust_remote_code=trust_remote_code)  # a wrong name is that of the model, not of a tokenizer
     loaded = load_tokenizer(tokenizer or model, trust_remote_code=trust_remote_code)
     if not isinstance(loaded, PreTrainedTokenizerBase):
         raise UnsuitableModel(f"{model} is a model of images ({type(loaded).__name__}); expected one that reads texts")

@@ -91,6 +91,13 @@ def predict(
     return kind.outputs(arrays)
 
 
+def predict_labels(
+    model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, ids: np.ndarray | None = None
+) -> np.ndarray:
+    """[example]: the class or choice that the model predicts."""
+    return np.asarray(kind.predictions(predict(model, tokenizer, kind, encodings, ids)))
+
+
 def _batches(
     model: PreTrainedModel, tokenizer: Any, encodings: Encodings, tokens: int
 ) -> Iterator[dict[str, torch.Tensor]]:

@@ -2,6 +2,7 @@
 import { findings, gaps, provenance } from "./about.js";
 import { readAddress, writeAddress } from "./address.js";
 import { costs } from "./costs.js";
+import { cues } from "./cues.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
 import { dynamics } from "./dynamics.js";
@@ -67,7 +68,8 @@ const title = () => {
   const names = [
     ...new Set(data.studies.map((one) => (one.model || one.name) + (one.task ? ` (task ${one.task})` : ""))),
   ];
-  return `Every head of ${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
+  const heads = data.studies.some((one) => one.heads.length || !one.cues.length) ? "Every head of " : "";
+  return `${heads}${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 };
 
 function follow() {
@@ -181,6 +183,7 @@ function draw() {
         one.embedding && colouring ? h("div", { id: "alike" }) : null,
       ),
       one.probes.map((told, number) => probe(told, number, open)),
+      one.cues.map(cues),
       patterns(one),
       one.maps.length ? walls(one, open) : null,
       one.costs.map(costs),

@@ -5,16 +5,12 @@ import { h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, signed } from "./format.js";
 import { dot, key, mark } from "./marks.js";
+import { axis, rowDrawing, spread, WIDTH } from "./row_drawing.js";
 import { linear } from "./scales.js";
 
-const WIDTH = 460,
-  HEIGHT = 22,
-  ARROWS = ["→", "←"];
+const ARROWS = ["→", "←"];
 
 const arrow = (direction) => (direction === null ? "" : (ARROWS[direction] ?? ""));
-
-const spread = ([value, low, high], write) =>
-  write(value) + (low === null || high === null ? "" : ` [${write(low)}, ${write(high)}]`);
 
 export function probe(told, number, open) {
   if (!told.rows.length) return null;
@@ -122,40 +118,17 @@ function relation(told, row, id, x, columns, open) {
   return row.examples.length ? [line, hidden] : [line];
 }
 
-const ticks = (x) => x.ticks(5);
-
-const frame = (height, ...children) =>
-  s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, width: WIDTH, height, class: "row-drawing" }, children);
-
-const axis = (x) => {
-  const node = frame(
-    14,
-    ticks(x).map((at) => s("text", { x: x(at), y: 11, "text-anchor": "middle", class: "tick" }, at)),
-  );
-  node.setAttribute("aria-hidden", "true");
-  return node;
-};
-
 // The dot is the best head with its interval; the other marks are the baselines.
-function drawn(told, row, x) {
-  const y = HEIGHT / 2;
-  const [value, low, high] = row.accuracy;
-  const said = [
-    `${told.accuracy.title}: ${spread(row.accuracy, plain)}`,
-    ...told.baselines.map(({ title }, number) => `${title}: ${spread(row.baselines[number], plain)}`),
-  ];
-  const node = frame(
-    HEIGHT,
-    s("title", {}, said.join("\n")),
-    ticks(x).map((at) => s("line", { x1: x(at), x2: x(at), y1: 0, y2: HEIGHT, class: "zero" })),
-    row.baselines.map((each, number) => (each[0] === null ? null : mark(number, x(each[0]), y))),
-    low === null ? null : s("line", { x1: x(low), x2: x(high), y1: y, y2: y, class: "whisker" }),
-    dot(x(value), y),
+const drawn = (told, row, x) =>
+  rowDrawing(
+    x,
+    row.accuracy,
+    row.baselines.map(([value]) => value),
+    [
+      `${told.accuracy.title}: ${spread(row.accuracy, plain)}`,
+      ...told.baselines.map(({ title }, number) => `${title}: ${spread(row.baselines[number], plain)}`),
+    ],
   );
-  node.setAttribute("role", "img");
-  node.setAttribute("aria-label", said.join(", "));
-  return node;
-}
 
 const sentences = (row) => [
   h(
