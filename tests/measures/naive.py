@@ -415,3 +415,27 @@ def distances(maps: np.ndarray) -> np.ndarray:
                 root = jensenshannon(flat[one], flat[other], axis=-1)
             found[one, other] = found[other, one] = (np.nan_to_num(root) ** 2).mean()
     return found.reshape(layers, heads, layers, heads)
+
+
+def induction(maps: np.ndarray, tokens: list[int]) -> Values:
+    """`tokens`: the ids, -1 for special ones."""
+    return _earlier(maps, tokens, 1)
+
+
+def duplicate(maps: np.ndarray, tokens: list[int]) -> Values:
+    return _earlier(maps, tokens, 0)
+
+
+def _earlier(maps: np.ndarray, tokens: list[int], distance: int) -> Values:
+    attention, control = [], []
+    for query, token in enumerate(tokens):
+        if token == -1:
+            continue
+        candidates = [key for key in range(1, query) if tokens[key] != -1]
+        same = [key for key in candidates if key - distance >= 0 and tokens[key - distance] == token]
+        rest = [key for key in candidates if key not in same]
+        if same and rest:
+            attention.append(mass(maps, query, same))
+            control.append(mass(maps, query, rest) / len(rest) * len(same))
+    found = {"attention": mean(attention, maps), "control": mean(control, maps)}
+    return found | {"gain": found["attention"] - found["control"]}

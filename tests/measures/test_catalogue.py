@@ -24,8 +24,8 @@ RICH = Setting(
 
 def test_names() -> None:
     assert " ".join(MEASURES) == (
-        "position special entropy spread sentences patterns features links repeated rare contribution gradients "
-        "distances"
+        "position special entropy spread sentences patterns features links repeated rare induction duplicate "
+        "contribution gradients distances"
     )
     assert all(name == measure.name for name, measure in MEASURES.items())
     assert all(re.fullmatch("[a-z]+", name) for name in MEASURES)  # they become groups of a study
@@ -39,7 +39,9 @@ def test_every_measure_says_what_it_is(name: str) -> None:
         assert line
         assert "\n" not in line
     assert len(measure.summary) < 120
-    assert re.search(r"(Clark|Kovaleva|Voita|Michel|Kobayashi) 20\d\d", measure.paper)
+    assert re.search(
+        r"(Clark|Kovaleva|Voita|Michel|Kobayashi|Olsson|Wang|Wu|Nostalgebraist|Elhage) 20\d\d", measure.paper
+    )
     assert measure.kind in {"layers", "gradients", "maps"}
     assert type(measure).__doc__
 

@@ -21,7 +21,18 @@ from tests.closeness import ROUNDED, assert_same
 from tests.measures.cases import small
 from tests.measures.planted import NOUNS, OTHERS, STOPS, VERBS, planted_attention
 
-PLAIN = ("position", "rare", "special", "entropy", "spread", "patterns", "features", "contribution")
+PLAIN = (
+    "position",
+    "rare",
+    "special",
+    "induction",
+    "duplicate",
+    "entropy",
+    "spread",
+    "patterns",
+    "features",
+    "contribution",
+)
 NAMES = {
     "texts": PLAIN,
     "pairs": (*PLAIN, "sentences", "repeated"),

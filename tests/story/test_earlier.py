@@ -23,6 +23,9 @@ from headcount.story.earlier import schemas_of, series_schemas
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 
+LATER = ("induction", "duplicate")
+"""Measures that came after schemas: every study that has them says what they mean."""
+
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, xr.Dataset]:
@@ -85,7 +88,7 @@ def test_numbers_are_as_their_schemas_say(name: str, results: dict[str, xr.Datas
             assert schema.signed or (values >= -1e-6).all(), variable
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in LATER])
 def test_a_study_that_says_nothing_is_shown_as_one_that_does(name: str, results: dict[str, xr.Dataset]) -> None:
     assert schemas_of(f"measures/{name}@words", bare(results[name])) == schemas_of(f"measures/{name}", results[name])
 

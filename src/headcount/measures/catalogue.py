@@ -9,9 +9,11 @@ from headcount.errors import InvalidOption
 from headcount.measures.contract import Question
 from headcount.measures.contribution import Contribution
 from headcount.measures.distances import Distances
+from headcount.measures.duplicate import Duplicate
 from headcount.measures.entropy import Entropy
 from headcount.measures.features import Features
 from headcount.measures.gradients import Gradients
+from headcount.measures.induction import Induction
 from headcount.measures.links import WordLinks
 from headcount.measures.patterns import Patterns
 from headcount.measures.position import Position
@@ -34,6 +36,8 @@ MEASURES: dict[str, Question] = {
         WordLinks(),
         Repeated(),
         Rare(),
+        Induction(),
+        Duplicate(),
         Contribution(),
         Gradients(),
         Distances(),

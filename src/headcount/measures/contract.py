@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,6 +67,11 @@ class Seen:
     def mass(self, name: str) -> Tensor:
         """Attention of every query to a class of keys [B, H, Q]."""
         return self.view.mass[..., self.classes.index(name)]
+
+    @cached_property
+    def before(self) -> Tensor:
+        """Attention of every query to the tokens before it [B, H, Q], without special tokens and the first one."""
+        return self.view.mass_before(self.keys.readable)
 
     def mean(self, values: Tensor, over: Tensor | None = None) -> Tensor:
         """The mean [B, H] of values [B, H, Q] over the real queries, or over those that `over` [B, Q] chooses."""
