@@ -439,3 +439,75 @@ def _earlier(maps: np.ndarray, tokens: list[int], distance: int) -> Values:
             control.append(mass(maps, query, rest) / len(rest) * len(same))
     found = {"attention": mean(attention, maps), "control": mean(control, maps)}
     return found | {"gain": found["attention"] - found["control"]}
+
+
+@dataclass
+class LogitReader:
+    """How a decoder makes logits of a text's last states [token, width]: a norm, then the output embedding."""
+
+    states: np.ndarray
+    gain: np.ndarray
+    eps: float
+    centred: bool
+    embedding: np.ndarray
+
+    def above_mean(self, vector: np.ndarray, query: int, token: int) -> float:
+        """What a part of a state adds to a token's logit above the mean logit, at the scale of the query's state."""
+        state = self.states[query]
+        if self.centred:
+            state, vector = state - state.mean(), vector - vector.mean()
+        normed = vector * self.gain / np.sqrt((state**2).mean() + self.eps)
+        logits = self.embedding @ normed
+        return float(logits[token] - logits.mean())
+
+
+def direct_effect(
+    outputs: np.ndarray, projections: list[np.ndarray], reader: LogitReader, ids: list[int], asked: list[int]
+) -> Values:
+    """From head outputs [layer, head, token, size]; `asked` are the tokens whose successor is due."""
+    layers, heads, _, size = outputs.shape
+    found = {name: np.zeros((layers, heads)) for name in ("effect", "control")}
+    for layer, head in np.ndindex(layers, heads):
+        part = projections[layer][:, head * size : (head + 1) * size]
+        effects, controls = [], []
+        for query in asked:
+            wrote = part @ outputs[layer, head, query]
+            right = ids[query + 1]
+            effects.append(reader.above_mean(wrote, query, right))
+            controls.append(mean_number([reader.above_mean(wrote, query, other) for other in ids if other != right]))
+        found["effect"][layer, head], found["control"][layer, head] = mean_number(effects), mean_number(controls)
+    return found | {"gain": found["effect"] - found["control"]}
+
+
+def copying(
+    maps: np.ndarray, values: np.ndarray, projections: list[np.ndarray], reader: LogitReader, ids: list[int]
+) -> Values:
+    """Of a text without special tokens, from values [layer, head, key, size]."""
+    layers, heads, length, size = values.shape
+    names = ("rise", "control", "rank")
+    found = {name: np.full((layers, heads), np.nan) for name in names}
+    for layer, head in np.ndindex(layers, heads):
+        part = projections[layer][:, head * size : (head + 1) * size]
+        rises, controls, ranks, weights = [], [], [], []
+        for query in range(2, length):
+            rise = control = 0.0
+            for key in range(1, query):
+                weight, wrote = maps[layer, head, query, key], part @ values[layer, head, key]
+                own = reader.above_mean(wrote, query, ids[key])
+                others = [reader.above_mean(wrote, query, other) for other in ids if other != ids[key]]
+                rise += weight * own
+                control += weight * mean_number(others)
+                distinct = [reader.above_mean(wrote, query, other) for other in {*ids} - {ids[key]}]
+                if distinct:
+                    ranks.append(weight * mean_number([own > other for other in distinct]))
+                    weights.append(weight)
+            rises.append(rise)
+            controls.append(control)
+        found["rise"][layer, head], found["control"][layer, head] = mean_number(rises), mean_number(controls)
+        if weights:
+            found["rank"][layer, head] = sum(ranks) / sum(weights)
+    return found | {"gain": found["rise"] - found["control"]}
+
+
+def mean_number(numbers: list[Any]) -> float:
+    return sum(numbers) / len(numbers) if numbers else float("nan")

@@ -25,10 +25,10 @@ RICH = Setting(
 def test_names() -> None:
     assert " ".join(MEASURES) == (
         "position special entropy spread sentences patterns features links repeated rare induction duplicate "
-        "contribution gradients distances"
+        "contribution copying direct_effect gradients distances"
     )
     assert all(name == measure.name for name, measure in MEASURES.items())
-    assert all(re.fullmatch("[a-z]+", name) for name in MEASURES)  # they become groups of a study
+    assert all(re.fullmatch("[a-z_]+", name) for name in MEASURES)  # they become groups of a study
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -22,8 +22,9 @@ from headcount.measures.measure import measure
 from headcount.story.earlier import schemas_of, series_schemas
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
+from tests.measures.planted_decoder import planted_decoder
 
-LATER = ("induction", "duplicate")
+LATER = ("induction", "duplicate", "copying", "direct_effect")
 """Measures that came after schemas: every study that has them says what they mean."""
 
 
@@ -39,6 +40,11 @@ def results() -> dict[str, xr.Dataset]:
         measure(model, tokenizer, trees, only=("features", "links")),
     ):
         found |= {name: node.to_dataset() for name, node in tree.children.items()}
+    decoder = {"copying", "direct_effect"}
+    texts = pd.DataFrame({"text": ["a b c a b c", "d e f g d e"]})
+    found |= {
+        name: node.to_dataset() for name, node in measure(*planted_decoder(), texts, only=decoder).children.items()
+    }
     assert set(found) == set(MEASURES)
     return found
 

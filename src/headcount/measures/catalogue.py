@@ -8,6 +8,8 @@ from headcount.core.options import no_repeats
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Question
 from headcount.measures.contribution import Contribution
+from headcount.measures.copying import Copying
+from headcount.measures.direct_effect import DirectEffect
 from headcount.measures.distances import Distances
 from headcount.measures.duplicate import Duplicate
 from headcount.measures.entropy import Entropy
@@ -39,6 +41,8 @@ MEASURES: dict[str, Question] = {
         Induction(),
         Duplicate(),
         Contribution(),
+        Copying(),
+        DirectEffect(),
         Gradients(),
         Distances(),
     )

@@ -21,6 +21,7 @@ from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
+from headcount.models.unembedding import Unembedding
 from headcount.trace.view import AttentionView
 
 SHARE = "share of attention"
@@ -45,10 +46,21 @@ class Setting:
     """The largest number of heads in a layer."""
     linked: bool = True
     """Whether annotated texts have links between words."""
+    no_logits: str | None = None
+    """Why what heads write cannot be read as logits; None if it can."""
 
     @property
     def special(self) -> bool:
         return "cls" in self.classes and "sep" in self.classes
+
+
+@dataclass(frozen=True)
+class Logits:
+    """How what heads write becomes logits in a batch: the final norm divides the state of each query by `scale`."""
+
+    unembedding: Unembedding
+    scale: Tensor
+    """[B, Q]"""
 
 
 @dataclass
@@ -59,6 +71,8 @@ class Seen:
     queries: Marks
     keys: Marks
     classes: tuple[str, ...]
+    logits: Logits | None = None
+    """For questions with `needs_logits`."""
 
     @property
     def stack(self) -> str:
@@ -92,6 +106,8 @@ class Question(ABC):
     kind: ClassVar[str] = "layers"
     """Which pass feeds it: `layers`, `gradients` (of a loss), or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
+    needs_logits: ClassVar[bool] = False
+    """Whether it asks what heads do to the logits: of a model where they do so directly."""
     averaged: ClassVar[bool] = True
     """Whether its values are averaged over the texts; what counts cases says in `whole` what follows from them."""
     category: ClassVar[str] = "What it looks at"
@@ -101,7 +117,7 @@ class Question(ABC):
 
     def lacking(self, setting: Setting) -> str | None:
         """Why the question makes no sense here, or None."""
-        return None
+        return setting.no_logits if self.needs_logits else None
 
     @abstractmethod
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
