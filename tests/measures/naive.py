@@ -511,3 +511,15 @@ def copying(
 
 def mean_number(numbers: list[Any]) -> float:
     return sum(numbers) / len(numbers) if numbers else float("nan")
+
+
+def retrieval(maps: np.ndarray, ids: list[int], needle: list[int], answer: list[int]) -> Values:
+    """`needle` and `answer`: the positions of the answer in the needle, and at the end."""
+    score, attention, chance = [], [], []
+    for due in answer:
+        query = due - 1
+        right = [key for key in needle if key <= query and ids[key] == ids[due]]
+        score.append(np.isin(maps[:, :, query].argmax(-1), right).astype(float))
+        attention.append(mass(maps, query, right))
+        chance.append(np.full(maps.shape[:2], len(right) / due))
+    return {"score": mean(score, maps), "attention": mean(attention, maps), "chance": mean(chance, maps)}

@@ -24,7 +24,7 @@ from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 from tests.measures.planted_decoder import planted_decoder
 
-LATER = ("induction", "duplicate", "copying", "direct_effect")
+LATER = ("induction", "duplicate", "retrieval", "copying", "direct_effect")
 """Measures that came after schemas: every study that has them says what they mean."""
 
 
@@ -40,8 +40,9 @@ def results() -> dict[str, xr.Dataset]:
         measure(model, tokenizer, trees, only=("features", "links")),
     ):
         found |= {name: node.to_dataset() for name, node in tree.children.items()}
-    decoder = {"copying", "direct_effect"}
-    texts = pd.DataFrame({"text": ["a b c a b c", "d e f g d e"]})
+    decoder = ("retrieval", "copying", "direct_effect")
+    texts = pd.DataFrame({"text": ["a b c a b c", "d e f g d e"], "completion": [" b c", " e"]})
+    texts = texts.assign(needle_start=2, needle_end=3)
     found |= {
         name: node.to_dataset() for name, node in measure(*planted_decoder(), texts, only=decoder).children.items()
     }

@@ -24,7 +24,9 @@ def test_with_them_states_become_logits(name: str) -> None:
         logits = model(**batch).logits
     hook.remove()
     found = states[0] @ unembedding.directions(torch.arange(logits.shape[-1])).T
-    found /= final_scales(model, unembedding.norm, batch)[..., None]
+    with final_scales(unembedding.norm) as scales, torch.no_grad():
+        model(**batch)
+    found /= scales[0][..., None]
     bias = getattr(unembedding.norm.module, "bias", None)
     expected = logits if bias is None else logits - unembedding.embedding.weight @ bias
     torch.testing.assert_close(found, expected - expected.mean(-1, keepdim=True), atol=1e-4, rtol=1e-4)
@@ -34,16 +36,11 @@ def test_passes_of_other_threads_do_not_count() -> None:
     model = tiny("llama", head="AutoModelForCausalLM")
     norm = prove_unembedding(model, read_anatomy(model)).norm
     batch = example_inputs(model)
-    other = {"input_ids": batch["input_ids"][:, :3]}
-    original = model.model.forward
-
-    def forward(*args: object, **kwargs: object) -> object:
-        result = original(*args, **kwargs)
-        if threading.current_thread() is threading.main_thread():
-            thread = threading.Thread(target=lambda: model(**other))
-            thread.start()
-            thread.join()
-        return result
-
-    model.model.forward = forward
-    assert final_scales(model, norm, batch).shape == batch["input_ids"].shape
+    thread = threading.Thread(target=lambda: model(**batch))
+    with final_scales(norm) as scales:
+        thread.start()
+        thread.join()
+        assert not scales
+        model(**batch)
+        assert [one.shape for one in scales] == [batch["input_ids"].shape]
+    assert not norm.module._forward_pre_hooks

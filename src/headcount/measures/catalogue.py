@@ -21,6 +21,7 @@ from headcount.measures.patterns import Patterns
 from headcount.measures.position import Position
 from headcount.measures.rare import Rare
 from headcount.measures.repeated import Repeated
+from headcount.measures.retrieval import Retrieval
 from headcount.measures.sentences import Sentences
 from headcount.measures.special import Special
 from headcount.measures.spread import Spread
@@ -40,6 +41,7 @@ MEASURES: dict[str, Question] = {
         Rare(),
         Induction(),
         Duplicate(),
+        Retrieval(),
         Contribution(),
         Copying(),
         DirectEffect(),

@@ -54,15 +54,6 @@ class Setting:
         return "cls" in self.classes and "sep" in self.classes
 
 
-@dataclass(frozen=True)
-class Logits:
-    """How what heads write becomes logits in a batch: the final norm divides the state of each query by `scale`."""
-
-    unembedding: Unembedding
-    scale: Tensor
-    """[B, Q]"""
-
-
 @dataclass
 class Seen:
     """One layer in one batch, and what its queries and its keys are."""
@@ -71,8 +62,8 @@ class Seen:
     queries: Marks
     keys: Marks
     classes: tuple[str, ...]
-    logits: Logits | None = None
-    """For questions with `needs_logits`."""
+    unembedding: Unembedding | None = None
+    """How what heads write becomes logits, where it is known."""
 
     @property
     def stack(self) -> str:
@@ -108,6 +99,9 @@ class Question(ABC):
     needs_map: ClassVar[bool] = True
     needs_logits: ClassVar[bool] = False
     """Whether it asks what heads do to the logits: of a model where they do so directly."""
+    in_logits: ClassVar[tuple[str, ...]] = ()
+    """Variables that `see` gives for each query [B, H, Q], before the final norm, whose scale is known only when the
+    pass is over: they are divided by it, query by query, and summed."""
     averaged: ClassVar[bool] = True
     """Whether its values are averaged over the texts; what counts cases says in `whole` what follows from them."""
     category: ClassVar[str] = "What it looks at"

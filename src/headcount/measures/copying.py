@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 import torch
@@ -34,6 +33,7 @@ class Copying(Question):
     paper = "Olsson 2022, copying; Elhage 2021, OV circuits"
     category = "What it does to the logits"
     needs_logits = True
+    in_logits = ("rise", "control", "gain")
     schemas: ClassVar[Schemas] = {
         "rise": Schema(
             "Direct effect on attended tokens", "logits", "above 0: makes what it attends to more likely", signed=True
@@ -63,41 +63,37 @@ class Copying(Question):
         return {"rise": (), "control": (), "gain": (), "rank": ()}
 
     def see(self, seen: Seen) -> Values:
-        assert seen.logits is not None
-        view, tokens, readable = seen.view, seen.keys.token, seen.keys.readable
+        assert seen.unembedding is not None
+        tokens, readable = seen.keys.token, seen.keys.readable
         own = _by_key(seen, tokens)
-        on_text = before_projection(seen, mean_of_text(seen))
-        text = torch.einsum("bhkd,bhd->bhk", widened(view.values), on_text)
+        text = torch.einsum("bhkd,bhd->bhk", widened(seen.view.values), before_projection(seen, mean_of_text(seen)))
         count, same = (tokens >= 0).sum(-1)[:, None, None], same_in_text(seen)[:, None]
         others = of_others(text, own, count, same)
         asked = (readable.cumsum(-1) - readable.long() > 0) & (seen.queries.real > 0)
-        attended = partial(_attended, seen, asked)
-        scale = seen.logits.scale
-        queries = asked.sum(-1, keepdim=True)
-        rise, control = (attended(part, scale) / queries for part in (own, others))
+        queries = asked.sum(-1)[:, None, None]
+        rise, control = (_attended(seen, asked, part) / queries for part in (own, others))
         ranks, known = _ranks(seen, own)
-        rank = attended(ranks) / attended(known.expand_as(ranks).to(ranks.dtype))
+        weight = _attended(seen, asked, known.expand_as(ranks).to(ranks.dtype)).sum(-1)
+        rank = _attended(seen, asked, ranks).sum(-1) / weight
         return {"rise": rise, "control": control, "gain": rise - control, "rank": rank}
 
 
-def _attended(seen: Seen, asked: Tensor, by_key: Tensor, scale: Tensor | None = None) -> Tensor:
-    """What queries find at the tokens before them [B, H]: sums of `by_key` [B, H, K], weighted with the attention."""
+def _attended(seen: Seen, asked: Tensor, by_key: Tensor) -> Tensor:
+    """What each query finds at the tokens before it [B, H, Q]: `by_key` [B, H, K], weighted with its attention."""
     by_key = torch.where(seen.keys.readable[:, None], by_key, 0)
     found = seen.view.mass_on(by_key) - seen.view.diagonal(0) * by_key
-    if scale is not None:
-        found = found / scale[:, None]
-    return torch.where(asked[:, None], found, 0).sum(-1)
+    return torch.where(asked[:, None], found, 0)
 
 
 def _by_key(seen: Seen, tokens: Tensor) -> Tensor:
     """What the value at each key adds to the logit of its own token [B, H, K], before the scale; 0 at special ones."""
-    assert seen.logits is not None
+    assert seen.unembedding is not None
     values = seen.view.values
     examples, keys = (tokens >= 0).nonzero(as_tuple=True)
     found = torch.zeros(values.shape[:3], dtype=seen.view.total.dtype, device=values.device)
     for start in range(0, len(examples), TOKENS):
         example, key = examples[start : start + TOKENS], keys[start : start + TOKENS]
-        directions = before_projection(seen, seen.logits.unembedding.directions(tokens[example, key]))
+        directions = before_projection(seen, seen.unembedding.directions(tokens[example, key]))
         found[example, :, key] = (widened(values[example, :, key]) * directions).sum(-1).to(found.dtype)
     return found
 
@@ -107,8 +103,8 @@ def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
 
     And whether there is a token to compare with [B, 1, K]. Equal rises count half.
     """
-    assert seen.logits is not None
-    unembedding, tokens = seen.logits.unembedding, seen.keys.token
+    assert seen.unembedding is not None
+    tokens = seen.keys.token
     ranks, known = torch.zeros_like(own), torch.zeros_like(own[:, :1], dtype=torch.bool)
     for example, text in enumerate(tokens):
         distinct = text[text >= 0].unique()
@@ -116,7 +112,7 @@ def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
             continue
         spread = torch.linspace(0, len(distinct) - 1, min(COMPARED, len(distinct)), device=text.device).round().long()
         compared = distinct[spread]
-        directions = before_projection(seen, unembedding.directions(compared))
+        directions = before_projection(seen, seen.unembedding.directions(compared))
         raised = torch.einsum("hkd,thd->hkt", widened(seen.view.values[example]), directions)
         less = (raised < own[example, :, :, None]).to(own.dtype) + (raised == own[example, :, :, None]) / 2
         differs = (compared != text[:, None]).to(own.dtype)

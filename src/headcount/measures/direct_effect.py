@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 
 from headcount.core.schema import Schema
+from headcount.data.spans import COMPLETION
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.measures.logit_directions import before_projection, mean_of_text, of_others, same_in_text
 from headcount.trace.precision import widened
@@ -31,6 +32,7 @@ class DirectEffect(Question):
     category = "What it does to the logits"
     needs_map = False
     needs_logits = True
+    in_logits = ("effect", "control", "gain")
     schemas: ClassVar[Schemas] = {
         "effect": Schema(
             "Direct effect on the right token",
@@ -54,30 +56,26 @@ class DirectEffect(Question):
         return {"effect": (), "control": (), "gain": ()}
 
     def see(self, seen: Seen) -> Values:
-        assert seen.logits is not None
+        assert seen.unembedding is not None
         assert seen.view.outputs is not None
-        unembedding, tokens = seen.logits.unembedding, seen.queries.token
-        outputs = seen.view.outputs[:, :, seen.view.chosen]
+        tokens, outputs = seen.queries.token, seen.view.outputs[:, :, seen.view.chosen]
         following = tokens[:, 1:]
         asked = following >= 0
-        completion = seen.queries.classes.get("completion")
+        completion = seen.queries.classes.get(COMPLETION)
         if completion is not None:
             # Texts without a completion, among others that have one, are asked about as a whole.
-            due = (completion[:, 1:] > 0) | (completion.sum(-1, keepdim=True) == 0)
-            asked = asked & due
+            asked &= (completion[:, 1:] > 0) | (completion.sum(-1, keepdim=True) == 0)
         count, same = (tokens >= 0).sum(-1), same_in_text(seen)
         on_text = before_projection(seen, mean_of_text(seen))
-        sums = torch.zeros(2, len(tokens), outputs.shape[2], dtype=on_text.dtype, device=on_text.device)
+        effect = torch.zeros(len(tokens), tokens.shape[1], outputs.shape[2], dtype=on_text.dtype, device=on_text.device)
+        control = torch.zeros_like(effect)
         examples, queries = asked.nonzero(as_tuple=True)
         for start in range(0, len(examples), TOKENS):
             example, query = examples[start : start + TOKENS], queries[start : start + TOKENS]
             output = widened(outputs[example, query])
-            scale = seen.logits.scale[example, query, None]
-            directions = before_projection(seen, unembedding.directions(following[example, query]))
-            right = (output * directions).sum(-1) / scale
-            text = (output * on_text[example]).sum(-1) / scale
-            others = of_others(text, right, count[example, None], same[example, query + 1, None])
-            sums[0].index_add_(0, example, right)
-            sums[1].index_add_(0, example, others)
-        effect, control = sums / asked.sum(-1)[:, None]
+            directions = before_projection(seen, seen.unembedding.directions(following[example, query]))
+            right, text = ((output * one).sum(-1) for one in (directions, on_text[example]))
+            effect[example, query] = right
+            control[example, query] = of_others(text, right, count[example, None], same[example, query + 1, None])
+        effect, control = (one.transpose(1, 2) / asked.sum(-1)[:, None, None] for one in (effect, control))
         return {"effect": effect, "control": control, "gain": effect - control}

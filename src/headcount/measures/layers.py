@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.data.marks import Marks
-from headcount.measures.contract import Logits, Question, Seen, Values
+from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.models.unembedding import Unembedding
 from headcount.trace.edits import LayerKey, LayerRun
@@ -32,7 +32,7 @@ def see_layers(
     target: Marks | None,
     classes: tuple[str, ...],
     look: Callable[[Seen], None],
-    logits: Logits | None = None,
+    unembedding: Unembedding | None = None,
 ) -> None:
     """Run the batch once and call `look` for every layer with what it did.
 
@@ -51,7 +51,7 @@ def see_layers(
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target
         bad.append((~outputs.isfinite().flatten(2).all(-1) & (queries.real > 0).to(outputs.device)).any(-1))
-        look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes, logits))
+        look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes, unembedding))
 
     observers = {(block.stack, block.layer): see for block in anatomy}
     with torch.no_grad(), session(model, observers=observers, purpose="measurement"):
@@ -82,10 +82,17 @@ def run_measures(
         for name, values in see_in_memory(ordered, seen).items():
             values_by_measure[name][seen.stack, seen.view.block.layer] = values
 
-    logits = None
-    if unembedding is not None and any(measure.needs_logits for measure in measures):
-        logits = Logits(unembedding, final_scales(model, unembedding.norm, batch))
-    see_layers(model, anatomy, batch, source, target, classes, look, logits)
+    in_logits = [measure for measure in measures if measure.in_logits]
+    if not in_logits:
+        see_layers(model, anatomy, batch, source, target, classes, look)
+        return values_by_measure
+    assert unembedding is not None  # otherwise these measures are left out
+    with final_scales(unembedding.norm) as scales:
+        see_layers(model, anatomy, batch, source, target, classes, look, unembedding)
+    for measure in in_logits:
+        for values in values_by_measure[measure.name].values():
+            for name in measure.in_logits:
+                values[name] = (values[name] / scales[-1][:, None]).sum(-1)
     return values_by_measure
 
 

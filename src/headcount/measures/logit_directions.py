@@ -20,13 +20,14 @@ def before_projection(seen: Seen, directions: Tensor) -> Tensor:
     heads = outputs.shape[2]  # all of the layer's, of which the view may have some
     matrix = widened(view.block.output_matrix).unflatten(0, (heads, -1))[view.chosen]
     products: Tensor = directions.to(matrix.dtype) @ matrix.flatten(0, 1).T
-    return products.unflatten(-1, tuple(matrix.shape[:2]))
+    by_head: Tensor = products.unflatten(-1, tuple(matrix.shape[:2]))
+    return by_head
 
 
 def mean_of_text(seen: Seen) -> Tensor:
     """The direction [B, width] of all tokens of each text together: the mean of theirs, special ones left out."""
-    assert seen.logits is not None
-    unembedding, tokens = seen.logits.unembedding, seen.keys.token
+    assert seen.unembedding is not None
+    unembedding, tokens = seen.unembedding, seen.keys.token
     rows = []
     for text in tokens:
         real = text[text >= 0]
