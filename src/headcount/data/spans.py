@@ -32,8 +32,9 @@ def read_spans(table: pd.DataFrame, texts: Sequence[str]) -> list[Spans]:
         for one, completion in zip(spans, completions, strict=True):
             one[COMPLETION] = completion
     if set(NEEDLE_COLUMNS) <= set(table.columns):
-        for one, row, text in zip(spans, table.index, texts, strict=True):
-            one[NEEDLE] = _needle(table, row, text)
+        columns = (table[column].tolist() for column in NEEDLE_COLUMNS)
+        for one, row, text, *given in zip(spans, table.index, texts, *columns, strict=True):
+            one[NEEDLE] = _needle(given, text, name_row(table.attrs, row))
     return spans
 
 
@@ -57,8 +58,7 @@ def _completion(table: pd.DataFrame, row: Any, text: str) -> tuple[int, int]:
     return 0, 0
 
 
-def _needle(table: pd.DataFrame, row: Any, text: str) -> tuple[int, int]:
-    given: list[Any] = [table[column].astype(object).at[row] for column in NEEDLE_COLUMNS]
+def _needle(given: list[Any], text: str, where: str) -> tuple[int, int]:
     if all(pd.isna(value) for value in given):
         return 0, 0
     try:
@@ -68,7 +68,7 @@ def _needle(table: pd.DataFrame, row: Any, text: str) -> tuple[int, int]:
         valid = False
     if not valid:
         raise DataProblem(
-            f"{name_row(table.attrs, row)}: got needle_start {short(given[0])} and needle_end {short(given[1])}; "
+            f"{where}: got needle_start {short(given[0])} and needle_end {short(given[1])}; "
             f"expected positions in a text of {len(text):,} characters, the first before the second"
         )
     return start, stop
