@@ -26,6 +26,7 @@ from tests.engines.runs import missing
 
 NAMES = [
     "sweep",
+    "screened",
     "measure",
     "compare",
     "patterns",

@@ -30,7 +30,7 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-SHARDED = ("sweep", "measure", "compare", "patterns", "classifiers", "importance")
+SHARDED = ("sweep", "screened", "measure", "compare", "patterns", "classifiers", "importance")
 """Those that several processes can share."""
 
 
@@ -50,6 +50,15 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
     run: dict[str, Callable[[Path | None], Any]] = {
         "sweep": lambda out: hc.sweep(
             model, tokenizer, texts, task="sst2", how="zero", out=out, compute=hc.Compute(batch_tokens=64, shard=shard)
+        ),
+        "screened": lambda out: hc.sweep(
+            model,
+            tokenizer,
+            texts,
+            task="sst2",
+            by=hc.screen(model, tokenizer, texts, task="sst2", top=2, control=1, out=out, **part),
+            out=out,
+            compute=hc.Compute(batch_tokens=64, shard=shard),
         ),
         "measure": lambda out: hc.measure(model, tokenizer, texts, only=["position", "spread"], out=out, **plain),
         "compare": lambda out: hc.compare(model, other, tokenizer, texts, out=out, **plain),

@@ -8,6 +8,7 @@ import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.job import Job
+from headcount.ablation.screened import why_run
 from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.results import ArrayPlan, label_axes
 from headcount.data.kinds.outputs import DTYPES
@@ -46,7 +47,7 @@ def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
 
 def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[Any, ...]]:
     """What is known before any pass: coordinates, labels and texts of the examples, in the order of `rows`."""
-    fixed = label_axes(choices.coords())
+    fixed = label_axes(choices.coords()) | why_run(choices)
     fixed["example"] = (("example",), job.examples.ids[rows])
     labels = job.examples.labels
     if isinstance(labels, np.ndarray):

@@ -80,11 +80,12 @@ def sweep(
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
     is. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
     stack with `Every("head", stack="cross")`; or sets of heads, as a list (`["L3H7, L5", "L2"]`) or
-    `RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
-    `reference=`, data like `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder,
-    written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was
-    never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of transformers'
-    `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default).
+    `RandomSets(draws, size)`; or the heads that `headcount.screen` selects. `how`: the replacement for a head's output:
+    `zero`, `uniform`, or `mean` (over `reference=`, data like `data`). `metric`: a name, or a function of predictions
+    and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there.
+    `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are
+    generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by
+    default).
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
@@ -137,6 +138,9 @@ def sweep(
         "generate": generation,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
+    screened = choices.screened
+    if screened is not None:
+        options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
     units = plan_units(lengths, budget.tokens)
     attributes = {
         "by": choices.by,
@@ -153,8 +157,15 @@ def sweep(
         "labels": _label_names(model, job.task),
         "units": [list(unit) for unit in units],
     }
+    if screened is not None:
+        attributes["screen"] = {
+            "estimate": screened.estimate,
+            "top": len(screened.top),
+            "control": len(screened.control),
+            "of": screened.of,
+        }
     run = Run(
-        group_name(f"sweep/{choices.by}-{how}", name),
+        group_name(f"sweep/{choices.by}-{how}{'' if screened is None else '-screened'}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,

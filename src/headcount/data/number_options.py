@@ -10,6 +10,7 @@ from headcount.errors import InvalidOption
 LEAST = {
     "at_least": 0,
     "checkpoints": 0,
+    "control": 0,
     "max_length": 8,
     "randoms": 0,
     "recover": 0,
