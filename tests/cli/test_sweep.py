@@ -145,3 +145,18 @@ def test_screening_fits_the_terminal_and_names_what_was_not_run(
     assert sorted(row.split(",")[column] for row in rows[1:]) == ["control", "not run", "top", "top"]
     assert main(["report", str(tmp_path / "study"), "-o", str(tmp_path / "page.html")]) == 0
     assert "not run" in (tmp_path / "page.html").read_text()
+
+
+def test_a_race_fits_the_terminal(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(words(place, "--stop-when", "0.15")) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not [line for line in shown.splitlines() if line.startswith("│          │")], "no row takes two lines"
+    assert "1 lower it by more, 1 raise it by more, and 2 stay within" in shown.replace("\n", " ")
+    assert main(words(place, "--stop-when", "0.15", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["decision"] for row in found["choices"]} == {"smaller", "larger", "within"}
+    assert found["whole"]["passes_saved"] > 0

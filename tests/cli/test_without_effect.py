@@ -46,6 +46,7 @@ ROWS = [
     (f"{SWEEP} --draws 2 --size 1 --by head", "--by", "--draws says what is left out"),
     (f"{SWEEP} --draws 2 --size 1 --by layer", "--by", "--draws says what is left out"),
     (f"{SWEEP} --sets sets.txt --stack encoder", "--stack", "--sets name their stacks"),
+    (f"{SWEEP} --stop-when 0.1 --out study2 --shard 1/2", "--shard", "decides after each round"),
     (f"{SWEEP} --top 2", "--top", "without --screen"),
     (f"{SWEEP} --control 2", "--control", "without --screen"),
     (f"{SWEEP} --screen importance --top 2 --by layer", "--screen", "ranks single heads"),

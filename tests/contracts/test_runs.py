@@ -27,6 +27,7 @@ from tests.engines.runs import missing
 NAMES = [
     "sweep",
     "screened",
+    "raced",
     "measure",
     "compare",
     "patterns",

@@ -122,6 +122,7 @@ ROWS = [
     ],
     good("one example", "measure {classifier} --data {one-row} --only entropy"),
     good("one example, sweep", SWEEP + "{one-row}"),
+    good("one example, raced", SWEEP + "{one-row} --stop-when 0.1", "saved 0 %"),
     good("one example, screened", SWEEP + "{one-row} --screen norm --top 1", "no head is left|at most"),
     good("one example, patterns", "patterns {classifier} --data {one-row}"),
     good("more than there are", SWEEP + "{texts} --limit 1000000"),

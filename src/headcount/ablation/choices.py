@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,18 @@ class Choices:
         if self.heads:
             return by_head(pairs, self.layout)
         return by_layer(pairs, self.layout) if self.by == "layer" else np.stack([np.asarray(one) for one in values])
+
+    def index(self, number: int) -> tuple[int, ...]:
+        """Where a choice lies along the axes."""
+        key = self.keys[number]
+        if self.dims == ("set",):
+            return (number,)
+        stack, *rest = (key.stack, key.layer, key.head) if self.heads else key
+        return (list(self.layout.stacks).index(stack), *rest)
+
+    def only(self, numbers: Sequence[int]) -> Choices:
+        """Some of the choices."""
+        return replace(self, keys=tuple(self.keys[n] for n in numbers), sets=tuple(self.sets[n] for n in numbers))
 
     def names(self) -> list[str]:
         """The name of each choice, as a person would call it."""

@@ -11,11 +11,12 @@ import pandas as pd
 import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
-from headcount.ablation.budget import parse_memory, plan_budget
-from headcount.ablation.choices import By, choose_head_sets
+from headcount.ablation.budget import Budget, parse_memory, plan_budget
+from headcount.ablation.choices import By, Choices, choose_head_sets
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
+from headcount.ablation.racing import Race, check_race
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
 from headcount.ablation.runner import Runner, join_batches
@@ -31,7 +32,7 @@ from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
-from headcount.engines.run import Run, group_name
+from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.engines.workers import Batched
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
@@ -73,6 +74,7 @@ def sweep(
     untrained: bool = False,
     compute: Compute | None = None,
     generate: Mapping[str, Any] | None = None,
+    stop_when: float | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
@@ -85,10 +87,12 @@ def sweep(
     and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there.
     `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are
     generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by
-    default).
+    default). `stop_when`: a margin, such as 0.002, for a race: examples come in rounds, in random order, and a head
+    runs no further once it is settled whether its change on all examples lies beyond the margin or within it.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
+    That of a race holds `decision`, `examples_run` and what else `headcount.ablation.racing.Race.summarise` computes.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
     compute, part = check_compute(compute, out, swept=True)
@@ -109,23 +113,23 @@ def sweep(
         )
     wanted = check_generate(generate, job.metric)
     generation = _generation(job, wanted) if generated else None
-    order = by_length(job.encodings.lengths)
+    check_race(stop_when, choices, compute.shard)
+    race = None if stop_when is None else Race.plan(choices, job, stop_when, seed)
+    order = by_length(job.encodings.lengths) if race is None else race.order
     lengths = job.encodings.lengths[order]
-    budget = plan_budget(
-        model,
-        job.anatomy,
-        job.task.kind.over_vocabulary and not generated,
-        widest_group(choices, not generated),
-        parse_memory(compute.memory),
-        compute.batch_tokens,
-        int(lengths[0]),
-    )
+
+    def find_budget(swept: Choices) -> Budget:
+        over_vocabulary = job.task.kind.over_vocabulary and not generated
+        widest, longest = widest_group(swept, not generated), int(lengths.max())
+        memory, tokens = parse_memory(compute.memory), compute.batch_tokens
+        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest)
+
     means = None
     if REPLACEMENTS[how].needs_reference:
         if reference is None:
             raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
-    options = {
+    options: dict[str, Any] = {
         "by": choices.by,
         "how": how,
         "task": job.task.name,
@@ -141,7 +145,9 @@ def sweep(
     screened = choices.screened
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
-    units = plan_units(lengths, budget.tokens)
+    if race is not None:
+        options["stop_when"] = race.margin
+    units = plan_units(lengths, find_budget(choices).tokens) if race is None else race.units
     attributes = {
         "by": choices.by,
         "how": how,
@@ -164,43 +170,56 @@ def sweep(
             "control": len(screened.control),
             "of": screened.of,
         }
+    if race is not None:
+        attributes |= race.attributes
+    special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
     run = Run(
-        group_name(f"sweep/{choices.by}-{how}{'' if screened is None else '-screened'}", name),
+        group_name(f"sweep/{choices.by}-{how}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,
-        partial(summarise_arrays, choices, job, seed),
-        plan_arrays(choices, job),
+        partial(summarise_arrays, choices, job, seed) if race is None else race.summarise,
+        plan_arrays(choices, job) | ({} if race is None else race.plan_arrays()),
         fixed_arrays(choices, job, order, texts),
         units,
     )
     ledger = Ledger([run], out, part, progress)
-    plan = plan_sweep(choices, lengths, budget.tokens, budget.width, ledger.units, not generated)
-    runner = Runner(
-        model,
-        tokenizer,
-        job.anatomy,
-        choices,
-        plan,
-        job.task.kind,
-        job.encodings,
-        order,
-        how,
-        means,
-        compute.compiled,
-        generation,
-        job.examples.ids,
-        ledger.tick,
-    )
 
-    work = Batched(
-        lambda unit: runner.split(unit.number),
-        runner.run,
-        lambda _, parts: {run.group: arrange_outputs(choices, *join_batches(parts))},
-        1 if compute.compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
-    )
+    def run_only(numbers: list[int]) -> Batched:
+        """The work on a unit in which only these choices are run."""
+        swept = choices.only(numbers)
+        budget = find_budget(swept)
+        runner = Runner(
+            model,
+            tokenizer,
+            job.anatomy,
+            swept,
+            plan_sweep(swept, lengths, budget.tokens, budget.width, ledger.units, not generated),
+            job.task.kind,
+            job.encodings,
+            order,
+            how,
+            means,
+            compute.compiled,
+            generation,
+            job.examples.ids,
+            ledger.tick,
+        )
+
+        def join(unit: Unit, parts: list[tuple[Arrays, Arrays]]) -> dict[str, Arrays]:
+            marks = {} if race is None else race.mark(numbers, unit.stop - unit.start)
+            return {run.group: arrange_outputs(choices, *join_batches(parts), numbers) | marks}
+
+        # Layers are compiled for one replay, and each worker has its own.
+        return Batched(
+            lambda unit: runner.split(unit.number), runner.run, join, 1 if compute.compiled else budget.at_once
+        )
+
     with evaluating(model):
-        return ledger.perform(work)[0]
+        if race is not None:
+            runners = race.runners
+            return ledger.perform_rounds(race.ends, lambda number, saved: run_only(runners(number, saved)))
+        return ledger.perform(run_only(list(range(len(choices.sets)))))[0]
 
 
 def is_generated(metric: Any) -> bool:

@@ -49,6 +49,12 @@ def sweep(
     control: Annotated[
         int | None, Parameter(help="Number of other heads, drawn at random, to check --screen; 32 by default.")
     ] = None,
+    stop_when: Annotated[
+        float | None,
+        Parameter(
+            help="Race: a head stops once its change is known to lie beyond this margin, such as 0.002, or in it."
+        ),
+    ] = None,
     reference: Annotated[
         str | None, Parameter(help="Data over which --how mean averages the outputs of heads.")
     ] = None,
@@ -145,6 +151,7 @@ def sweep(
             untrained=untrained,
             compute=compute,
             generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
+            stop_when=stop_when,
             progress=progress,
         )
     if json_:
@@ -212,18 +219,20 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
     rows = as_table(result).dropna(subset="delta")  # heads that were not run have none
     rows = rows.reindex(rows["delta"].abs().sort_values(ascending=False, kind="stable").index).head(most)
     several = result.sizes.get("stack", 1) > 1
-    shown = Table("left out", "score", "change", "95 % interval", "p", "q")
-    for column in shown.columns[1:]:
-        column.justify = "right"
+    raced = "decision" in result
+    columns = ("change", "95 % interval", "q", "examples") if raced else ("score", "change", "95 % interval", "p", "q")
+    shown = Table("left out")
+    for column in columns:
+        shown.add_column(column, justify="right")
+    if raced:
+        shown.add_column("decision")
     for row in rows.to_dict("records"):
-        shown.add_row(
-            _spell_row(row, several),
-            f"{row['score']:.4f}",
-            f"{row['delta']:+.4f}",
-            f"{row['low']:+.4f} to {row['high']:+.4f}",
-            f"{row['p']:.2g}",
-            f"{row['q']:.2g}",
-        )
+        effect = (f"{row['delta']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}")
+        if raced:
+            cells = (*effect, f"{row['q']:.2g}", f"{row['examples_run']:.0f}", row["decision"])
+        else:
+            cells = (f"{row['score']:.4f}", *effect, f"{row['p']:.2g}", f"{row['q']:.2g}")
+        shown.add_row(_spell_row(row, several), *cells)
     return shown
 
 

@@ -21,7 +21,7 @@ LEAST = {
     "weight_learning_rate": 0,
 }
 """Options whose least value is not 1."""
-ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs"))
+ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when"))
 BELOW = {"seed": 2**32}
 """numpy takes no larger seeds."""
 MOST = 2**31 - 1

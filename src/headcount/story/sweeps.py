@@ -7,21 +7,25 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
-from headcount.story.names import spell_interval, spell_layer
+from headcount.story.names import interval_of, spell_interval, spell_layer
 
 REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
 """What an ablated head does, for each replacement."""
+WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
+"""What is left out at a time, if not a head."""
 
 
 def sweep_sentences(result: xr.Dataset) -> list[str]:
     """The findings of a sweep in sentences."""
+    if "decision" in result:
+        return race_sentences(result)
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
         return spell_interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
 
     metric = result.attrs["metric"]
-    what = {"layer": "layer", "sets": "set", "draws": "set"}.get(result.attrs["by"], "head")
+    what = WHAT.get(result.attrs["by"], "head")
     count = int(np.isfinite(result["q"].values).sum())
     honest = f"{value['honest_gain']:+.4f} ({value['honest_gain_low']:+.4f} to {value['honest_gain_high']:+.4f} in 95 %"
     sentences = [
@@ -39,6 +43,27 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
         loss = effects_sentence(result, "the mean loss", what, "loss_")
         sentences.insert(2, f"{loss} {ranks_sentence(result, what)}")
     return [*sentences, *missed_sentences(result)]
+
+
+def race_sentences(result: xr.Dataset) -> list[str]:
+    """What a race has decided, how sure that is, and what it saved."""
+    metric, race = result.attrs["metric"], result.attrs["race"]
+    what, examples = WHAT.get(result.attrs["by"], "head"), result.sizes["example"]
+    codes, runs = (result[name].values[np.isfinite(result[name].values)] for name in ("decision", "examples_run"))
+    counts = {name: int((codes == code).sum()) for code, name in enumerate(result["decision"].attrs["names"])}
+    parts = [f"{counts['smaller']} lower it by more", f"{counts['larger']} raise it by more"]
+    parts += [f"{counts['undecided']} are undecided"] if counts["undecided"] else []
+    question = f"Does {metric} on all {examples:,} examples change by more than {race['margin']:g} without a {what}?"
+    saved, error = (f"{100 * share:.0f} %" for share in (float(result["passes_saved"]), race["error"]))
+    settled = f"half of the {what}s were settled after {np.median(runs):,.0f} examples"
+    settled += f", {int((runs == examples).sum()):,} needed all"
+    return [
+        f"Baseline {metric} {spell_interval(interval_of(result, 'baseline'), 4)} (95 % interval).",
+        f"{question} Of {len(codes):,} {what}s, {', '.join(parts)}, and {counts['within']} stay within.",
+        f"For each {what} the chance of a wrong decision is at most {error}.",
+        f"The race saved {saved} of the passes of a full sweep: {settled}.",
+        effects_sentence(result, metric, what),
+    ]
 
 
 def missed_sentences(result: xr.Dataset) -> list[str]:
@@ -99,6 +124,8 @@ def _among(result: xr.Dataset) -> str:
 
 def uncertainty_sentences(result: xr.Dataset) -> list[str]:
     """How wide the intervals of heads without a significant effect are."""
+    if "decision" in result:
+        return []  # a race says which changes are within its margin
     q = result["q"].values.ravel()
     unsure = np.isfinite(q) & ~significant(q)
     if not unsure.any():
