@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import headcount as hc
-from headcount.story.sweeps import sweep_sentences
+from headcount.story.sweeps import sweep_sentences, uncertainty_sentences
 from tests import planted
 
 
@@ -63,3 +63,17 @@ def test_screening_without_a_control(tmp_path: Path) -> None:
         "3 of 4 heads were run because they rank highest by importance; nothing is known about the other 1, since "
         "there was no control."
     )
+
+
+def test_what_a_race_has_decided(tmp_path: Path) -> None:
+    model, tokenizer, texts = planted.classifier(), planted.tokenizer(tmp_path), planted.texts(300)
+    raced = hc.sweep(model, tokenizer, texts, task="sst2", stop_when=0.15)
+    sentences = sweep_sentences(raced)
+    assert sentences[1] == (
+        "Does accuracy on all 300 examples change by more than 0.15 without a head? Of 4 heads, 1 lower it by more, 1 "
+        "raise it by more, and 2 stay within."
+    )
+    assert sentences[2] == "For each head the chance of a wrong decision is at most 5 %."
+    saved = 100 * float(raced["passes_saved"])
+    assert sentences[3].startswith(f"The race saved {saved:.0f} % of the passes of a full sweep: half of the heads")
+    assert uncertainty_sentences(raced) == []

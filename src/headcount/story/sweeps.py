@@ -55,12 +55,13 @@ def race_sentences(result: xr.Dataset) -> list[str]:
     parts += [f"{counts['undecided']} are undecided"] if counts["undecided"] else []
     question = f"Does {metric} on all {examples:,} examples change by more than {race['margin']:g} without a {what}?"
     saved, error = (f"{100 * share:.0f} %" for share in (float(result["passes_saved"]), race["error"]))
+    limit = "at most" if result.attrs["test"] == "mcnemar" else "about"  # exact for counts, approximate for losses
     settled = f"half of the {what}s were settled after {np.median(runs):,.0f} examples"
     settled += f", {int((runs == examples).sum()):,} needed all"
     return [
         f"Baseline {metric} {spell_interval(interval_of(result, 'baseline'), 4)} (95 % interval).",
         f"{question} Of {len(codes):,} {what}s, {', '.join(parts)}, and {counts['within']} stay within.",
-        f"For each {what} the chance of a wrong decision is at most {error}.",
+        f"For each {what} the chance of a wrong decision is {limit} {error}.",
         f"The race saved {saved} of the passes of a full sweep: {settled}.",
         effects_sentence(result, metric, what),
     ]
