@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.choosing.dynamics import dynamics as dynamics
     from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
+    from headcount.choosing.screen import screen as screen
     from headcount.core.agreement import agreement as agreement
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
@@ -108,6 +109,7 @@ _HOMES = {
     "recover": "pruning.recover",
     "report": "reporting.document",
     "save": "models.checkpoint",
+    "screen": "choosing.screen",
     "sweep": "ablation.sweep",
     "table": "reporting.table",
 }

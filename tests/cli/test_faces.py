@@ -17,7 +17,7 @@ from headcount.training.trainer import Settings
 VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
 """The demo is a tour through the others."""
 BLOCKS = {
-    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
+    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task", "screen"),  # inside a Python program
     "adversarial_scores",  # adversarial --model
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
@@ -26,8 +26,11 @@ LOADING = {"model", "tokenizer", "device", "dtype", "trust_remote_code"}
 """The command line names a model and loads it; Python has loaded it."""
 GROUPS: dict[str, dict[str, Any]] = {
     "task": {"task": None, "text": None, "label": None, "labels": None},  # find_task(...)
-    # Every(by, stack), a list of sets (from a file), or RandomSets(draws, size, stack)
-    "by": {"by": "head", "stack": None, "sets": None, "draws": None, "size": None},
+    # Every(by, stack), a list of sets (from a file), RandomSets(draws, size, stack), or screen(...)
+    "by": {
+        **{"by": "head", "stack": None, "sets": None, "draws": None, "size": None},
+        **{"screen": None, "top": None, "control": None},
+    },
     "generate": {"num_beams": None, "max_new_tokens": None},
     "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},  # but what only sweeps read
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},

@@ -127,3 +127,36 @@ def test_killed_at_any_moment_it_goes_on(place: Path, tmp_path: Path) -> None:
     for name in ("score", "p", "q", "low", "high"):
         np.testing.assert_allclose(found[name], whole[name], err_msg=name)
     assert_same(found.sortby("example")["logits"], whole["logits"], FLOAT32)
+
+
+def test_screening_fits_the_terminal_and_names_what_was_not_run(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    screening = ("--screen", "importance", "--top", "2", "--control", "1", "--out", str(tmp_path / "study"))
+    assert main(words(place, *screening)) == 0
+    shown = capsys.readouterr().out
+    assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 80
+    assert "2 of 4 heads were run because they rank highest by importance" in shown.replace("\n", " ")
+    assert "nan" not in shown
+    assert main(["table", str(tmp_path / "study"), "--group", "sweep/head-zero-screened"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    column = rows[0].split(",").index("selected")
+    assert sorted(row.split(",")[column] for row in rows[1:]) == ["control", "not run", "top", "top"]
+    assert main(["report", str(tmp_path / "study"), "-o", str(tmp_path / "page.html")]) == 0
+    assert "not run" in (tmp_path / "page.html").read_text()
+
+
+def test_a_race_fits_the_terminal(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(words(place, "--stop-when", "0.15")) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not [line for line in shown.splitlines() if line.startswith("│          │")], "no row takes two lines"
+    assert "1 lower it by more, 1 raise it by more, and 2 stay within" in shown.replace("\n", " ")
+    assert main(words(place, "--stop-when", "0.15", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["decision"] for row in found["choices"]} == {"smaller", "larger", "within"}
+    assert found["whole"]["passes_saved"] > 0

@@ -26,6 +26,8 @@ from tests.engines.runs import missing
 
 NAMES = [
     "sweep",
+    "screened",
+    "raced",
     "measure",
     "compare",
     "patterns",

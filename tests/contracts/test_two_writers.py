@@ -22,6 +22,8 @@ from tests.core.test_lock import other_process
 ROOT = Path(__file__).parent.parent.parent
 NAMES = [
     "sweep",
+    "screened",
+    "raced",
     "measure",
     "compare",
     "maps",

@@ -31,7 +31,7 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-SHARDED = ("sweep", "measure", "compare", "patterns", "classifiers", "importance")
+SHARDED = ("sweep", "screened", "measure", "compare", "patterns", "classifiers", "importance")
 """Those that several processes can share."""
 
 
@@ -41,6 +41,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
     With a shard: those that can be shared, each a part of the work.
     """
     model, tokenizer, texts = planted.classifier(), planted.tokenizer(folder / "tokenizer"), planted.texts(40)
+    many = planted.texts(150)
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
@@ -52,6 +53,16 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "sweep": lambda out: hc.sweep(
             model, tokenizer, texts, task="sst2", how="zero", out=out, compute=hc.Compute(batch_tokens=64, shard=shard)
         ),
+        "screened": lambda out: hc.sweep(
+            model,
+            tokenizer,
+            texts,
+            task="sst2",
+            by=hc.screen(model, tokenizer, texts, task="sst2", top=2, control=1, out=out, **part),
+            out=out,
+            compute=hc.Compute(batch_tokens=64, shard=shard),
+        ),
+        "raced": lambda out: hc.sweep(model, tokenizer, many, task="sst2", stop_when=0.1, metric="loss", out=out),
         "measure": lambda out: hc.measure(model, tokenizer, texts, only=["position", "spread"], out=out, **plain),
         "compare": lambda out: hc.compare(model, other, tokenizer, texts, out=out, **plain),
         "patterns": lambda out: hc.find_patterns(model, tokenizer, texts, out=out, **plain),

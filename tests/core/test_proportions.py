@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from headcount.core.proportions import _score, count_changes, mcnemar, tango_interval
+from headcount.core.proportions import (
+    _score,
+    count_changes,
+    least_in_population,
+    mcnemar,
+    most_in_population,
+    tango_interval,
+)
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 30))
@@ -54,3 +61,14 @@ def test_tango_covers(lost: float, won: float) -> None:
     assert covered > 0.93
     low, high = tango_interval(counts[:, 0], counts[:, 1], 80, 0.90)
     assert (low <= won - lost).mean() > 0.93, "a one-sided bound of 95 %"
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.data())
+def test_bounds_of_a_population_are_their_definition(drawn: int, rest: int, data: st.DataObject) -> None:
+    """By brute force: the numbers under which so few, or so many, hits have a chance of 5 % or more."""
+    hits, population = data.draw(st.integers(0, drawn)), drawn + rest
+    possible = np.arange(population + 1)
+    few = stats.hypergeom.cdf(hits, population, possible, drawn) >= 0.05 - 1e-12
+    many = stats.hypergeom.sf(hits - 1, population, possible, drawn) >= 0.05 - 1e-12
+    assert most_in_population(np.array(hits), drawn, population, 0.95) == possible[few].max()
+    assert least_in_population(np.array([hits]), drawn, population, 0.95)[0] == possible[many].min()

@@ -61,6 +61,13 @@ def test_false_discovery_is_scipys(p: list[float]) -> None:
     np.testing.assert_allclose(hs.false_discovery(np.array(p)), stats.false_discovery_control(p), atol=1e-12)
 
 
+def test_hypotheses_that_were_not_tested_count_as_not_rejected() -> None:
+    p = np.array([0.001, 0.02, 0.04])
+    expected = hs.false_discovery(np.append(p, np.ones(7)))[:3]
+    np.testing.assert_allclose(hs.false_discovery(p, tests=10), expected)
+    np.testing.assert_allclose(hs.false_discovery(p, tests=3), hs.false_discovery(p))
+
+
 def test_false_discovery_leaves_absent_heads_out() -> None:
     q = hs.false_discovery(np.array([[0.01, np.nan], [0.5, 0.02]]))
     assert np.isnan(q[0, 1])

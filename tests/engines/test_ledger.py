@@ -131,3 +131,23 @@ def test_models_that_are_not_the_study_s_are_refused_beforehand(tmp_path: Path) 
     announce("pruning/dynamics", {"first": "aaaa", "second": "cccc"}, tmp_path / "study")
     with pytest.raises(StudyProblem, match="is a study of the model bert-a"):
         announce("pruning/dynamics", {"first": "bbbb", "second": "cccc"}, tmp_path / "study")
+
+
+def test_the_work_of_a_round_may_depend_on_earlier_ones(tmp_path: Path, expected: xr.Dataset) -> None:
+    """Killed before the last round and resumed: each round sees what those before it have saved, by ids."""
+    seen: dict[int, Any] = {}
+
+    def work_of(number: int, saved: Any, stop: int | None = None) -> Any:
+        if number == stop:
+            raise KeyboardInterrupt
+        seen[number] = saved()["sizes"]
+        return work
+
+    with pytest.raises(KeyboardInterrupt):
+        Ledger([make_run()], tmp_path / "study").perform_rounds([1, 3], lambda n, saved: work_of(n, saved, 1))
+    assert list(seen) == [0]
+    assert np.isnan(seen.pop(0)).all()
+    alike(Ledger([make_run()], tmp_path / "study").perform_rounds([1, 3], work_of), expected)
+    assert list(seen) == [1], "what is done is not asked for again"
+    known = np.isfinite(seen[1]).all(-1) if seen[1].ndim > 1 else np.isfinite(seen[1])
+    assert sorted(np.array(sorted(IDS))[known]) == sorted(IDS[:2])

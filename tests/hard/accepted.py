@@ -125,6 +125,8 @@ ROWS = [
     good("synthetic data, measure", "measure {classifier} --data synthetic:repeat,length=5 --only entropy --limit 3"),
     good("one example", "measure {classifier} --data {one-row} --only entropy"),
     good("one example, sweep", SWEEP + "{one-row}"),
+    good("one example, raced", SWEEP + "{one-row} --stop-when 0.1", "saved 0 %"),
+    good("one example, screened", SWEEP + "{one-row} --screen norm --top 1", "no head is left|at most"),
     good("one example, patterns", "patterns {classifier} --data {one-row}"),
     good("more than there are", SWEEP + "{texts} --limit 1000000"),
     good("a text longer than the model takes", SWEEP + "{long-text}", "cut"),

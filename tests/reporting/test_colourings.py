@@ -11,9 +11,11 @@ import pytest
 import xarray as xr
 
 import headcount as hc
+from headcount.ablation.screened import SELECTED
 from headcount.choosing.gates import SCHEMAS
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
+from headcount.core.sweep_schemas import sweep_schemas
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
@@ -73,6 +75,22 @@ def test_a_sweep_by_head() -> None:
     assert metric["baseline"] == 0.75
     for key, name in (("values", "delta"), ("low", "low"), ("high", "high"), ("p", "p"), ("q", "q")):
         assert metric[key] == expected(view.layout, found[name]), key
+
+
+def test_heads_that_were_not_run() -> None:
+    """They are on the page, with the reason; the effect comes first, then why each was run."""
+    found = sweep(Layout.even({"encoder": (2, 3)}), screen={"top": 1, "control": 1, "of": 6})
+    reasons = np.array([[[1, 0, 0], [0, 0, 2]]], dtype=float)
+    found = found.where(xr.DataArray(reasons > 0, dims=HEAD_DIMS))
+    found["baseline"], found["selected"] = 0.75, (HEAD_DIMS, reasons, SELECTED.attributes())
+    for name, schema in sweep_schemas("accuracy", True, "head").items():
+        if name in found:
+            found[name].attrs |= schema.attributes()
+    effect, why = find_colourings(view_of({"sweep/head-zero-screened": found}))
+    assert effect["unknown"] == "not run"
+    assert [value is None for value in effect["values"]] == [False, True, True, True, True, False]
+    assert (why["names"], why["values"]) == (["not run", "top", "control"], [1, 0, 0, 0, 0, 2])
+    assert "effect" not in why
 
 
 @pytest.mark.parametrize(

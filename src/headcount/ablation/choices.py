@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,28 @@ class RandomSets:
     stack: str | None = None
 
 
-By = str | Every | RandomSets | Iterable[Any]
+@dataclass(frozen=True)
+class Screened:
+    """Some heads of many: those that an estimate ranks highest, and a random sample of the others as a control.
+
+    `headcount.screen` makes one.
+    """
+
+    estimate: str
+    """What ranked them, such as `importance`."""
+    top: tuple[Head, ...]
+    control: tuple[Head, ...]
+    of: int
+    """How many heads were ranked."""
+    stack: str | None = None
+
+    @property
+    def heads(self) -> frozenset[Head]:
+        """The heads that are run."""
+        return frozenset((*self.top, *self.control))
+
+
+By = str | Every | RandomSets | Screened | Iterable[Any]
 """What is left out at a time; a string is short for `Every(string)`, anything else is sets of heads."""
 
 
@@ -49,6 +70,8 @@ class Choices:
     sets: tuple[HeadSet, ...]
     stack: str | None = None
     """The only stack that heads were taken from."""
+    screened: Screened | None = None
+    """How the heads were selected, if not all of them are run."""
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -70,6 +93,18 @@ class Choices:
             return by_head(pairs, self.layout)
         return by_layer(pairs, self.layout) if self.by == "layer" else np.stack([np.asarray(one) for one in values])
 
+    def index(self, number: int) -> tuple[int, ...]:
+        """Where a choice lies along the axes."""
+        key = self.keys[number]
+        if self.dims == ("set",):
+            return (number,)
+        stack, *rest = (key.stack, key.layer, key.head) if self.heads else key
+        return (list(self.layout.stacks).index(stack), *rest)
+
+    def only(self, numbers: Sequence[int]) -> Choices:
+        """Some of the choices."""
+        return replace(self, keys=tuple(self.keys[n] for n in numbers), sets=tuple(self.sets[n] for n in numbers))
+
     def names(self) -> list[str]:
         """The name of each choice, as a person would call it."""
         if self.heads:
@@ -89,6 +124,8 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
         by = Every(by)
     if isinstance(by, RandomSets):
         return _draw(layout, by, seed)
+    if isinstance(by, Screened):
+        return _run_some(layout, by)
     if isinstance(by, Iterable):
         sets = tuple(HeadSet.of(heads, layout) for heads in by)
         if not sets or not all(sets):
@@ -99,7 +136,7 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
             f"got by={getattr(by, 'what', by)!r}; expected one of {', '.join(EVERY)}, or Every(one of these, stack), "
             "a list of sets of heads such as ['L3H7,L5H1', 'L2'], or RandomSets(draws, size)"
         )
-    heads = _heads(layout, by.stack)
+    heads = heads_of(layout, by.stack)
     keys: tuple[Any, ...] = tuple(heads)
     if by.what == "head":
         sets = tuple(HeadSet.of(head, layout) for head in heads)
@@ -115,14 +152,26 @@ def _whole(layout: Layout, stack: str, layer: int) -> HeadSet:
     return HeadSet.of([Head(stack, layer, number) for number in layout.stacks[stack][layer]], layout)
 
 
-def _heads(layout: Layout, stack: str | None) -> list[Head]:
+def heads_of(layout: Layout, stack: str | None) -> list[Head]:
+    """The heads of one stack, or all."""
     if stack is not None and stack not in layout.stacks:
         raise InvalidOption(f"got the stack {stack!r}; the model has {', '.join(layout.stacks)}")
     return [head for head in layout if stack in (None, head.stack)]
 
 
+def _run_some(layout: Layout, screened: Screened) -> Choices:
+    """The heads of a screening, in the order of the layout."""
+    known = heads_of(layout, screened.stack)
+    foreign = sorted(map(str, screened.heads - set(known)))
+    if foreign:
+        raise InvalidOption(f"got a screening with the head {foreign[0]}; expected one of this model's heads")
+    heads = tuple(head for head in known if head in screened.heads)
+    sets = tuple(HeadSet.of(head, layout) for head in heads)
+    return Choices("head", layout, heads, sets, screened.stack, screened)
+
+
 def _draw(layout: Layout, wanted: RandomSets, seed: int) -> Choices:
-    heads = _heads(layout, wanted.stack)
+    heads = heads_of(layout, wanted.stack)
     if wanted.draws < 1 or not 1 <= wanted.size <= len(heads):
         raise InvalidOption(
             f"drawn sets need draws= (at least 1) and size= from 1 to {len(heads)}; got {wanted.draws} and "

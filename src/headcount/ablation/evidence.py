@@ -53,8 +53,9 @@ def evidence_of(
     tested: np.ndarray,
     exchanged: np.ndarray,
     seed: int,
+    tests: int | None = None,
 ) -> Evidence:
-    """The evidence for the change of each choice.
+    """The evidence for the change of each choice; `tests`: how many p-values are corrected together, if more.
 
     From the bootstrap `resampled` [draw, 1 + choice], and from the permutation test its p-values `tested` [choice] and
     changes `exchanged` [draw, choice].
@@ -70,7 +71,7 @@ def evidence_of(
         bound_low, bound_high = tango_interval(lost, won, table.examples, 0.90)
         return Evidence(_named(mcnemar(right[0], right[1:]), low, high, bound_low, bound_high), means)
     if isinstance(metric, Metric) and metric.mean and isinstance(table, Sums):
-        return _mean_evidence(table, metric, seed)
+        return _mean_evidence(table, metric, seed, tests)
     if "logits" in outputs[0] and outputs[0]["logits"].shape[-1] > 1:
         # Resampling predictions that did not change says nothing about those that might: no bound may be tighter than
         # that of an accuracy without a change.
@@ -81,7 +82,12 @@ def evidence_of(
 
 
 def loss_evidence(
-    outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind, seed: int
+    outputs: list[dict[str, Any]],
+    labels: Any,
+    metric: AnyMetric,
+    kind: Kind,
+    seed: int,
+    tests: int | None = None,
 ) -> dict[str, np.ndarray]:
     """The effect on a classifier's loss, which also shows changes that flip no prediction; empty for other models.
 
@@ -93,24 +99,24 @@ def loss_evidence(
         return {}
     losses = np.stack([loss.features(output, labels)[:, 0] for output in outputs])
     changes = losses[1:] - losses[0]
-    mean, rank_p = mean_changes(changes, np.ones(changes.shape[1]), seed), signed_rank(changes)
+    mean, rank_p = mean_changes(changes, np.ones(changes.shape[1]), seed, tests), signed_rank(changes)
     return {
         "loss_delta": mean.delta,
         "loss_low": mean.low,
         "loss_high": mean.high,
         "loss_p": mean.p,
-        "loss_q": false_discovery(mean.p),
+        "loss_q": false_discovery(mean.p, tests),
         "loss_rank_p": rank_p,
-        "loss_rank_q": false_discovery(rank_p),
+        "loss_rank_q": false_discovery(rank_p, tests),
     }
 
 
-def _mean_evidence(table: Sums, metric: Metric, seed: int) -> Evidence:
+def _mean_evidence(table: Sums, metric: Metric, seed: int, tests: int | None = None) -> Evidence:
     """The evidence for a metric that is a mean over examples, or a perplexity."""
     sums, weights = table.features[..., 0], table.features[0, :, 1]
     changes = sums[1:] - sums[0]
     # The last row is the mean over the choices: the effect of a random one.
-    tested = mean_changes(np.concatenate([changes, changes.mean(0, keepdims=True)]), weights, seed)
+    tested = mean_changes(np.concatenate([changes, changes.mean(0, keepdims=True)]), weights, seed, tests)
     ends = {name: getattr(tested, name) for name in ("low", "high", "bound_low", "bound_high")}
     if metric.name == "perplexity":
         # Its change follows from that of the loss, at the measured baseline.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.job import Job
+from headcount.ablation.screened import why_run
 from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.results import ArrayPlan, label_axes
 from headcount.data.kinds.outputs import DTYPES
@@ -25,17 +27,23 @@ def plan_arrays(choices: Choices, job: Job) -> dict[str, ArrayPlan]:
     return arrays
 
 
-def arrange_outputs(choices: Choices, baseline: Arrays, variants: Arrays) -> Arrays:
-    """The outputs of a unit of work as these arrays, from [example, ...] and [choice, example, ...]."""
+def arrange_outputs(
+    choices: Choices, baseline: Arrays, variants: Arrays, numbers: Sequence[int] | None = None
+) -> Arrays:
+    """The outputs of a unit of work as these arrays, from [example, ...] and [choice, example, ...].
+
+    `numbers`: the choices that were run, if not all of them.
+    """
+    ran = range(len(choices.sets)) if numbers is None else numbers
     arrays = {f"baseline_{key}": value for key, value in baseline.items()}
-    return arrays | {key: _arranged(choices, value) for key, value in variants.items()}
+    return arrays | {key: _arranged(choices, value, variants[key], ran) for key, value in baseline.items()}
 
 
 def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> Summary:
     """The statistics over the examples in their own order, so that they do not depend on the order of the passes."""
     keys = output_shapes(job)
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
-    variants = {key: _flat(choices, arrays[key]) for key in keys}
+    variants = {key: flat_choices(choices, arrays[key]) for key in keys}
     return summarise_sweep(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
 
 
@@ -46,7 +54,7 @@ def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
 
 def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[Any, ...]]:
     """What is known before any pass: coordinates, labels and texts of the examples, in the order of `rows`."""
-    fixed = label_axes(choices.coords())
+    fixed = label_axes(choices.coords()) | why_run(choices)
     fixed["example"] = (("example",), job.examples.ids[rows])
     labels = job.examples.labels
     if isinstance(labels, np.ndarray):
@@ -71,29 +79,17 @@ def _dims(key: str, lead: tuple[str, ...]) -> tuple[str, ...]:
     return (*lead, "example", *tail)
 
 
-def _arranged(choices: Choices, values: np.ndarray) -> np.ndarray:
-    """[*dims, example, ...] from [choice, example, ...]."""
-    if choices.dims == ("set",):
-        return values
+def _arranged(choices: Choices, baseline: np.ndarray, values: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
+    """[*dims, example, ...] from [choice, example, ...] for the choices with these numbers."""
     coords = choices.coords()
     shape = tuple(len(coords[dim]) for dim in choices.dims)
-    filler: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else -1
-    full = np.full((*shape, *values.shape[1:]), filler, dtype=values.dtype)
-    for index, value in zip(_indices(choices), values, strict=True):
-        full[index] = value
+    filler: Any = "" if baseline.dtype == object else np.nan if baseline.dtype.kind == "f" else -1
+    full = np.full((*shape, *baseline.shape), filler, dtype=baseline.dtype)
+    for number, value in zip(numbers, values, strict=True):
+        full[choices.index(number)] = value
     return full
 
 
-def _flat(choices: Choices, values: np.ndarray) -> np.ndarray:
+def flat_choices(choices: Choices, values: np.ndarray) -> np.ndarray:
     """[choice, example, ...] from [*dims, example, ...]."""
-    if choices.dims == ("set",):
-        return values
-    return np.stack([values[index] for index in _indices(choices)])
-
-
-def _indices(choices: Choices) -> list[tuple[int, ...]]:
-    """The index of each choice along `choices.dims`."""
-    stacks = {stack: number for number, stack in enumerate(choices.layout.stacks)}
-    if choices.heads:
-        return [(stacks[head.stack], head.layer, head.head) for head in choices.keys]
-    return [(stacks[stack], layer) for stack, layer in choices.keys]
+    return np.stack([values[choices.index(number)] for number in range(len(choices.sets))])

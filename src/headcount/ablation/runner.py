@@ -147,7 +147,10 @@ class Runner:
                     outputs[key][number] = share
             in_caller(self.tick, len(rows) / len(passes))
         whole = {key: value.cpu().numpy() for key, value in baseline.items()}
-        variants = {key: torch.stack(values).cpu().numpy() for key, values in outputs.items()}
+        variants = {
+            key: torch.stack(values).cpu().numpy() if values else whole[key][None][:0]
+            for key, values in outputs.items()
+        }
         self._check(rows, whole, variants)
         return whole, variants
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.evidence import AnyMetric, evidence_of, loss_evidence
+from headcount.ablation.screened import missed_effects
 from headcount.core.score_tables import Calls, ScoreTable, Sums
 from headcount.core.statistics import bootstrap, false_discovery, honest_gain, interval, permutation_test
 from headcount.core.sweep_schemas import sweep_schemas
@@ -36,7 +37,13 @@ def summarise_sweep(
     `above`: the number of choices that score better than the baseline; `above_chance`: the number expected if ablation
     changed nothing. `naive_gain`: of the best choice on the examples that selected it; `honest_gain`: on held-out
     examples, with the range of 95 % of the splits.
+
+    Of screened heads, those that were not run count as tests with p = 1 in every q, so that their selection on the
+    same examples cannot make a q too small. There is no `mean_delta` (those that ran are no random sample), but
+    `missed_effect`, `missed_control` and `missed_high` (`ablation/screened.py`).
     """
+    screened = choices.screened
+    tests = None if screened is None else screened.of
     by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
     outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
     table = _table(outputs, labels, metric, kind)
@@ -47,7 +54,7 @@ def summarise_sweep(
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
-    evidence = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed)
+    evidence = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed, tests)
     whole, *without = [kind.predictions(output) for output in outputs]
     same = np.array([_same(whole, predictions) for predictions in without])
     gain = honest_gain(table, higher, seed=seed)
@@ -58,16 +65,19 @@ def summarise_sweep(
         "score": scores[1:],
         "delta": delta,
         **evidence.per_choice,
-        "q": false_discovery(evidence.per_choice["p"]),
+        "q": false_discovery(evidence.per_choice["p"], tests),
         "unchanged": same.astype(float),
-        **loss_evidence(outputs, labels, metric, kind, seed),
+        **loss_evidence(outputs, labels, metric, kind, seed, tests),
     }
     overall = {
         "baseline": scores[0],
         "baseline_low": base_low,
         "baseline_high": base_high,
-        "mean_delta": float(delta.mean()),
-        **evidence.mean,
+        **(
+            {"mean_delta": float(delta.mean()), **evidence.mean}
+            if screened is None
+            else missed_effects(choices, screened, delta, evidence.per_choice["p"])
+        ),
         "above": float((sign * delta > 1e-12).sum()),
         "above_chance": chance.mean(),
         "above_chance_low": chance_low,

@@ -11,11 +11,12 @@ import pandas as pd
 import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
-from headcount.ablation.budget import parse_memory, plan_budget
-from headcount.ablation.choices import By, choose_head_sets
+from headcount.ablation.budget import Budget, parse_memory, plan_budget
+from headcount.ablation.choices import By, Choices, choose_head_sets
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
+from headcount.ablation.racing import Race, check_race
 from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
 from headcount.ablation.runner import Runner, join_batches
@@ -32,7 +33,7 @@ from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
-from headcount.engines.run import Run, group_name
+from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.engines.workers import Batched
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
@@ -75,6 +76,7 @@ def sweep(
     untrained: bool = False,
     compute: Compute | None = None,
     generate: Mapping[str, Any] | None = None,
+    stop_when: float | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
@@ -82,14 +84,17 @@ def sweep(
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
     is. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
     stack with `Every("head", stack="cross")`; or sets of heads, as a list (`["L3H7, L5", "L2"]`) or
-    `RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
-    `reference=`, data like `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder,
-    written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was
-    never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of transformers'
-    `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default).
+    `RandomSets(draws, size)`; or the heads that `headcount.screen` selects. `how`: the replacement for a head's output:
+    `zero`, `uniform`, or `mean` (over `reference=`, data like `data`). `metric`: a name, or a function of predictions
+    and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there.
+    `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are
+    generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by
+    default). `stop_when`: a margin, such as 0.002, for a race: examples come in rounds, in random order, and a head
+    runs no further once it is settled whether its change on all examples lies beyond the margin or within it.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
+    That of a race holds `decision`, `examples_run` and what else `headcount.ablation.racing.Race.summarise` computes.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
     compute, part = check_compute(compute, out, swept=True)
@@ -110,24 +115,24 @@ def sweep(
         )
     wanted = check_generate(generate, job.metric)
     generation = _generation(job, wanted) if generated else None
-    order = by_length(job.encodings.lengths)
+    check_race(stop_when, choices, compute.shard)
+    race = None if stop_when is None else Race.plan(choices, job, stop_when, seed)
+    order = by_length(job.encodings.lengths) if race is None else race.order
     lengths = job.encodings.lengths[order]
-    late = _late_logits(job, tokenizer, order) if not generated else None
-    budget = plan_budget(
-        model,
-        job.anatomy,
-        job.task.kind.over_vocabulary and not generated and late is None,
-        widest_group(choices, not generated),
-        parse_memory(compute.memory),
-        compute.batch_tokens,
-        int(lengths[0]),
-    )
+    late = _late_logits(job, tokenizer) if not generated else None
+
+    def find_budget(swept: Choices) -> Budget:
+        over_vocabulary = job.task.kind.over_vocabulary and not generated and late is None
+        widest, longest = widest_group(swept, not generated), int(lengths.max())
+        memory, tokens = parse_memory(compute.memory), compute.batch_tokens
+        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest)
+
     means = None
     if REPLACEMENTS[how].needs_reference:
         if reference is None:
             raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
         means = reference_means(job, tokenizer, reference, seed)
-    options = {
+    options: dict[str, Any] = {
         "by": choices.by,
         "how": how,
         "task": job.task.name,
@@ -140,7 +145,12 @@ def sweep(
         "generate": generation,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
-    units = plan_units(lengths, budget.tokens)
+    screened = choices.screened
+    if screened is not None:
+        options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
+    if race is not None:
+        options["stop_when"] = race.margin
+    units = plan_units(lengths, find_budget(choices).tokens) if race is None else race.units
     attributes = {
         "by": choices.by,
         "how": how,
@@ -156,51 +166,73 @@ def sweep(
         "labels": _label_names(model, job.task),
         "units": [list(unit) for unit in units],
     }
+    if screened is not None:
+        attributes["screen"] = {
+            "estimate": screened.estimate,
+            "top": len(screened.top),
+            "control": len(screened.control),
+            "of": screened.of,
+        }
+    if race is not None:
+        attributes |= race.attributes
+    special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
     run = Run(
-        group_name(f"sweep/{choices.by}-{how}", name),
+        group_name(f"sweep/{choices.by}-{how}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,
-        partial(summarise_arrays, choices, job, seed),
-        plan_arrays(choices, job),
+        partial(summarise_arrays, choices, job, seed) if race is None else race.summarise,
+        plan_arrays(choices, job) | ({} if race is None else race.plan_arrays()),
         fixed_arrays(choices, job, order, texts),
         units,
     )
     ledger = Ledger([run], out, part, progress)
-    plan = plan_sweep(choices, lengths, budget.tokens, budget.width, ledger.units, not generated)
-    runner = Runner(
-        model,
-        tokenizer,
-        job.anatomy,
-        choices,
-        plan,
-        job.task.kind,
-        job.encodings,
-        order,
-        how,
-        means,
-        compute.compiled,
-        generation,
-        job.examples.ids,
-        ledger.tick,
-        late,
-    )
 
-    work = Batched(
-        lambda unit: runner.split(unit.number),
-        runner.run,
-        lambda _, parts: {run.group: arrange_outputs(choices, *join_batches(parts))},
-        1 if compute.compiled else budget.at_once,  # layers are compiled for one replay, and each worker has its own
-    )
+    def run_only(numbers: list[int]) -> Batched:
+        """The work on a unit in which only these choices are run."""
+        swept = choices.only(numbers)
+        budget = find_budget(swept)
+        runner = Runner(
+            model,
+            tokenizer,
+            job.anatomy,
+            swept,
+            plan_sweep(swept, lengths, budget.tokens, budget.width, ledger.units, not generated),
+            job.task.kind,
+            job.encodings,
+            order,
+            how,
+            means,
+            compute.compiled,
+            generation,
+            job.examples.ids,
+            ledger.tick,
+            late,
+        )
+
+        def join(unit: Unit, parts: list[tuple[Arrays, Arrays]]) -> dict[str, Arrays]:
+            marks = {} if race is None else race.mark(numbers, unit.stop - unit.start)
+            return {run.group: arrange_outputs(choices, *join_batches(parts), numbers) | marks}
+
+        # Layers are compiled for one replay, and each worker has its own.
+        return Batched(
+            lambda unit: runner.split(unit.number), runner.run, join, 1 if compute.compiled else budget.at_once
+        )
+
     with evaluating(model):
-        return ledger.perform(work)[0]
+        if race is not None:
+            runners = race.runners
+            return ledger.perform_rounds(race.ends, lambda number, saved: run_only(runners(number, saved)))
+        return ledger.perform(run_only(list(range(len(choices.sets)))))[0]
 
 
-def _late_logits(job: Job, tokenizer: Any, order: Any) -> LateLogits | None:
+def _late_logits(job: Job, tokenizer: Any) -> LateLogits | None:
     """Of a language model, proved on its shortest text, whose logits can be computed after the pass."""
     if not isinstance(job.task.kind, Language):
         return None
-    batch = collate([job.encodings.rows[order[-1]]], tokenizer.pad_token_id or 0, job.model.device)
+    batch = collate(
+        [job.encodings.rows[int(job.encodings.lengths.argmin())]], tokenizer.pad_token_id or 0, job.model.device
+    )
     with evaluating(job.model):
         return find_late_logits(job.model, job.task.kind.inputs(job.model, batch))
 

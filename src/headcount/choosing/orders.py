@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.ablation.choices import Every
+from headcount.ablation.choices import Every, heads_of
 from headcount.ablation.sweep import sweep
 from headcount.choosing.estimators import NORMED, estimate
 from headcount.choosing.gates import learn_gates
@@ -127,7 +127,7 @@ def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Da
 def by_values(values: np.ndarray, layout: Layout, stack: str | None = None) -> Order:
     """The heads by their values [stack, layer, head], the smallest first; equal ones by their position."""
     stacks = list(layout.stacks)
-    heads = _heads(layout, stack)
+    heads = heads_of(layout, stack)
     numbers = np.array([values[stacks.index(head.stack), head.layer, head.head] for head in heads])
     if not np.isfinite(numbers).all():
         lost = layout.spell(heads[int(np.flatnonzero(~np.isfinite(numbers))[0])])
@@ -137,7 +137,7 @@ def by_values(values: np.ndarray, layout: Layout, stack: str | None = None) -> O
 
 def at_random(layout: Layout, seed: int, stack: str | None = None) -> Order:
     """A random order: the control that says what a clever one is worth."""
-    heads = _heads(layout, stack)
+    heads = heads_of(layout, stack)
     return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
 
 
@@ -156,7 +156,7 @@ def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Or
     twice = [head for head, count in Counter(order).items() if count > 1]
     if twice:
         raise DataProblem(f"{file} has {layout.spell(twice[0])} twice; expected every head once")
-    missing = [head for head in _heads(layout, stack) if head not in order]
+    missing = [head for head in heads_of(layout, stack) if head not in order]
     if missing:
         raise DataProblem(f"{file} has no {layout.spell(missing[0])} ({len(missing)} missing); expected every head")
     return tuple(head for head in order if stack is None or head.stack == stack)
@@ -181,12 +181,6 @@ def removals(total: int, steps: int) -> list[int]:
     """
     check_numbers(steps=steps)
     return sorted({max(1, round(total * step / steps)) for step in range(1, steps + 1)})
-
-
-def _heads(layout: Layout, stack: str | None) -> list[Head]:
-    if stack is not None and stack not in layout.stacks:
-        raise InvalidOption(f"got the stack {stack!r}; the model has {', '.join(layout.stacks)}")
-    return [head for head in layout if stack is None or head.stack == stack]
 
 
 def _ablation(source: Source) -> np.ndarray:

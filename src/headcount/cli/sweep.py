@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
-    from headcount.ablation.choices import Every, RandomSets
+    from headcount.ablation.choices import Every, RandomSets, Screened
 
 
 def sweep(
@@ -42,6 +42,20 @@ def sweep(
     sets: Annotated[Path | None, Parameter(help="File of sets of heads to ablate, one per line.")] = None,
     draws: Annotated[int | None, Parameter(help="Number of random sets of --size heads to ablate.")] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
+    screen: Annotated[
+        Literal["importance", "taylor", "norm"] | None,
+        Parameter(help="Run only the heads that this estimate ranks highest (one backward pass), and a control."),
+    ] = None,
+    top: Annotated[int | None, Parameter(help="Number of heads that --screen ranks highest; 64 by default.")] = None,
+    control: Annotated[
+        int | None, Parameter(help="Number of other heads, drawn at random, to check --screen; 32 by default.")
+    ] = None,
+    stop_when: Annotated[
+        float | None,
+        Parameter(
+            help="Race: a head stops once its change is known to lie beyond this margin, such as 0.002, or in it."
+        ),
+    ] = None,
     reference: Annotated[
         str | None, Parameter(help="Data over which --how mean averages the outputs of heads.")
     ] = None,
@@ -84,17 +98,40 @@ def sweep(
     from headcount.ablation.choices import Every
     from headcount.ablation.replacements import check_how
     from headcount.ablation.sweep import sweep as run
+    from headcount.choosing.screen import TOP
+    from headcount.choosing.screen import screen as screen_heads
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
     check_how(how)
-    left_out = what_is_left_out(by, stack, sets, draws, size)
+    left_out: Every | RandomSets | Screened | list[str] = what_is_left_out(by, stack, sets, draws, size)
+    check_screen(screen, top, control, left_out)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     known = find_named_task(task, data, text, label, labels, metric)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained
     )
+    compute = Compute(batch_tokens, memory, compiled, shard)
+    if screen is not None:
+        with show_progress("importance", "examples", limited=limit is None) as progress:
+            left_out = screen_heads(
+                loaded,
+                loaded_tokenizer,
+                known.name if data is None else data,
+                task=known,
+                estimate=screen,
+                top=TOP if top is None else top,
+                control=control,
+                stack=stack,
+                limit=limit,
+                seed=seed,
+                max_length=max_length,
+                out=out,
+                name=name,
+                compute=compute,
+                progress=progress,
+            )
     of = f"{read_anatomy(loaded).layout.count} heads on " if left_out == Every() else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
@@ -112,8 +149,9 @@ def sweep(
             name=name,
             texts=texts is not False,
             untrained=untrained,
-            compute=Compute(batch_tokens, memory, compiled, shard),
+            compute=compute,
             generate={"num_beams": num_beams, "max_new_tokens": max_new_tokens},
+            stop_when=stop_when,
             progress=progress,
         )
     if json_:
@@ -136,6 +174,16 @@ def what_is_left_out(
         without_effect("stack", stack, "the heads of sets= name their stacks")
         return read_sets(sets)
     return Every(by or "head", stack) if draws is None else RandomSets(draws, size or 0, stack)
+
+
+def check_screen(screen: str | None, top: int | None, control: int | None, left_out: object) -> None:
+    """Refuse the options of a screening without one, and a screening of anything but single heads."""
+    from headcount.ablation.choices import Every
+
+    belongs_to("top", top, "screen", screen)
+    belongs_to("control", control, "screen", screen)
+    if not isinstance(left_out, Every) or left_out.what != "head":
+        without_effect("screen", screen, "it ranks single heads, but sets or layers are left out")
 
 
 def show(result: xr.Dataset, out: Path | None) -> None:
@@ -168,21 +216,23 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
 
     from headcount.core.results import as_table
 
-    rows = as_table(result)
+    rows = as_table(result).dropna(subset="delta")  # heads that were not run have none
     rows = rows.reindex(rows["delta"].abs().sort_values(ascending=False, kind="stable").index).head(most)
     several = result.sizes.get("stack", 1) > 1
-    shown = Table("left out", "score", "change", "95 % interval", "p", "q")
-    for column in shown.columns[1:]:
-        column.justify = "right"
+    raced = "decision" in result
+    columns = ("change", "95 % interval", "q", "examples") if raced else ("score", "change", "95 % interval", "p", "q")
+    shown = Table("left out")
+    for column in columns:
+        shown.add_column(column, justify="right")
+    if raced:
+        shown.add_column("decision")
     for row in rows.to_dict("records"):
-        shown.add_row(
-            _spell_row(row, several),
-            f"{row['score']:.4f}",
-            f"{row['delta']:+.4f}",
-            f"{row['low']:+.4f} to {row['high']:+.4f}",
-            f"{row['p']:.2g}",
-            f"{row['q']:.2g}",
-        )
+        effect = (f"{row['delta']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}")
+        if raced:
+            cells = (*effect, f"{row['q']:.2g}", f"{row['examples_run']:.0f}", row["decision"])
+        else:
+            cells = (f"{row['score']:.4f}", *effect, f"{row['p']:.2g}", f"{row['q']:.2g}")
+        shown.add_row(_spell_row(row, several), *cells)
     return shown
 
 

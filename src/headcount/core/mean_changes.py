@@ -59,6 +59,49 @@ def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0, tests:
     return MeanChanges(delta, p, low, high, bound_low, bound_high)
 
 
+def mean_interval_of(
+    changes: np.ndarray, weights: np.ndarray, level: float, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For changes [V, n] of sums and weights [n]: the change of sum / weight and its bootstrap-t interval.
+
+    Fewer than two examples give an unlimited one.
+    """
+    scale = weights.mean()
+    table, share = np.asarray(changes, dtype=float) / scale, np.asarray(weights, dtype=float) / scale
+    delta = table.sum(1) / share.sum()
+    if table.shape[1] < 2:
+        return delta, np.full(len(table), -np.inf), np.full(len(table), np.inf)
+    residuals = table - delta[:, None] * share
+    error = np.sqrt((residuals**2).sum(1)) / share.sum()
+    # As many resamples as give the ends of the interval twenty that lie beyond them.
+    draws = int(np.clip(40 / (1 - level), FIRST, MOST))
+    deviations = np.concatenate(list(_resample(table, share, draws, np.random.default_rng(seed))))
+    return delta, *_interval(delta, error, deviations, level)
+
+
+def careful_interval_of(
+    changes: np.ndarray, weights: np.ndarray, level: float, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `mean_interval_of`, but each end also allows for one more example, as extreme as the most extreme one.
+
+    Where few examples carry the change, a small sample may hold none of the largest: without this, the interval would
+    miss the mean too often.
+    """
+    delta, low, high = mean_interval_of(changes, weights, level, seed)
+    if changes.shape[1] < 2:
+        return delta, low, high
+    scale = weights.mean()
+    residuals = changes / scale - delta[:, None] * (weights / scale)
+    middle = np.median(residuals, axis=1)
+    farthest = np.abs(residuals - middle[:, None]).max(1)
+    more = np.append(weights, scale)
+    lower, higher = (
+        mean_interval_of(np.column_stack([changes, scale * (delta + middle + side * farthest)]), more, level, seed)
+        for side in (-1, 1)
+    )
+    return delta, np.minimum(low, lower[1]), np.maximum(high, higher[2])
+
+
 def signed_rank(changes: np.ndarray) -> np.ndarray:
     """Two-sided p-values [V] of Wilcoxon's signed-rank test for changes [V, n], by its normal approximation.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import binom, hypergeom, norm
 
 
 def mcnemar(baseline_right: np.ndarray, variant_right: np.ndarray) -> np.ndarray:
@@ -81,3 +81,33 @@ def binomial_test(successes: np.ndarray, trials: np.ndarray, chance: np.ndarray 
     """
     below, above = binom.cdf(successes, trials, chance), binom.sf(np.asarray(successes) - 1, trials, chance)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
+
+
+def most_in_population(hits: np.ndarray, drawn: int, population: int, level: float) -> np.ndarray:
+    """Exact upper confidence bound of the number of hits in a finite population, for hits in a random sample of it.
+
+    The sample of `drawn` is taken without replacement, so the bound is one-sided, exact (hypergeometric), and the
+    number itself once everything has been drawn.
+
+    >>> most_in_population(np.array([0, 2]), 32, 960, 0.95).tolist()
+    [84, 174]
+    >>> most_in_population(np.array([0, 2]), 960, 960, 0.95).tolist()
+    [0, 2]
+    """
+    counts, where = np.unique(np.asarray(hits), return_inverse=True)
+    # The chance of so few hits decreases with the number in the population: the last number that is not ruled out.
+    least, most = counts.copy(), population - (drawn - counts)
+    while (least < most).any():
+        middle = (least + most + 1) // 2
+        possible = hypergeom.cdf(counts, population, middle, drawn) > 1 - level - 1e-12
+        least, most = np.where(possible, middle, least), np.where(possible, most, middle - 1)
+    return np.asarray(least[where].reshape(np.shape(hits)))
+
+
+def least_in_population(hits: np.ndarray, drawn: int, population: int, level: float) -> np.ndarray:
+    """Exact lower confidence bound of the number of hits in a finite population, for hits in a random sample of it.
+
+    >>> least_in_population(np.array([0, 2]), 32, 960, 0.95).tolist()
+    [0, 12]
+    """
+    return np.asarray(population - most_in_population(drawn - np.asarray(hits), drawn, population, level))

@@ -102,4 +102,7 @@ def as_table(dataset: xr.Dataset) -> Any:
     # The copy defragments the table: pandas warns when an index is inserted into many separate columns.
     table = xr.Dataset(columns).to_dataframe(dim_order=list(dims)).dropna(how="all").copy().reset_index()
     table = table[[*dims, *sorted(columns, key=_column_order)]]
+    for name, array in columns.items():
+        if "score" in columns and array.attrs.get("names"):  # codes in a sweep, such as why a head was run
+            table[name] = table[name].map(dict(enumerate(array.attrs["names"])))
     return table.astype({name: "Int64" for name in ("layer", "head") if name in table})

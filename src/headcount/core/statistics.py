@@ -97,13 +97,17 @@ def _quantile(ordered: np.ndarray, level: float) -> np.ndarray:
     return np.asarray(ordered[:, below] + (ordered[:, above] - ordered[:, below]) * (position - below))
 
 
-def false_discovery(p: np.ndarray) -> np.ndarray:
-    """The q-values (Benjamini and Hochberg 1995) of all finite p-values; NaN stays NaN."""
+def false_discovery(p: np.ndarray, tests: int | None = None) -> np.ndarray:
+    """The q-values (Benjamini and Hochberg 1995) of all finite p-values; NaN stays NaN.
+
+    `tests`: how many hypotheses there are, if some were not tested; these count as p = 1, so that q is valid however
+    the tested ones were selected.
+    """
     q = np.full(p.size, np.nan)
     known = np.flatnonzero(np.isfinite(p.ravel()))
     values = p.ravel()[known]
     order = np.argsort(values)
-    scaled = values[order] * len(values) / np.arange(1, len(values) + 1)
+    scaled = values[order] * max(len(values), tests or 0) / np.arange(1, len(values) + 1)
     adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
     q[known[order]] = np.minimum(adjusted, 1)
     return q.reshape(p.shape)

@@ -36,5 +36,14 @@ def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Sch
         "loss_delta": Schema(
             f"Change of the loss {without}", "nats", loss, signed=True, category=ABLATED, shown=by == "head"
         ),
+        "missed_effect": Schema("Change that counts as an effect", metric, "of either sign", (0, None), shown=False),
+        "missed_control": Schema("Heads of the control beyond it", "heads", "0: none", (0, None), shown=False),
+        "missed_high": Schema(
+            "Heads not run that may lie beyond it",
+            "heads, at most (95 %)",
+            "0: none was missed",
+            (0, None),
+            shown=False,
+        ),
         "baseline": Schema(f"{metric} of the whole model", metric, "what changes are compared with", shown=False),
     }

@@ -10,6 +10,7 @@ from headcount.errors import InvalidOption
 LEAST = {
     "at_least": 0,
     "checkpoints": 0,
+    "control": 0,
     "max_length": 8,
     "randoms": 0,
     "recover": 0,
@@ -20,7 +21,7 @@ LEAST = {
     "weight_learning_rate": 0,
 }
 """Options whose least value is not 1."""
-ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs"))
+ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when"))
 BELOW = {"seed": 2**32}
 """numpy takes no larger seeds."""
 MOST = 2**31 - 1

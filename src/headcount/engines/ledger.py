@@ -54,12 +54,31 @@ class Ledger:
         """The results, in the order of the runs; one whose other shards are not done yet holds what is there."""
         pending, done, total = self._plan()
         self.tally = Tally(self.progress, done, total)
-        with closing(self.executor.execute(pending, work)) as results:
+        self._execute(pending, work)
+        return [_finish(run, self.sinks[run.group]) for run in self.runs]
+
+    def perform_rounds(self, ends: Sequence[int], work_of: Callable[[int, Callable[[], Arrays]], Work]) -> xr.Dataset:
+        """The result of the only run, in rounds that end after so many units each, one after the other.
+
+        `work_of` gives the work of a round; it may depend on the arrays that earlier rounds have saved, which the
+        function that it gets reads, in the order of the examples' ids. What a resumed run has saved already is
+        neither computed again nor asked for.
+        """
+        (run,) = self.runs
+        pending, done, total = self._plan()
+        self.tally = Tally(self.progress, done, total)
+        for number, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
+            units = [unit for unit in pending if start <= unit.number < end]
+            if units:
+                self._execute(units, work_of(number, lambda: _saved(run, self.sinks[run.group])))
+        return _finish(run, self.sinks[run.group])
+
+    def _execute(self, units: list[Unit], work: Work) -> None:
+        with closing(self.executor.execute(units, work)) as results:
             for unit, arrays in results:
                 for group in unit.groups:
                     self.sinks[group].save(unit.number, arrays[group])
                 self.tally.save(unit.stop - unit.start)
-        return [_finish(run, self.sinks[run.group]) for run in self.runs]
 
     def _plan(self) -> tuple[list[Unit], int, int]:
         """The units that are still to be worked on here, and how many examples are done and in all."""
@@ -94,9 +113,13 @@ def perform(run: Run, out: str | Path | None = None) -> xr.Dataset:
 
 def _finish(run: Run, sink: Sink) -> xr.Dataset:
     if not sink.complete and all(sink.done()):
-        stored = _by_example(sink.read()) if run.units else xr.Dataset()
-        sink.finish(run.finish({name: stored[name].values for name in run.arrays}))
+        sink.finish(run.finish(_saved(run, sink) if run.units else {}))
     return _by_example(sink.read())
+
+
+def _saved(run: Run, sink: Sink) -> Arrays:
+    stored = _by_example(sink.read())
+    return {name: stored[name].values for name in run.arrays}
 
 
 def _by_example(stored: xr.Dataset) -> xr.Dataset:

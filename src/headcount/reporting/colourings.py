@@ -21,7 +21,7 @@ from headcount.story.sweeps import REPLACED
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
 Of categories: names and, if there is one, the number of the category that stands for none of them. `beside`: the id of
-the colouring to look at beside it."""
+the colouring to look at beside it. `unknown`: why a head has no value, if that is known."""
 
 
 def find_colourings(view: View) -> list[Colouring]:
@@ -56,6 +56,9 @@ def _sweeps(view: View) -> list[Colouring]:
     for name, dataset in view.of("sweep").items():
         attributes = dataset.attrs
         for colouring in _variables(view, f"sweep/{name}", dataset):
+            if not colouring["id"].endswith("delta"):  # about the run of the head, not about its effect
+                ranked.append((2, colouring | {"how": attributes["how"]}))
+                continue
             replaced = REPLACED.get(attributes["how"], attributes["how"])
             alone = attributes["by"] == "all-but-one"
             prefix = "loss_" if colouring["id"].endswith(":loss_delta") else ""
@@ -65,9 +68,11 @@ def _sweeps(view: View) -> list[Colouring]:
                 "higher": not prefix and bool(attributes.get("higher_is_better", True)),
                 "how": attributes["how"],
             }
+            if "selected" in dataset:
+                colouring["unknown"] = "not run"
             if not prefix:
                 colouring |= {"baseline": number(float(dataset["baseline"]), 6), "effect": True}
-            ranked.append((alone or bool(prefix), colouring))
+            ranked.append((int(alone or bool(prefix)), colouring))
     colourings = [colouring for _, colouring in sorted(ranked, key=lambda item: item[0])]
     titles = Counter(colouring["title"] for colouring in colourings)
     for colouring in colourings:  # sweeps with different replacements: the title names them

@@ -71,7 +71,7 @@ def effect_sentences(probed: xr.Dataset, study: str | Path) -> list[str]:
     for name, sweep in _sweeps(probed, study).items():
         metric = sweep.attrs["metric"]
         effects = [index for index in heads if significant(sweep["q"].values[index])]
-        for index in heads:
+        for index in (index for index in heads if np.isfinite(sweep["delta"].values[index])):
             change, low, high, q = (float(sweep[part].values[index]) for part in ("delta", "low", "high", "q"))
             verdict = "significant" if index in effects else "not significant"
             lines.append(

@@ -6,36 +6,91 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import spell_interval, spell_layer
+from headcount.core.statistics import false_discovery
+from headcount.story.names import interval_of, spell_interval, spell_layer
 
 REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
 """What an ablated head does, for each replacement."""
+WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
+"""What is left out at a time, if not a head."""
 
 
 def sweep_sentences(result: xr.Dataset) -> list[str]:
     """The findings of a sweep in sentences."""
+    if "decision" in result:
+        return race_sentences(result)
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
         return spell_interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
 
     metric = result.attrs["metric"]
-    what = {"layer": "layer", "sets": "set", "draws": "set"}.get(result.attrs["by"], "head")
+    what = WHAT.get(result.attrs["by"], "head")
     count = int(np.isfinite(result["q"].values).sum())
     honest = f"{value['honest_gain']:+.4f} ({value['honest_gain_low']:+.4f} to {value['honest_gain_high']:+.4f} in 95 %"
     sentences = [
         f"Baseline {metric} {figure('baseline')} on {result.sizes['example']} examples (95 % interval).",
         effects_sentence(result, metric, what),
-        f"Ablating a random {what} changes it by {figure('mean_delta', signed=True)}, p = {value['mean_delta_p']:.2g}.",
         f"{int(value['above'])} of {count} {what}s score above the baseline without them; {figure('above_chance', 0)} "  # noqa: ISC004
         "would by chance.",
         f"The best {what} to ablate is {result['best'].values}: {value['naive_gain']:+.4f} on the examples that "  # noqa: ISC004
         f"selected it; selected on one half and evaluated on the other, {honest} of the splits).",
     ]
+    if "mean_delta" in value:
+        random = f"{figure('mean_delta', signed=True)}, p = {value['mean_delta_p']:.2g}"
+        sentences.insert(2, f"Ablating a random {what} changes it by {random}.")
     if "loss_q" in result:
         loss = effects_sentence(result, "the mean loss", what, "loss_")
         sentences.insert(2, f"{loss} {ranks_sentence(result, what)}")
-    return sentences
+    return [*sentences, *missed_sentences(result)]
+
+
+def race_sentences(result: xr.Dataset) -> list[str]:
+    """What a race has decided, how sure that is, and what it saved."""
+    metric, race = result.attrs["metric"], result.attrs["race"]
+    what, examples = WHAT.get(result.attrs["by"], "head"), result.sizes["example"]
+    codes, runs = (result[name].values[np.isfinite(result[name].values)] for name in ("decision", "examples_run"))
+    counts = {name: int((codes == code).sum()) for code, name in enumerate(result["decision"].attrs["names"])}
+    parts = [f"{counts['smaller']} lower it by more", f"{counts['larger']} raise it by more"]
+    parts += [f"{counts['undecided']} are undecided"] if counts["undecided"] else []
+    question = f"Does {metric} on all {examples:,} examples change by more than {race['margin']:g} without a {what}?"
+    saved, error = (f"{100 * share:.0f} %" for share in (float(result["passes_saved"]), race["error"]))
+    limit = "at most" if result.attrs["test"] == "mcnemar" else "about"  # exact for counts, approximate for losses
+    settled = f"half of the {what}s were settled after {np.median(runs):,.0f} examples"
+    settled += f", {int((runs == examples).sum()):,} needed all"
+    return [
+        f"Baseline {metric} {spell_interval(interval_of(result, 'baseline'), 4)} (95 % interval).",
+        f"{question} Of {len(codes):,} {what}s, {', '.join(parts)}, and {counts['within']} stay within.",
+        f"For each {what} the chance of a wrong decision is {limit} {error}.",
+        f"The race saved {saved} of the passes of a full sweep: {settled}.",
+        effects_sentence(result, metric, what),
+    ]
+
+
+def missed_sentences(result: xr.Dataset) -> list[str]:
+    """Which heads were screened, and how many of those that were not run may have an effect."""
+    screen = result.attrs.get("screen")
+    if screen is None:
+        return []
+    top, control, rest = screen["top"], screen["control"], screen["of"] - screen["top"] - screen["control"]
+    ran = f"{top:,} of {screen['of']:,} heads were run because they rank highest by {screen['estimate']}"
+    if not control:
+        return [f"{ran}; nothing is known about the other {rest:,}, since there was no control."]
+    sentences = [f"{ran}, and {control:,} other{'s' if control > 1 else ''}, drawn at random, as a control."]
+    beyond, most = int(result["missed_control"]), int(result["missed_high"])
+    size = f"{result.attrs['metric']} by more than {float(result['missed_effect']):.2g}"
+    which = "smallest significant effect" if _any_significant(result) else "median"
+    changed = f"{beyond or 'None'} of the {control:,} change{'' if beyond > 1 else 's'} {size}"
+    changed += f", the {which} of the {top:,}"
+    if not rest:
+        return [*sentences, f"{changed}; no head is left that was not run."]
+    return [*sentences, f"{changed}; at most {most:,} of the {rest:,} heads that were not run do (95 % confidence)."]
+
+
+def _any_significant(result: xr.Dataset) -> bool:
+    """Whether any of the top heads of a screening has a significant effect by their own tests."""
+    top = result["selected"].values == 1
+    return bool(significant(false_discovery(result["p"].values[top], result.attrs["screen"]["of"])).any())
 
 
 def ranks_sentence(result: xr.Dataset, what: str) -> str:
@@ -50,7 +105,7 @@ def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "
     q, delta = result[f"{prefix}q"].values, result[f"{prefix}delta"].values
     higher = bool(result.attrs.get("higher_is_better", True)) and not prefix
     count, effective = int(np.isfinite(q).sum()), significant(q)
-    tested = f"(q < {LEVEL}, {count} {what}s tested)"
+    tested = f"(q < {LEVEL}, {count} {what}s tested{_among(result)})"
     if not effective.any():
         return f"No {what} has a significant effect on {metric} {tested}."
     better = effective & ((delta > 0) == higher)
@@ -63,8 +118,15 @@ def effects_sentence(result: xr.Dataset, metric: str, what: str, prefix: str = "
     )
 
 
+def _among(result: xr.Dataset) -> str:
+    """Of how many heads a screening has tested some: q is corrected for all of them."""
+    return f" of {result.attrs['screen']['of']:,}" if "screen" in result.attrs else ""
+
+
 def uncertainty_sentences(result: xr.Dataset) -> list[str]:
     """How wide the intervals of heads without a significant effect are."""
+    if "decision" in result:
+        return []  # a race says which changes are within its margin
     q = result["q"].values.ravel()
     unsure = np.isfinite(q) & ~significant(q)
     if not unsure.any():

@@ -46,6 +46,7 @@ test("a value is shown with its interval, a kind by its name", () => {
   const colouring = { kind: "diverging", values: [0.1, null], low: [-0.1, null], high: [0.3, null] };
   assert.equal(shown(colouring, 0), "+0.100 [−0.100, +0.300]");
   assert.equal(shown(colouring, 1), "no value");
+  assert.equal(shown({ ...colouring, unknown: "not run" }, 1), "not run");
   assert.equal(shown({ kind: "category", values: [1], names: ["broad", "next token"] }, 0), "next token");
   assert.equal(shown({ kind: "sequential", values: [0.5] }, 0), "0.500");
 });

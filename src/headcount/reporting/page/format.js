@@ -13,7 +13,7 @@ export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 
 export function shown(colouring, index) {
   const value = colouring.values[index];
-  if (value === null || value === undefined) return "no value";
+  if (value === null || value === undefined) return colouring.unknown ?? "no value";
   if (colouring.kind === "category") return colouring.names[value];
   const write = colouring.kind === "diverging" ? signed : plain;
   const spread = colouring.low ? ` [${write(colouring.low[index])}, ${write(colouring.high[index])}]` : "";
