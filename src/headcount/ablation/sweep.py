@@ -78,7 +78,8 @@ def sweep(
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
 
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
-    is. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
+    is; or synthetic texts such as `synthetic:repeat,length=50` or `Synthetic("repeat", length=50)`, made for the
+    tokenizer from the seed, whose completions are scored unless `task` says otherwise. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
     stack with `Every("head", stack="cross")`; or sets of heads, as a list (`["L3H7, L5", "L2"]`) or
     `RandomSets(draws, size)`. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over
     `reference=`, data like `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder,
