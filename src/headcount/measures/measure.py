@@ -52,10 +52,11 @@ def measure(
 ) -> xr.DataTree:
     """What every head looks at, as a DataTree with one Dataset for each measure, dims (stack, layer, head).
 
-    `data`: a file, folder or data frame with one or two text columns (`text=` names them), a CoNLL-U file, or a table
-    with tokens, upos, heads and deprels, which the linguistic measures need (or `spacy=`, the name of a spaCy pipeline
-    that you have, or `tagger=`, a token classifier that `finetune` made: they annotate plain texts). `only`: names
-    of `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
+    `data`: a file, folder or data frame with one or two text columns (`text=` names them), synthetic texts such as
+    `synthetic:repeat,length=50` (or `Synthetic("repeat", length=50)`), a CoNLL-U file, or a table with tokens, upos,
+    heads and deprels, which the linguistic measures need (or `spacy=`, the name of a spaCy pipeline that you have, or
+    `tagger=`, a token classifier that `finetune` made: they annotate plain texts). `only`: names of
+    `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
     left out and named in the attribute `left_out`. `out`: a study folder, written as it runs; the same call goes on
     where it stopped. `distance_examples`: texts for the distances between heads, 50 by default. Every variable comes
     with `..._low` and `..._high`, a 95 % bootstrap interval over the texts, and with `values_...`, its value for each

@@ -15,6 +15,7 @@ from headcount.data.synthetic.repeat import Repeat
 from headcount.errors import DataProblem, InvalidOption, listed, short
 
 PREFIX = "synthetic:"
+WELL_FORMED = "synthetic:repeat,length=50,times=2"
 SOURCES: dict[str, type[Source]] = {source.name: source for source in (Repeat, Needle, Names)}
 
 
@@ -58,8 +59,7 @@ def find_source(data: Any) -> Synthetic | None:
         option, equals, value = word.partition("=")
         if not equals or option in options:
             raise InvalidOption(
-                f"got {short(word)} in {short(data)}; expected each option once, such as "
-                f"{'synthetic:repeat,length=50,times=2'!r}"
+                f"got {short(word)} in {short(data)}; expected each option once, such as {WELL_FORMED!r}"
             )
         options[option] = value
     made = Synthetic.__new__(Synthetic)
