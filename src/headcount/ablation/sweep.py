@@ -81,29 +81,18 @@ def sweep(
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
 
-<<<<<<< HEAD
-    `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it
-    is. `by`: what is left out at a time: `head`, `layer` or `all-but-one` (all other heads of the layer gone), of one
-    stack with `Every("head", stack="cross")`; or sets of heads, as a list (`["L3H7, L5", "L2"]`) or
-    `RandomSets(draws, size)`; or the heads that `headcount.screen` selects. `how`: the replacement for a head's output:
-    `zero`, `uniform`, or `mean` (over `reference=`, data like `data`). `metric`: a name, or a function of predictions
-    and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there.
-    `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are
-    generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by
-    default). `stop_when`: a margin, such as 0.002, for a race: examples come in rounds, in random order, and a head
-    runs no further once it is settled whether its change on all examples lies beyond the margin or within it.
-=======
     `data`: a GLUE task's name (from the hub), a file or folder, or a data frame, and then `task` says what it is; or
     synthetic texts such as `synthetic:repeat,length=50` or `Synthetic("repeat", length=50)`, made for the tokenizer
     from the seed, whose completions are scored unless `task` says otherwise. `by`: what is left out at a time: `head`,
     `layer` or `all-but-one` (all other heads of the layer gone), of one stack with `Every("head", stack="cross")`; or
-    sets of heads, as a list (`["L3H7, L5", "L2"]`) or `RandomSets(draws, size)`. `how`: the replacement for a head's
-    output: `zero`, `uniform`, or `mean` (over `reference=`, data like `data`). `metric`: a name, or a function of
-    predictions and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep the
-    texts there. `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where
-    texts are generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128
-    by default).
->>>>>>> synthetic
+    sets of heads, as a list (`["L3H7, L5", "L2"]`) or `RandomSets(draws, size)`; or the heads that `headcount.screen`
+    selects. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over `reference=`, data like
+    `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the sweep
+    runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was never trained will
+    do. `compute`: how it runs. `generate`: where texts are generated, options of transformers' `generate`, such as
+    {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a margin, such as 0.002, for a race:
+    examples come in rounds, in random order, and a head runs no further once it is settled whether its change on all
+    examples lies beyond the margin or within it.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
