@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose import Choice as Choice
     from headcount.choosing.choose import choose as choose
     from headcount.choosing.curves import curve as curve
@@ -80,6 +81,7 @@ _HOMES = {
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
+    "carriers": "choosing.carriers",
     "choose": "choosing.choose",
     "compare": "measures.compare",
     "cost": "costs.cost",

@@ -27,6 +27,7 @@ STORY = {
     "adversarial": "twins.csv",
     "importance": "study",
     "learn-gates": "study",
+    "carriers": None,
     "curve": "study",
     "choose": "study",
     "agreement": None,
@@ -47,6 +48,7 @@ STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "
 """What no example before it has made; a tiny model, as ONNX takes half a minute for 12 layers."""
 SMALLER = {
     "--limit 150": "--limit 90 --max-length 24",
+    "--data synthetic:repeat": "--data synthetic:repeat,length=6",
     "--limit 100": "--limit 3",
     "--limit 40": "--limit 3",
     "--limit 64": "--limit 4",
@@ -56,6 +58,7 @@ SMALLER = {
     "--tolerance 1": "--drop 10%",  # a tolerance needs more examples than there is time for
 }
 MORE = {
+    "carriers": "--limit 40 --top 2 --randoms 1",
     "measure": "--distance-examples 2",
     "prune": "--limit 40 --steps 2 --randoms 1",
     "choose": "--limit 40 --steps 2 --randoms 1",

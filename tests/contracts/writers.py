@@ -16,6 +16,7 @@ from headcount.choosing.dynamics import dynamics
 from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
+from tests.measures.planted_decoder import planted_decoder
 from tests.probing.treebank import sentences
 from tests.statistical_cues import planted_cue
 
@@ -45,6 +46,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
+    decoder, decoder_tokenizer = planted_decoder()
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
     part: dict[str, Any] = {"compute": None if shard is None else hc.Compute(shard=shard)}
@@ -78,6 +80,9 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
         "gates": lambda out: hc.learn_gates(
             model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out
+        ),
+        "carriers": lambda out: hc.carriers(
+            decoder, decoder_tokenizer, "synthetic:repeat,length=6", limit=40, top=2, randoms=2, out=out
         ),
         "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]

@@ -158,6 +158,16 @@ ROWS = [
     bad("cues: a folder as output", CUES + " -o {classifier}", "{classifier}", "folder"),
     bad("cues: into no folder", CUES + " -o no/such/cues.csv", "no/such"),
     bad("cues: the hub without a connection", "cues --data rte", "glue"),
+    # carriers
+    bad("carriers: no data", "carriers {classifier}", "--data"),
+    bad(
+        "carriers: no such measure",
+        "carriers {masked} --data synthetic:repeat --measure induct",
+        "'induct'",
+        "induction",
+    ),
+    bad("carriers: a classification", "carriers {classifier} --data {texts} --task sst2", "sst2", "causal-lm"),
+    bad("carriers: too many heads", "carriers {masked} --data {texts} --task masked-lm --top 500", "--top 500"),
     # cue-heads
     bad("cue-heads: no data", "cue-heads {classifier} --task sst2", "--data"),
     bad("cue-heads: no cue that matters", CUE_HEADS, "none of", "--cue"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headcount.core.claims import choose_cut
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
+from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
@@ -34,6 +35,8 @@ def find_sentences(view: View) -> list[str]:
             sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))
     for carried in view.of("cue_heads").values():
         sentences += cue_head_sentences(carried)
+    for carried in view.of("carriers").values():
+        sentences += carrier_sentences(carried)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:

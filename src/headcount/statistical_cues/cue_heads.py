@@ -13,6 +13,7 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, Job, prepare_job, read_data
+from headcount.ablation.matched_sets import plan_sets
 from headcount.ablation.sweep import sweep
 from headcount.core.heads import Head, Layout
 from headcount.core.options import belongs_to
@@ -36,7 +37,7 @@ from headcount.statistical_cues.pointing import Counting, Pointing, point
 from headcount.statistical_cues.productivity import APPLICABLE
 from headcount.statistical_cues.reading import CueData, CueTask, find_cue_task, read_cue_data
 from headcount.statistical_cues.tokenize import check_rule
-from headcount.statistical_cues.without_cue_heads import RANDOMS, REMOVED, compare_sets, plan_sets
+from headcount.statistical_cues.without_cue_heads import RANDOMS, REMOVED, compare_sets
 from headcount.trace.session import check_untouched
 
 FEWEST = 10

@@ -1,0 +1,35 @@
+"""Sets of heads beside random ones: as many others, of the same layers, so that a difference is not one of depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headcount.core.heads import Head, HeadSet, Layout
+
+
+def plan_sets(
+    order: Sequence[Head], layout: Layout, removed: Sequence[int], randoms: int, seed: int
+) -> tuple[list[HeadSet], list[HeadSet]]:
+    """The first heads of the order for each number in `removed`; and `randoms` sets of others for each of them."""
+    generator = np.random.default_rng(seed)
+    chosen = [HeadSet.of(list(order[:count]), layout) for count in removed]
+    drawn = []
+    for heads in chosen:
+        for _ in range(randoms):
+            drawn.append(HeadSet.of(_draw_beside(heads, layout, generator), layout))
+    return chosen, drawn
+
+
+def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> list[Head]:
+    """As many other heads of the same layers; of any layers, where these have no more."""
+    drawn: list[Head] = []
+    taken = set(heads)
+    for head in sorted(heads):
+        free = [each for each in layout if each not in taken]
+        near = [each for each in free if (each.stack, each.layer) == (head.stack, head.layer)]
+        picked = (near or free)[int(generator.integers(len(near or free)))]
+        drawn.append(picked)
+        taken.add(picked)
+    return drawn
