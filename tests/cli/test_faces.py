@@ -42,6 +42,7 @@ PYTHON_ONLY = {
     "partial": {"more", "save_steps", "checkpoints", "spacing", "report_to", "labels"},  # of whole trainings: finetune
     "learn-gates": {"weight_learning_rate"},  # changes the model, which the verb does not save
     "cost": {"models"},
+    "carriers": {"label", "labels"},  # a text is its own label
 }
 TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown

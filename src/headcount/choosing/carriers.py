@@ -35,6 +35,7 @@ from headcount.measures.measure import measure as run_measure
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
 
+TOP = 10
 SCORES = ("gain", "score", "rank")
 """The variables that say how far a head does what a measure is about, the first that it has; else its first one."""
 SCHEMAS = {
@@ -60,7 +61,7 @@ def carriers(
     *,
     measure: str = "induction",
     task: str | Task | None = None,
-    top: int = 10,
+    top: int = TOP,
     randoms: int = 10,
     how: str = "zero",
     limit: int | None = None,
@@ -82,16 +83,17 @@ def carriers(
     check_numbers(limit=limit, seed=seed, max_length=max_length)
     belongs_to("name", name, "out", out)
     [question] = choose_measures([measure])
+    known = find_known_task(data, task)
+    if not isinstance(known.kind, Language) or known.kind.find_metric(known.metric).generated:
+        raise InvalidOption(f"got the task {known.name}; expected one with a loss of tokens, such as causal-lm")
     layout = read_anatomy(model).layout
     most = layout.count // 2
+    top = min(top, most) if top == TOP else top  # a small model has fewer
     if not 1 <= top <= most or randoms < 1:
         raise InvalidOption(
             f"got top={top} and randoms={randoms}; expected 1 to {most} heads (half of those of the model), and at "
             "least 1 random set"
         )
-    known = find_known_task(data, task)
-    if not isinstance(known.kind, Language) or known.kind.find_metric(known.metric).generated:
-        raise InvalidOption(f"got the task {known.name}; expected one with a loss of tokens, such as causal-lm")
     check_classifier(model, known)
     first, second = read_halves(data, known, limit, seed, tokenizer)
     shared: dict[str, Any] = {"seed": seed, "max_length": max_length, "out": out, "progress": progress}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import load_for_task, say_saved
+from headcount.cli.options import find_named_task, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +25,7 @@ def carriers(
     task: Annotated[
         str | None, Parameter(help="A language-modelling task; not needed for synthetic texts (completion).")
     ] = None,
+    text: options.Text = None,
     top: Annotated[int, Parameter(help="Number of heads with the highest scores.")] = 10,
     randoms: Annotated[int, Parameter(help="Random sets of as many heads of the same layers.")] = 10,
     how: Annotated[Literal["zero", "uniform"], Parameter(help="Replacement for the output of ablated heads.")] = "zero",
@@ -53,19 +54,18 @@ def carriers(
     """
     from rich.console import Console
 
-    from headcount.ablation.job import find_known_task
     from headcount.choosing.carriers import carriers as run
     from headcount.cli.progress import show_progress
 
-    kind = find_known_task(data, task).kind.name
-    loaded, pieces = load_for_task(model, kind, device, dtype, trust_remote_code, tokenizer)
+    known = find_named_task(task, data, text, None, None)
+    loaded, pieces = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("carriers", "texts") as progress:
         result = run(
             loaded,
             pieces,
             data,
             measure=measure,
-            task=task,
+            task=known,
             top=top,
             randoms=randoms,
             how=how,
