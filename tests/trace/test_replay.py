@@ -112,3 +112,24 @@ def test_nothing_stays_behind() -> None:
         assert torch.equal(model(**batch).last_hidden_state, plain)
     assert all("forward" not in module.__dict__ for module in model.modules())
     assert all(not module._forward_pre_hooks and not module._forward_hooks for module in model.modules())
+
+
+def test_layers_that_cannot_be_compiled_run_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo.exc import Unsupported
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise Unsupported("not this layer\nmore")
+
+    monkeypatch.setattr(torch, "compile", lambda forward, **options: fails)
+    model = tiny("bert")
+    batch = inputs(BY_NAME["bert"])
+    variants = [variant(model, ["L0H0"], "zero")]
+    with torch.no_grad():
+        with Replay(model, read_anatomy(model)) as replay:
+            replay.record(batch)
+            expected = hidden(replay.run(variants))
+        with Replay(model, read_anatomy(model), compiled=True) as replay:
+            replay.record(batch)
+            with pytest.warns(hc.errors.HeadcountWarning, match="uncompiled, torch.compile failed: not this layer"):
+                found = hidden(replay.run(variants))
+    assert torch.equal(found, expected)

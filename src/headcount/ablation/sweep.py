@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
-from headcount.ablation.budget import Budget, parse_memory, plan_budget
+from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, plan_budget
 from headcount.ablation.choices import By, Choices, choose_head_sets
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
@@ -190,6 +190,10 @@ def sweep(
     )
     ledger = Ledger([run], out, part, progress)
 
+    compiled = compute.compiled
+    if compiled is None:
+        compiled = not generated and pays_to_compile(model, int(lengths.sum()), len(choices.sets))
+
     def run_only(numbers: list[int]) -> Batched:
         """The work on a unit in which only these choices are run."""
         swept = choices.only(numbers)
@@ -205,7 +209,7 @@ def sweep(
             order,
             how,
             means,
-            compute.compiled,
+            compiled,
             generation,
             job.examples.ids,
             ledger.tick,
@@ -217,9 +221,7 @@ def sweep(
             return {run.group: arrange_outputs(choices, *join_batches(parts), numbers) | marks}
 
         # Layers are compiled for one replay, and each worker has its own.
-        return Batched(
-            lambda unit: runner.split(unit.number), runner.run, join, 1 if compute.compiled else budget.at_once
-        )
+        return Batched(lambda unit: runner.split(unit.number), runner.run, join, 1 if compiled else budget.at_once)
 
     with evaluating(model):
         if race is not None:

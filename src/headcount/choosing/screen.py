@@ -62,7 +62,7 @@ def screen(
     layout = read_anatomy(model).layout
     _check_sizes(top, control, len(heads_of(layout, stack)))
     # Every shard ranks all heads: its part of the examples might rank them differently.
-    whole = replace(compute or Compute(), shard=None, memory=None, compiled=False)
+    whole = replace(compute or Compute(), shard=None, memory=None, compiled=None)
     estimates = importance(
         model,
         tokenizer,

@@ -73,7 +73,14 @@ def sweep(
     batch_tokens: Annotated[
         int | None, Parameter(help="Tokens per batch, before it is repeated for each ablated variant.")
     ] = None,
-    compiled: Annotated[bool, Parameter(name="--compile", help="Compile unchanged layers with torch.compile.")] = False,
+    compiled: Annotated[
+        bool | None,
+        Parameter(
+            name="--compile",
+            negative="--no-compile",
+            help="Compile unchanged layers with torch.compile, or not; by default on a GPU, in long sweeps.",
+        ),
+    ] = None,
     num_beams: options.NumBeams = None,
     max_new_tokens: options.MaxNewTokens = None,
     shard: options.Shard = None,

@@ -21,12 +21,12 @@ class Compute:
 
     `batch_tokens`: tokens of a batch, in a sweep before it is repeated for the variants. `shard`: "2/4", the second of
     four parts of the work, into the same study. Of a sweep: `memory` for the passes, such as "4GB"; `compiled`:
-    unchanged layers run through torch.compile.
+    whether unchanged layers run through torch.compile; by default on a GPU, where a sweep is long enough for it to pay.
     """
 
     batch_tokens: int | None = None
     memory: str | int | None = None
-    compiled: bool = False
+    compiled: bool | None = None
     shard: str | None = None
 
 

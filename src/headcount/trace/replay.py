@@ -8,6 +8,7 @@ and fans out at its output projection, where the variants begin to differ.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from headcount.errors import HeadcountWarning
 from headcount.models.anatomy import Anatomy
 from headcount.models.first_position import first_position_forward
 from headcount.trace.edits import LayerKey
@@ -24,6 +26,8 @@ from headcount.trace.forward_overrides import ForwardOverride, original_forward,
 from headcount.trace.session import session
 from headcount.trace.variants import Variant, merge, tile, untile
 
+COMPILER = ("torch._dynamo", "torch._inductor")
+"""Where the errors of torch.compile are from; importing them takes a second."""
 PASS_ORDER = ("encoder", "decoder")
 Inputs = Mapping[str, Any]
 Answer = Callable[[int, Callable[..., Any], Any, Any], Any]
@@ -51,7 +55,7 @@ class Replay:
         self.first_position = first_position_forward(model, anatomy) if first_position else None
         self.compiled: dict[nn.Module, Any] = {}
         if compiled:
-            self.compiled = {module: torch.compile(original_forward(module), dynamic=True) for module in self.layers}
+            self.compiled = {module: self._compile(original_forward(module)) for module in self.layers}
         self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
         self.recorded: list[Any] = []
         self.inputs: Inputs = {}
@@ -124,6 +128,25 @@ class Replay:
         if number == self.count - 1 and self.first_position is not None:
             return self.first_position
         return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
+
+    def _compile(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled layer; where the compiler fails, all layers run as they are."""
+        compiled = torch.compile(forward, dynamic=True)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not self.compiled:
+                return forward(*args, **kwargs)
+            try:
+                return compiled(*args, **kwargs)
+            except Exception as error:
+                if not type(error).__module__.startswith(COMPILER):
+                    raise
+                reason = str(error).strip().splitlines()[0]
+                warnings.warn(f"layers run uncompiled, torch.compile failed: {reason}", HeadcountWarning, stacklevel=2)
+                self.compiled = {}
+                return forward(*args, **kwargs)
+
+        return run
 
     def _can_fan_out(self, key: LayerKey) -> bool:
         """Whether the rest of the layer takes the wider tensor: cross attention behind self-attention does not."""
