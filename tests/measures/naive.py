@@ -415,3 +415,111 @@ def distances(maps: np.ndarray) -> np.ndarray:
                 root = jensenshannon(flat[one], flat[other], axis=-1)
             found[one, other] = found[other, one] = (np.nan_to_num(root) ** 2).mean()
     return found.reshape(layers, heads, layers, heads)
+
+
+def induction(maps: np.ndarray, tokens: list[int]) -> Values:
+    """`tokens`: the ids, -1 for special ones."""
+    return _earlier(maps, tokens, 1)
+
+
+def duplicate(maps: np.ndarray, tokens: list[int]) -> Values:
+    return _earlier(maps, tokens, 0)
+
+
+def _earlier(maps: np.ndarray, tokens: list[int], distance: int) -> Values:
+    attention, control = [], []
+    for query, token in enumerate(tokens):
+        if token == -1:
+            continue
+        candidates = [key for key in range(1, query) if tokens[key] != -1]
+        same = [key for key in candidates if key - distance >= 0 and tokens[key - distance] == token]
+        rest = [key for key in candidates if key not in same]
+        if same and rest:
+            attention.append(mass(maps, query, same))
+            control.append(mass(maps, query, rest) / len(rest) * len(same))
+    found = {"attention": mean(attention, maps), "control": mean(control, maps)}
+    return found | {"gain": found["attention"] - found["control"]}
+
+
+@dataclass
+class LogitReader:
+    """How a decoder makes logits of a text's last states [token, width]: a norm, then the output embedding."""
+
+    states: np.ndarray
+    gain: np.ndarray
+    eps: float
+    centred: bool
+    embedding: np.ndarray
+
+    def above_mean(self, vector: np.ndarray, query: int, token: int) -> float:
+        """What a part of a state adds to a token's logit above the mean logit, at the scale of the query's state."""
+        state = self.states[query]
+        if self.centred:
+            state, vector = state - state.mean(), vector - vector.mean()
+        normed = vector * self.gain / np.sqrt((state**2).mean() + self.eps)
+        logits = self.embedding @ normed
+        return float(logits[token] - logits.mean())
+
+
+def direct_effect(
+    outputs: np.ndarray, projections: list[np.ndarray], reader: LogitReader, ids: list[int], asked: list[int]
+) -> Values:
+    """From head outputs [layer, head, token, size]; `asked` are the tokens whose successor is due."""
+    layers, heads, _, size = outputs.shape
+    found = {name: np.zeros((layers, heads)) for name in ("effect", "control")}
+    for layer, head in np.ndindex(layers, heads):
+        part = projections[layer][:, head * size : (head + 1) * size]
+        effects, controls = [], []
+        for query in asked:
+            wrote = part @ outputs[layer, head, query]
+            right = ids[query + 1]
+            effects.append(reader.above_mean(wrote, query, right))
+            controls.append(mean_number([reader.above_mean(wrote, query, other) for other in ids if other != right]))
+        found["effect"][layer, head], found["control"][layer, head] = mean_number(effects), mean_number(controls)
+    return found | {"gain": found["effect"] - found["control"]}
+
+
+def copying(
+    maps: np.ndarray, values: np.ndarray, projections: list[np.ndarray], reader: LogitReader, ids: list[int]
+) -> Values:
+    """Of a text without special tokens, from values [layer, head, key, size]."""
+    layers, heads, length, size = values.shape
+    names = ("rise", "control", "rank")
+    found = {name: np.full((layers, heads), np.nan) for name in names}
+    for layer, head in np.ndindex(layers, heads):
+        part = projections[layer][:, head * size : (head + 1) * size]
+        rises, controls, ranks, weights = [], [], [], []
+        for query in range(2, length):
+            rise = control = 0.0
+            for key in range(1, query):
+                weight, wrote = maps[layer, head, query, key], part @ values[layer, head, key]
+                own = reader.above_mean(wrote, query, ids[key])
+                others = [reader.above_mean(wrote, query, other) for other in ids if other != ids[key]]
+                rise += weight * own
+                control += weight * mean_number(others)
+                distinct = [reader.above_mean(wrote, query, other) for other in {*ids} - {ids[key]}]
+                if distinct:
+                    ranks.append(weight * mean_number([own > other for other in distinct]))
+                    weights.append(weight)
+            rises.append(rise)
+            controls.append(control)
+        found["rise"][layer, head], found["control"][layer, head] = mean_number(rises), mean_number(controls)
+        if weights:
+            found["rank"][layer, head] = sum(ranks) / sum(weights)
+    return found | {"gain": found["rise"] - found["control"]}
+
+
+def mean_number(numbers: list[Any]) -> float:
+    return sum(numbers) / len(numbers) if numbers else float("nan")
+
+
+def retrieval(maps: np.ndarray, ids: list[int], needle: list[int], answer: list[int]) -> Values:
+    """`needle` and `answer`: the positions of the answer in the needle, and at the end."""
+    score, attention, chance = [], [], []
+    for due in answer:
+        query = due - 1
+        right = [key for key in needle if key <= query and ids[key] == ids[due]]
+        score.append(np.isin(maps[:, :, query].argmax(-1), right).astype(float))
+        attention.append(mass(maps, query, right))
+        chance.append(np.full(maps.shape[:2], len(right) / due))
+    return {"score": mean(score, maps), "attention": mean(attention, maps), "chance": mean(chance, maps)}

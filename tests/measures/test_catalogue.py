@@ -13,22 +13,35 @@ from headcount.measures.contract import Setting
 
 PLAIN = Setting(("punctuation", "first", "special", "other"), False, False, None, {"decoder": 2}, 4)
 RICH = Setting(
-    ("punctuation", "first", "cls", "sep", "special", "other", "text 1", "text 2", "noun", "verb"),
+    (
+        "punctuation",
+        "first",
+        "cls",
+        "sep",
+        "special",
+        "other",
+        "text 1",
+        "text 2",
+        "noun",
+        "verb",
+        "completion",
+        "needle",
+    ),
     True,
     True,
     MaskedLM(),
-    {"encoder": 2},
+    {"decoder": 2},
     4,
 )
 
 
 def test_names() -> None:
     assert " ".join(MEASURES) == (
-        "position special entropy spread sentences patterns features links repeated rare contribution gradients "
-        "distances"
+        "position special entropy spread sentences patterns features links repeated rare induction duplicate retrieval "
+        "contribution copying direct_effect gradients distances"
     )
     assert all(name == measure.name for name, measure in MEASURES.items())
-    assert all(re.fullmatch("[a-z]+", name) for name in MEASURES)  # they become groups of a study
+    assert all(re.fullmatch("[a-z_]+", name) for name in MEASURES)  # they become groups of a study
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -39,7 +52,9 @@ def test_every_measure_says_what_it_is(name: str) -> None:
         assert line
         assert "\n" not in line
     assert len(measure.summary) < 120
-    assert re.search(r"(Clark|Kovaleva|Voita|Michel|Kobayashi) 20\d\d", measure.paper)
+    assert re.search(
+        r"(Clark|Kovaleva|Voita|Michel|Kobayashi|Olsson|Wang|Wu|Nostalgebraist|Elhage) 20\d\d", measure.paper
+    )
     assert measure.kind in {"layers", "gradients", "maps"}
     assert type(measure).__doc__
 
@@ -57,7 +72,7 @@ def test_every_dimension_has_coordinates(name: str) -> None:
 def test_what_makes_no_sense_says_why() -> None:
     reasons = {name: measure.lacking(PLAIN) for name, measure in MEASURES.items()}
     lacking = {name for name, reason in reasons.items() if reason}
-    assert lacking == {"sentences", "features", "links", "repeated", "gradients"}
+    assert lacking == {"sentences", "features", "links", "repeated", "retrieval", "gradients"}
     assert all("\n" not in reason for reason in reasons.values() if reason)
     assert not {"cls", "sep"} & set(MEASURES["special"].variables(PLAIN))
 

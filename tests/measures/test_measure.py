@@ -88,8 +88,9 @@ def same(one: Any, other: Any, atol: float = 0.0) -> None:
 
 
 def test_all_measures_that_make_sense(whole: xr.DataTree) -> None:
-    assert set(whole.children) == set(MEASURES) - {"sentences", "repeated", "links"}
-    assert set(whole.attrs["left_out"]) == {"sentences", "repeated", "links"}
+    left_out = {"sentences", "repeated", "links", "retrieval", "copying", "direct_effect"}
+    assert set(whole.children) == set(MEASURES) - left_out
+    assert set(whole.attrs["left_out"]) == left_out
     assert whole.attrs["left_out"]["sentences"] == "the texts are no pairs"
     assert "annotated" in whole.attrs["left_out"]["links"]
     assert (whole.attrs["cut"], whole.attrs["texts"]) == (0, 10)

@@ -124,7 +124,7 @@ def test_heads_without_numbers_have_no_role() -> None:
 def test_a_measure_without_the_variable() -> None:
     """Where no text was a pair, `special` has no [SEP] from [SEP], and so on."""
     view = by_rule(special={"first": [0.9, 0.1, NAN]})
-    assert list(named(view).values()) == ["first token", MIXED, None]
+    assert list(named(view).values()) == ["first token (attention sink)", MIXED, None]
 
 
 def test_every_role_has_a_threshold_and_a_rank_of_its_own(of_pairs: dict[str, xr.Dataset]) -> None:

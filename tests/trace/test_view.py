@@ -111,6 +111,11 @@ def check_reductions(make: Any, expected: Tensor, seed: int = 0) -> None:
     close(view.mass, torch.einsum("bhqk,bkc->bhqc", expected, classes.double()))
     chosen = torch.rand(batch, heads, keys, generator=generator) < 0.5
     close(view.mass_on(chosen), (expected * chosen[:, :, None]).sum(-1))
+    some = chosen[:, 0]
+    close(view.mass_before(some), (expected.tril(-1) * some[:, None, None]).sum(-1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headcount.trace.view.ROWS", 2)
+        close(view.mass_before(some), (expected.tril(-1) * some[:, None, None]).sum(-1))
     real = (torch.rand(batch, queries, generator=generator) < 0.7).float()
     close(view.received(real), torch.einsum("bhqk,bq->bhk", expected, real.double()))
     for offset in range(-queries - 1, keys + 2):

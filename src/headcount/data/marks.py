@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from headcount.data.annotations import Annotated, word_classes, word_links
 from headcount.data.kinds.texts import PLAIN
+from headcount.data.occurrences import Occurrences, earlier_occurrences
 
 PUNCTUATION = frozenset(".,。、")
 TEXTS = ("text 1", "text 2")
@@ -31,6 +33,8 @@ class Facts:
     """A number for the word that a token is part of, equal for equal words; -1 for special tokens and punctuation."""
     classes: dict[str, list[int]] = field(default_factory=dict)
     links: dict[str, list[tuple[list[int], list[int]]]] = field(default_factory=dict)
+    token: list[int] = field(default_factory=list)
+    """The ids of the tokens, -1 for special ones; empty where nobody asks which tokens are the same."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,20 @@ class Marks:
     classes: dict[str, Tensor]
     links: dict[str, Links]
     """By name; `... control` holds the same offsets at all other words of the text."""
+    token: Tensor
+    """Ids; -1 for special tokens and padding."""
+
+    @cached_property
+    def readable(self) -> Tensor:
+        """Bool: the tokens that are not special and not the first, where many heads park their attention."""
+        readable = self.token >= 0
+        readable[:, :1] = False
+        return readable
+
+    @cached_property
+    def earlier(self) -> Occurrences:
+        """For each token, the earlier ones that are the same: found once for all layers of a pass."""
+        return earlier_occurrences(self.token)
 
 
 @dataclass(frozen=True)
@@ -115,28 +133,31 @@ def find_facts(
             linked = [(pieces_of[a], pieces_of[b]) for a, b in pairs if a in pieces_of and b in pieces_of]
             links[f"{first} to {second}"] = linked
             links[f"{second} to {first}"] = [(b, a) for a, b in linked]
-    return Facts(len(ids), segment, form, classes, links)
+    token = [-1 if at in special else number for at, number in enumerate(ids)]
+    return Facts(len(ids), segment, form, classes, links, token)
 
 
 def mark(facts: Sequence[Facts], device: Any = "cpu", links: bool = True) -> Marks:
     """The facts of some texts as tensors of a batch, padded on the right, with or without `links`."""
     size = (len(facts), max(text.length for text in facts))
     real = np.zeros(size, dtype=np.float32)
-    segment, form = np.full(size, -1), np.full(size, -1)
+    segment, form, token = (np.full(size, -1) for _ in range(3))
     names = list(dict.fromkeys(name for text in facts for name in text.classes))
     classes = np.zeros((len(names), *size), dtype=np.float32)
     for number, text in enumerate(facts):
         real[number, : text.length] = 1
         segment[number, : text.length] = text.segment
         form[number, : text.length] = text.form
+        token[number, : len(text.token)] = text.token
         for index, name in enumerate(names):
             classes[index, number, text.classes.get(name, [])] = 1
     linked: dict[str, Links] = {}
     for name in dict.fromkeys(name for text in facts for name in text.links) if links else ():
         linked[name] = _links([text.links.get(name, []) for text in facts], device)
         linked[f"{name} control"] = _controls(facts, name, device)
-    tokens, segments, forms, members = (torch.from_numpy(array).to(device) for array in (real, segment, form, classes))
-    return Marks(tokens, segments, forms, dict(zip(names, members, strict=True)), linked)
+    arrays = (real, segment, form, classes, token)
+    tokens, segments, forms, members, ids = (torch.from_numpy(array).to(device) for array in arrays)
+    return Marks(tokens, segments, forms, dict(zip(names, members, strict=True)), linked, ids)
 
 
 Entries = list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]

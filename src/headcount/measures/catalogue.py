@@ -8,15 +8,20 @@ from headcount.core.options import no_repeats
 from headcount.errors import InvalidOption
 from headcount.measures.contract import Question
 from headcount.measures.contribution import Contribution
+from headcount.measures.copying import Copying
+from headcount.measures.direct_effect import DirectEffect
 from headcount.measures.distances import Distances
+from headcount.measures.duplicate import Duplicate
 from headcount.measures.entropy import Entropy
 from headcount.measures.features import Features
 from headcount.measures.gradients import Gradients
+from headcount.measures.induction import Induction
 from headcount.measures.links import WordLinks
 from headcount.measures.patterns import Patterns
 from headcount.measures.position import Position
 from headcount.measures.rare import Rare
 from headcount.measures.repeated import Repeated
+from headcount.measures.retrieval import Retrieval
 from headcount.measures.sentences import Sentences
 from headcount.measures.special import Special
 from headcount.measures.spread import Spread
@@ -34,7 +39,12 @@ MEASURES: dict[str, Question] = {
         WordLinks(),
         Repeated(),
         Rare(),
+        Induction(),
+        Duplicate(),
+        Retrieval(),
         Contribution(),
+        Copying(),
+        DirectEffect(),
         Gradients(),
         Distances(),
     )

@@ -158,7 +158,9 @@ def compare(
     second = _check_alike(measurement, other)
     questions: list[Question] = [Cosine()]
     questions += [
-        Change(one) for one in MEASURES.values() if one.kind == "layers" and not one.lacking(measurement.setting)
+        Change(one)
+        for one in MEASURES.values()
+        if one.kind == "layers" and not one.needs_logits and not one.lacking(measurement.setting)
     ]
 
     def run(wanted: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
+from headcount.models.unembedding import Unembedding
 from headcount.trace.view import AttentionView
 
 SHARE = "share of attention"
@@ -44,6 +46,8 @@ class Setting:
     """The largest number of heads in a layer."""
     linked: bool = True
     """Whether annotated texts have links between words."""
+    no_logits: str | None = None
+    """Why what heads write cannot be read as logits; None if it can."""
 
     @property
     def special(self) -> bool:
@@ -58,6 +62,8 @@ class Seen:
     queries: Marks
     keys: Marks
     classes: tuple[str, ...]
+    unembedding: Unembedding | None = None
+    """How what heads write becomes logits, where it is known."""
 
     @property
     def stack(self) -> str:
@@ -66,6 +72,11 @@ class Seen:
     def mass(self, name: str) -> Tensor:
         """Attention of every query to a class of keys [B, H, Q]."""
         return self.view.mass[..., self.classes.index(name)]
+
+    @cached_property
+    def before(self) -> Tensor:
+        """Attention of every query to the tokens before it [B, H, Q], without special tokens and the first one."""
+        return self.view.mass_before(self.keys.readable)
 
     def mean(self, values: Tensor, over: Tensor | None = None) -> Tensor:
         """The mean [B, H] of values [B, H, Q] over the real queries, or over those that `over` [B, Q] chooses."""
@@ -86,6 +97,11 @@ class Question(ABC):
     kind: ClassVar[str] = "layers"
     """Which pass feeds it: `layers`, `gradients` (of a loss), or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
+    needs_logits: ClassVar[bool] = False
+    """Whether it asks what heads do to the logits: of a model where they do so directly."""
+    in_logits: ClassVar[tuple[str, ...]] = ()
+    """Variables that `see` gives for each query [B, H, Q], before the final norm, whose scale is known only when the
+    pass is over: they are divided by it, query by query, and summed."""
     averaged: ClassVar[bool] = True
     """Whether its values are averaged over the texts; what counts cases says in `whole` what follows from them."""
     category: ClassVar[str] = "What it looks at"
@@ -95,7 +111,7 @@ class Question(ABC):
 
     def lacking(self, setting: Setting) -> str | None:
         """Why the question makes no sense here, or None."""
-        return None
+        return setting.no_logits if self.needs_logits else None
 
     @abstractmethod
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:

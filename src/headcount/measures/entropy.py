@@ -42,7 +42,7 @@ class Entropy(Question):
             (0, 1),
             role="everything alike",
             role_from=0.9,
-            rank=10,
+            rank=13,
         ),
         "broad": Schema(
             "Broad head", "", "at least 0.8 of the entropy of looking everywhere alike", names=("no", "yes")

@@ -29,7 +29,14 @@ def feeds_of(measurement: Measurement) -> dict[str, Feed]:
     def layers(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:
         batch, source, target = measurement.batch(numbers, links=any(one.name == "links" for one in measures))
         return run_measures(
-            measurement.model, measurement.anatomy, batch, source, target, measurement.setting.classes, measures
+            measurement.model,
+            measurement.anatomy,
+            batch,
+            source,
+            target,
+            measurement.setting.classes,
+            measures,
+            measurement.unembedding,
         )
 
     def gradients(measures: list[Question], numbers: np.ndarray) -> dict[str, dict[LayerKey, Values]]:

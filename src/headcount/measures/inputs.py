@@ -23,6 +23,7 @@ from headcount.data.marks import Facts, VocabularyIds, find_facts
 from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
+from headcount.data.spans import COMPLETION, NEEDLE, Spans, read_spans, tokens_of_span
 from headcount.data.synthetic.source import Synthetic, find_source
 from headcount.data.tables import read_table
 from headcount.data.word_pieces import with_spaces, words_of_tokens
@@ -67,7 +68,8 @@ class Inputs:
 
     @property
     def fingerprint(self) -> str:
-        notes = [(one.classes, one.links) for one in self.facts] if self.annotated else None
+        marked = self.annotated or bool({COMPLETION, NEEDLE} & set(self.classes))
+        notes = [(one.classes, one.links) for one in self.facts] if marked else None
         return fingerprint([self.ids, self.rows, notes])
 
     @property
@@ -118,7 +120,8 @@ def read_inputs(
     elif both:
         inputs = _translations(texts, rows, tokenizer, longest, model, table.attrs)
     else:
-        inputs = _plain(texts, rows, tokenizer, longest, model, table.attrs)
+        spans = read_spans(table, [text for (text,) in texts]) if len(names) == 1 else None
+        inputs = _plain(texts, rows, tokenizer, longest, model, table.attrs, spans=spans)
     return replace(inputs, blank=blank)
 
 
@@ -179,6 +182,7 @@ def _plain(
     model: PreTrainedModel,
     attrs: Mapping[Any, Any],
     sentences: list[tuple[Annotated, ...]] | None = None,
+    spans: list[Spans] | None = None,
 ) -> Inputs:
     """Texts or pairs as they are, or as the words that `sentences` makes of them."""
     pairs = len(texts[0]) == 2
@@ -189,7 +193,7 @@ def _plain(
     if sentences is not None:
         texts = [tuple(" ".join(one.words) for one in parts) for parts in sentences]
     columns = [list(column) for column in zip(*texts, strict=True)]
-    rows, facts, cut = _encode(tokenizer, columns, lambda at: name_row(attrs, ids[at]), longest, sentences)
+    rows, facts, cut = _encode(tokenizer, columns, lambda at: name_row(attrs, ids[at]), longest, sentences, spans=spans)
     lengths = np.array([one.length for one in facts])
     linked = sentences is not None and any(any(one.heads) for parts in sentences for one in parts)
     return Inputs(
@@ -214,6 +218,7 @@ def _encode(
     longest: int,
     sentences: list[tuple[Annotated, ...]] | None = None,
     gold: bool = False,
+    spans: list[Spans] | None = None,
 ) -> tuple[list[Encoding], list[Facts], int]:
     """Encodings and facts of all texts, and how many were longer than the model takes.
 
@@ -244,6 +249,8 @@ def _encode(
         if len(described.classes["special"]) == described.length:
             text = " | ".join(column[number] for column in columns)
             raise DataProblem(f"{where(number)}: nothing but special tokens in {short(text)}; expected some text")
+        for name, span in spans[number].items() if spans is not None else ():
+            described.classes[name] = tokens_of_span(made["offset_mapping"][number], span)
         rows.append(row)
         facts.append(described)
     mark_rarest([row["input_ids"] for row in rows], facts)

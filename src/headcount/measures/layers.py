@@ -13,7 +13,9 @@ from transformers import PreTrainedModel
 from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
+from headcount.models.unembedding import Unembedding
 from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.final_scales import final_scales
 from headcount.trace.memory import try_in_memory
 from headcount.trace.not_finite import refuse_rows
 from headcount.trace.session import session
@@ -30,6 +32,7 @@ def see_layers(
     target: Marks | None,
     classes: tuple[str, ...],
     look: Callable[[Seen], None],
+    unembedding: Unembedding | None = None,
 ) -> None:
     """Run the batch once and call `look` for every layer with what it did.
 
@@ -48,7 +51,7 @@ def see_layers(
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target
         bad.append((~outputs.isfinite().flatten(2).all(-1) & (queries.real > 0).to(outputs.device)).any(-1))
-        look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes))
+        look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes, unembedding))
 
     observers = {(block.stack, block.layer): see for block in anatomy}
     with torch.no_grad(), session(model, observers=observers, purpose="measurement"):
@@ -68,6 +71,7 @@ def run_measures(
     target: Marks | None,
     classes: tuple[str, ...],
     measures: list[Question],
+    unembedding: Unembedding | None = None,
 ) -> Found:
     """The values of all measures for all layers of one batch."""
     values_by_measure: Found = {measure.name: {} for measure in measures}
@@ -78,7 +82,17 @@ def run_measures(
         for name, values in see_in_memory(ordered, seen).items():
             values_by_measure[name][seen.stack, seen.view.block.layer] = values
 
-    see_layers(model, anatomy, batch, source, target, classes, look)
+    in_logits = [measure for measure in measures if measure.in_logits]
+    if not in_logits:
+        see_layers(model, anatomy, batch, source, target, classes, look)
+        return values_by_measure
+    assert unembedding is not None  # otherwise these measures are left out
+    with final_scales(unembedding.norm) as scales:
+        see_layers(model, anatomy, batch, source, target, classes, look, unembedding)
+    for measure in in_logits:
+        for values in values_by_measure[measure.name].values():
+            for name in measure.in_logits:
+                values[name] = (values[name] / scales[-1][:, None]).sum(-1)
     return values_by_measure
 
 

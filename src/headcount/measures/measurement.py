@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from headcount.data.parse import parse_texts
 from headcount.engines.compute import Compute, check_compute
 from headcount.engines.executors import Shard
 from headcount.engines.progress import Progress
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.measures.contract import Setting
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.tagging import tag_texts
@@ -27,8 +27,11 @@ from headcount.models.anatomy import Anatomy
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
+from headcount.models.unembedding import Unembedding
 from headcount.trace.anatomy import read_anatomy
+from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched
+from headcount.trace.unembedding_proof import prove_unembedding
 
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 """Padded tokens of a batch."""
@@ -49,6 +52,8 @@ class Measurement:
     name: str | None
     part: Shard | None
     progress: Progress | None
+    unembedding: Unembedding | None = None
+    """How what heads write becomes logits, where it is known."""
 
     def batch(
         self, numbers: np.ndarray, rows: list[Encoding] | None = None, links: bool = True
@@ -105,7 +110,22 @@ def prepare_measurement(
     )
     tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
-    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
+    unembedding, no_logits = _find_unembedding(model, anatomy, setting)
+    setting = replace(setting, no_logits=no_logits)
+    return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress, unembedding)
+
+
+def _find_unembedding(
+    model: PreTrainedModel, anatomy: Anatomy, setting: Setting
+) -> tuple[Unembedding | None, str | None]:
+    """How what heads write becomes logits, or why it does not."""
+    if setting.language is None:
+        return None, "the model has no trained language-model head"
+    try:
+        with evaluating(model):
+            return prove_unembedding(model, anatomy), None
+    except UnsuitableModel as error:
+        return None, str(error)
 
 
 def find_setting(model: PreTrainedModel, tokenizer: Any, anatomy: Anatomy, inputs: Inputs) -> Setting:

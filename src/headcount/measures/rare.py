@@ -33,7 +33,7 @@ class Rare(Question):
             most="favours the rarest word (over others)",
             role="rarest word",
             role_from=0.15,
-            rank=9,
+            rank=12,
         ),
         "largest": Schema("Tokens that look at the rarest word most", "share of tokens", "high: rare words", (0, 1)),
     }

@@ -32,7 +32,7 @@ class Repeated(Question):
             most="links repeated words most (over others)",
             role="same word in the other text",
             role_from=0.15,
-            rank=8,
+            rank=11,
         ),
     }
 

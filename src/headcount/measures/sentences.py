@@ -22,7 +22,7 @@ class Sentences(Question):
             "high: ties the two together",
             most="looks most at the other text",
             role="other text",
-            rank=11,
+            rank=14,
         ),
     }
 

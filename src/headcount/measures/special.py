@@ -20,7 +20,7 @@ class Special(Question):
     summary = "attention to [CLS], [SEP], full stop and comma, the first token, all others"
     paper = "Clark 2019, Fig 2; Kovaleva 2019, Fig 6"
     schemas: ClassVar[Schemas] = {
-        "first": share_of_attention("the first token", role="first token", rank=7),
+        "first": share_of_attention("the first token", role="first token (attention sink)", rank=10),
         "punctuation": share_of_attention("full stops and commas", role="punctuation", rank=6),
         "other": share_of_attention("words", "all but special tokens, full stops and commas", most=""),
         "cls": share_of_attention("[CLS]", role="[CLS]", rank=5),

@@ -18,6 +18,8 @@ from headcount.trace.call import AttentionCall
 from headcount.trace.precision import widened
 from headcount.trace.scores import Exponentials, entropy_without_map, exponentials, is_linear
 
+ROWS = 128
+"""Queries at a time, where a question needs one side of the diagonal."""
 MapChange = Callable[[Tensor, AttentionCall], Tensor]
 """From a map [B, H, Q, K] and its call to the map under an edit."""
 
@@ -107,6 +109,16 @@ class AttentionView:
     def mass_on(self, chosen: Tensor) -> Tensor:
         """Attention [B, H, Q] to keys that each head chooses for itself [B, H, K]."""
         return (self.unnormalised @ chosen[..., None].to(self.unnormalised.dtype))[..., 0] / self.total
+
+    def mass_before(self, chosen: Tensor) -> Tensor:
+        """Attention [B, H, Q] of each query to those of the chosen keys [B, K] that stand before it."""
+        weights, sums = self.unnormalised, torch.empty_like(self.total)
+        chosen = chosen[:, None, :, None].to(weights.dtype)
+        for start in range(0, weights.shape[2], ROWS):
+            rows = slice(start, min(start + ROWS, weights.shape[2]))
+            sums[:, :, rows] = (weights[:, :, rows, :start] @ chosen[:, :, :start])[..., 0]
+            sums[:, :, rows] += (weights[:, :, rows, rows].tril(-1) @ chosen[:, :, rows])[..., 0]
+        return sums / self.total
 
     def received(self, queries: Tensor) -> Tensor:
         """The attention that each key receives from some queries [B, Q]: column sums [B, H, K]."""

@@ -1,0 +1,40 @@
+"""Where the tokens of a text stood before: pairs of a token and an earlier one that is the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Occurrences(NamedTuple):
+    """Pairs of positions, as three tensors of one length."""
+
+    example: Tensor
+    query: Tensor
+    key: Tensor
+    """The earlier position."""
+
+
+def earlier_occurrences(token: Tensor) -> Occurrences:
+    """All pairs of equal tokens of a batch [example, token]; -1 is equal to nothing.
+
+    Equal tokens are brought side by side by sorting, so that nothing of the size of a map is built.
+
+    >>> earlier_occurrences(torch.tensor([[7, 5, 7, 7, -1, -1]]))[1:]
+    (tensor([2, 3, 3]), tensor([0, 0, 2]))
+    """
+    example, position = (token >= 0).nonzero(as_tuple=True)
+    ids = token[example, position]
+    group = torch.unique(torch.stack((example, ids)), dim=1, return_inverse=True)[1]
+    order = group.argsort(stable=True)
+    example, position, group = example[order], position[order], group[order]
+    index = torch.arange(len(group), device=token.device)
+    sizes = torch.bincount(group) if len(group) else group
+    starts = (sizes.cumsum(0) - sizes)[group]
+    before = index - starts  # how many of the group stand earlier
+    later = index.repeat_interleave(before)
+    first_pair = before.cumsum(0) - before
+    earlier = starts[later] + torch.arange(len(later), device=token.device) - first_pair[later]
+    return Occurrences(example[later], position[later], position[earlier])

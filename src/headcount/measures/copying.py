@@ -1,0 +1,121 @@
+"""Does a head make what it attends to more likely: does it copy?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headcount.core.schema import Schema
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
+from headcount.measures.logit_directions import before_projection, mean_of_text, of_others, same_in_text
+from headcount.trace.precision import widened
+
+TOKENS = 4096
+"""At a time: a token's direction is as wide as the model."""
+COMPARED = 32
+"""Tokens of a text that `rank` compares with."""
+
+
+class Copying(Question):
+    """What a head adds to the logits of the tokens that it attends to, above the mean of the vocabulary.
+
+    For each earlier token, the value that the head reads there goes through the output projection and the final norm
+    (at the scale of the query's state) to the logit of that token, and is weighted with the attention; mean over the
+    queries. `control`: the same for the other tokens of the text. `gain`: the difference. `rank`: of up to 32 other
+    tokens of the text, the share that the value raises less than its own token, weighted with the attention; 0.5 is
+    chance. Special tokens, the first token and the query itself do not count as attended.
+    """
+
+    name = "copying"
+    summary = "what a head adds to the logits of the tokens that it attends to, beside other tokens; copying heads"
+    paper = "Olsson 2022, copying; Elhage 2021, OV circuits"
+    category = "What it does to the logits"
+    needs_logits = True
+    in_logits = ("rise", "control", "gain")
+    schemas: ClassVar[Schemas] = {
+        "rise": Schema(
+            "Direct effect on attended tokens", "logits", "above 0: makes what it attends to more likely", signed=True
+        ),
+        "control": Schema(
+            "Effect on tokens not attended to", "logits", "what attended tokens are compared with", signed=True
+        ),
+        "gain": Schema(
+            "Copying: effect on attended tokens, over others",
+            "logits",
+            "above 0: raises what it attends to more than other tokens",
+            signed=True,
+            most="copies most (logits, over other tokens)",
+        ),
+        "rank": Schema(
+            "Copying: tokens raised less than the attended one",
+            "share of tokens",
+            "0.5: chance; 1: the attended token is raised most",
+            (0, 1),
+            role="copying",
+            role_from=0.9,
+            rank=15,
+        ),
+    }
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"rise": (), "control": (), "gain": (), "rank": ()}
+
+    def see(self, seen: Seen) -> Values:
+        assert seen.unembedding is not None
+        tokens, readable = seen.keys.token, seen.keys.readable
+        own = _by_key(seen, tokens)
+        text = torch.einsum("bhkd,bhd->bhk", widened(seen.view.values), before_projection(seen, mean_of_text(seen)))
+        count, same = (tokens >= 0).sum(-1)[:, None, None], same_in_text(seen)[:, None]
+        others = of_others(text, own, count, same)
+        asked = (readable.cumsum(-1) - readable.long() > 0) & (seen.queries.real > 0)
+        queries = asked.sum(-1)[:, None, None]
+        rise, control = (_attended(seen, asked, part) / queries for part in (own, others))
+        ranks, known = _ranks(seen, own)
+        weight = _attended(seen, asked, known.expand_as(ranks).to(ranks.dtype)).sum(-1)
+        rank = _attended(seen, asked, ranks).sum(-1) / weight
+        return {"rise": rise, "control": control, "gain": rise - control, "rank": rank}
+
+
+def _attended(seen: Seen, asked: Tensor, by_key: Tensor) -> Tensor:
+    """What each query finds at the tokens before it [B, H, Q]: `by_key` [B, H, K], weighted with its attention."""
+    by_key = torch.where(seen.keys.readable[:, None], by_key, 0)
+    found = seen.view.mass_on(by_key) - seen.view.diagonal(0) * by_key
+    return torch.where(asked[:, None], found, 0)
+
+
+def _by_key(seen: Seen, tokens: Tensor) -> Tensor:
+    """What the value at each key adds to the logit of its own token [B, H, K], before the scale; 0 at special ones."""
+    assert seen.unembedding is not None
+    values = seen.view.values
+    examples, keys = (tokens >= 0).nonzero(as_tuple=True)
+    found = torch.zeros(values.shape[:3], dtype=seen.view.total.dtype, device=values.device)
+    for start in range(0, len(examples), TOKENS):
+        example, key = examples[start : start + TOKENS], keys[start : start + TOKENS]
+        directions = before_projection(seen, seen.unembedding.directions(tokens[example, key]))
+        found[example, :, key] = (widened(values[example, :, key]) * directions).sum(-1).to(found.dtype)
+    return found
+
+
+def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
+    """For each key, the share of compared tokens that its value raises less than its own token [B, H, K].
+
+    And whether there is a token to compare with [B, 1, K]. Equal rises count half.
+    """
+    assert seen.unembedding is not None
+    tokens = seen.keys.token
+    ranks, known = torch.zeros_like(own), torch.zeros_like(own[:, :1], dtype=torch.bool)
+    for example, text in enumerate(tokens):
+        distinct = text[text >= 0].unique()
+        if len(distinct) < 2:
+            continue
+        spread = torch.linspace(0, len(distinct) - 1, min(COMPARED, len(distinct)), device=text.device).round().long()
+        compared = distinct[spread]
+        directions = before_projection(seen, seen.unembedding.directions(compared))
+        raised = torch.einsum("hkd,thd->hkt", widened(seen.view.values[example]), directions)
+        less = (raised < own[example, :, :, None]).to(own.dtype) + (raised == own[example, :, :, None]) / 2
+        differs = (compared != text[:, None]).to(own.dtype)
+        ranks[example] = (less * differs).sum(-1) / differs.sum(-1).clamp(min=1)
+        known[example] = differs.sum(-1) > 0
+    return ranks, known

@@ -1,0 +1,67 @@
+"""Attention to the place where a token stood before, or to a place at a fixed distance from it, beside other tokens."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headcount.measures.contract import Question, Seen, Setting, Values
+
+ENTRIES = 1 << 22
+"""Entries of maps that are read at a time."""
+
+
+class EarlierToken(Question):
+    """Base of the questions about tokens that stand in the text for the second time.
+
+    Asked of the tokens that have an earlier occurrence; where there are several, attention to them is summed. `control`
+    is what as many other tokens before the query get on average. Special tokens and the first token, where heads park
+    their attention, are on neither side. A text without such a token has no value (NaN), and neither has cross
+    attention, whose keys are of another text.
+    """
+
+    distance: ClassVar[int]
+    """From the earlier occurrence to the token that is looked for."""
+
+    def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
+        return {"attention": (), "control": (), "gain": ()}
+
+    def lacking(self, setting: Setting) -> str | None:
+        return None if set(setting.layers) - {"cross"} else "cross attention reads another text"
+
+    def see(self, seen: Seen) -> Values:
+        nothing = torch.full_like(seen.view.total[..., 0], float("nan"))
+        if seen.stack == "cross":
+            return {"attention": nothing, "control": nothing, "gain": nothing}
+        readable = seen.keys.readable
+        example, query, key = seen.queries.earlier
+        key = key + self.distance
+        before = (key < query).nonzero()[:, 0]
+        chosen = before[readable[example[before], key[before]]]
+        example, query, key = example[chosen], query[chosen], key[chosen]
+        matches = torch.zeros(readable.shape, dtype=nothing.dtype, device=nothing.device)
+        matches.index_put_((example, query), torch.ones_like(query, dtype=nothing.dtype), accumulate=True)
+        others = readable.cumsum(-1) - readable.long() - matches
+        asked = (matches > 0) & (others > 0)
+        count = asked.sum(-1, keepdim=True)
+        share = asked / count.clamp(min=1)  # of each query in the mean of its text
+        odds = torch.where(asked, matches / others, 0) * share
+        attention, of_matches = _sums(seen, (example, query, key), (share, odds))
+        control = torch.where(asked[:, None], seen.before * odds[:, None], 0).sum(-1) - of_matches
+        values = {"attention": attention, "control": control, "gain": attention - control}
+        return {name: torch.where(count > 0, value, nothing) for name, value in values.items()}
+
+
+def _sums(seen: Seen, pairs: tuple[Tensor, Tensor, Tensor], weights: tuple[Tensor, ...]) -> list[Tensor]:
+    """For each kind of weights [B, Q] of the queries, the weighted sums [B, H] of the entries of the map."""
+    batch, heads = seen.view.total.shape[:2]
+    sums = [torch.zeros(batch, heads, dtype=seen.view.total.dtype, device=seen.view.total.device) for _ in weights]
+    size = max(1, ENTRIES // heads)
+    for start in range(0, len(pairs[0]), size):
+        example, query, key = (part[start : start + size] for part in pairs)
+        entries = seen.view.entries(example, query, key)
+        for total, weight in zip(sums, weights, strict=True):
+            total.index_add_(0, example, entries * weight[example, query, None].to(entries.dtype))
+    return sums

@@ -1,0 +1,53 @@
+"""What heads write, in logits: the directions of tokens as each head's output or value meets them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headcount.measures.contract import Seen
+from headcount.trace.precision import widened
+
+
+def before_projection(seen: Seen, directions: Tensor) -> Tensor:
+    """Directions [..., width] of the residual stream as what a head gives meets them: [..., H, D].
+
+    The output projection times the directions: its products with head outputs are products with what heads write.
+    """
+    view = seen.view
+    outputs = view.outputs
+    assert outputs is not None
+    heads = outputs.shape[2]  # all of the layer's, of which the view may have some
+    matrix = widened(view.block.output_matrix).unflatten(0, (heads, -1))[view.chosen]
+    products: Tensor = directions.to(matrix.dtype) @ matrix.flatten(0, 1).T
+    by_head: Tensor = products.unflatten(-1, tuple(matrix.shape[:2]))
+    return by_head
+
+
+def mean_of_text(seen: Seen) -> Tensor:
+    """The direction [B, width] of all tokens of each text together: the mean of theirs, special ones left out."""
+    assert seen.unembedding is not None
+    unembedding, tokens = seen.unembedding, seen.keys.token
+    rows = []
+    for text in tokens:
+        real = text[text >= 0]
+        weight = unembedding.embedding.weight.detach()[real].to(unembedding.mean.dtype)
+        rows.append(weight.mean(0) if len(real) else unembedding.mean)
+    return unembedding.as_directions(torch.stack(rows))
+
+
+def same_in_text(seen: Seen) -> Tensor:
+    """How often each token stands in its text [B, T], itself included."""
+    example, query, key = seen.keys.earlier
+    counts = torch.ones(seen.keys.token.shape, device=query.device)
+    once = torch.ones_like(query, dtype=counts.dtype)
+    return counts.index_put_((example, query), once, accumulate=True).index_put_((example, key), once, accumulate=True)
+
+
+def of_others(all_tokens: Tensor, own: Tensor, count: Tensor, same: Tensor) -> Tensor:
+    """From the mean over all tokens of a text and the value of one of them: the mean over those that differ from it.
+
+    NaN in a text of one token again and again.
+    """
+    others = (count - same).to(own.dtype)
+    return torch.where(others > 0, (count * all_tokens - same * own) / others, float("nan"))
