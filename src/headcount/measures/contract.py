@@ -9,9 +9,10 @@ means alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from headcount.data.marks import Marks
 from headcount.models.unembedding import Unembedding
 from headcount.trace.view import AttentionView
 
+T = TypeVar("T")
 SHARE = "share of attention"
 Schemas = dict[str, Schema]
 Values = dict[str, Tensor]
@@ -64,6 +66,15 @@ class Seen:
     classes: tuple[str, ...]
     unembedding: Unembedding | None = None
     """How what heads write becomes logits, where it is known."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What `once` has computed."""
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What does not depend on the map, computed once: of a long text, questions are asked twice."""
+        if name not in self.kept:
+            self.kept[name] = compute()
+        value: T = self.kept[name]
+        return value
 
     @property
     def stack(self) -> str:

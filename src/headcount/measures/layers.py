@@ -14,6 +14,8 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.models.unembedding import Unembedding
+from headcount.trace.blocked_view import BlockedView
+from headcount.trace.blocks import is_long
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.final_scales import final_scales
 from headcount.trace.memory import try_in_memory
@@ -98,8 +100,12 @@ def run_measures(
 
 def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     """What the measures see of a layer; of one text, where memory does not suffice, half of the heads at a time."""
+    if is_long(seen.view.call) and not isinstance(seen.view, BlockedView):
+        seen = replace(seen, view=BlockedView(seen.view))
 
     def see() -> dict[str, Values]:
+        if isinstance(seen.view, BlockedView):
+            return _see_in_blocks(measures, seen, seen.view)
         return {measure.name: measure.see(seen) for measure in measures}
 
     places = list(range(len(seen.view.block.heads)))
@@ -118,10 +124,27 @@ def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     }
 
 
+def _see_in_blocks(measures: list[Question], seen: Seen, view: BlockedView) -> dict[str, Values]:
+    """What the measures see of a long text: each says what it wants, and is asked again when that is known."""
+    values: dict[str, Values] = {}
+    wanting: list[Question] = []
+    for measure in measures:
+        with view.asking() as asked:
+            answer = measure.see(replace(seen))  # what is kept of zeros is dropped with its copy
+        if asked():
+            wanting.append(measure)
+        else:
+            values[measure.name] = answer
+    view.answer()
+    seen = replace(seen)
+    values |= {measure.name: measure.see(seen) for measure in wanting}
+    return values
+
+
 def _see_some(measures: list[Question], seen: Seen, places: list[int]) -> dict[str, Values] | None:
     """What the measures see of some heads; None where these cannot be looked at alone.
 
     A function of its own, so that what was built for these heads is let go before the other half is looked at.
     """
     view = seen.view.of_heads(places)
-    return None if view is None else see_in_memory(measures, replace(seen, view=view))
+    return None if view is None else see_in_memory(measures, replace(seen, view=view, kept={}))
