@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -13,7 +9,7 @@ from torch import Tensor
 from headcount.trace.blocked_view import BlockedView
 from headcount.trace.call import AttentionCall
 from headcount.trace.view import AttentionView
-from tests.trace.test_view import by_hand, calls, check_reductions, close, softmax_map
+from tests.trace.test_view import calls, check_reductions
 
 
 @settings(max_examples=40, deadline=None)

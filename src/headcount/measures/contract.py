@@ -23,6 +23,7 @@ from headcount.core.schema import Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
 from headcount.models.unembedding import Unembedding
+from headcount.trace.blocks import GPU_BLOCK
 from headcount.trace.view import AttentionView
 
 T = TypeVar("T")
@@ -137,9 +138,9 @@ class Question(ABC):
         """The answer for the texts of a batch and the heads of a layer."""
 
     def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
-        """What the attention maps of one text take that it holds at once: of one layer, or of all where it compares."""
-        layers = sum(setting.layers.values()) if self.kind == "maps" else 1
-        return layers * setting.width * tokens**2 * itemsize
+        """What the attention maps of one text take that it holds at once: of one layer, a block of queries if long."""
+        one_query = setting.width * tokens * itemsize
+        return min(tokens * one_query, max(GPU_BLOCK, one_query))
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import torch
@@ -57,8 +58,13 @@ def see_layers(
 
     observers = {(block.stack, block.layer): see for block in anatomy}
     with torch.no_grad(), session(model, observers=observers, purpose="measurement"):
-        model(**batch)
+        model(**batch, **_few_logits(model))
     refuse_rows(model, bad, "the outputs of its heads are")
+
+
+def _few_logits(model: PreTrainedModel) -> dict[str, int]:
+    """Nobody reads the logits, and those of a long text take more than the rest of the pass."""
+    return {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
 
 
 def _class(marks: Marks, name: str) -> Tensor:

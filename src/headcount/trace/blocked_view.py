@@ -88,16 +88,16 @@ class BlockedView(AttentionView):
         return int(self.call.value.shape[2])
 
     @property
-    def total(self) -> Tensor:  # type: ignore[override]
+    def total(self) -> Tensor:
         return self._ask("total", self._shape)
 
     @property
-    def mass(self) -> Tensor:  # type: ignore[override]
+    def mass(self) -> Tensor:
         assert self.classes is not None
         return self._ask("mass", (*self._shape, self.classes.shape[-1]), self.classes)
 
     @property
-    def largest(self) -> Tensor:  # type: ignore[override]
+    def largest(self) -> Tensor:
         return self._ask("largest", self._shape)
 
     @property

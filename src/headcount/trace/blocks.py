@@ -10,7 +10,7 @@ from headcount.trace.masks import reached_keys
 from headcount.trace.precision import wide
 
 CPU_BLOCK, GPU_BLOCK = 2**28, 2**29
-"""The most that the weights of one block of queries may take, in bytes; whole maps that take no more are not divided."""
+"""The most that the weights of a block of queries may take, in bytes; whole maps that take no more are not divided."""
 CPU_CACHED = 2**24
 """Of a map that is divided, the size of the blocks on a CPU: what its caches hold is read quickly."""
 
