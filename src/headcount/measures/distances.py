@@ -77,9 +77,7 @@ class Distances(Question):
 
     def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
         one_query = sum(setting.layers.values()) * setting.width * tokens * itemsize
-        return (
-            min(tokens, QUERIES) * one_query if tokens <= QUERIES else min(QUERIES * one_query, max(BYTES, one_query))
-        )
+        return tokens * one_query if tokens <= QUERIES else min(QUERIES * one_query, max(BYTES, one_query))
 
     def see(self, seen: SeenMaps) -> Values:
         return {"distance": seen.whole.distances[seen.layer][seen.heads][None]}

@@ -9,10 +9,10 @@ from headcount.trace.call import AttentionCall
 from headcount.trace.masks import reached_keys
 from headcount.trace.precision import wide
 
-CPU_BLOCK, GPU_BLOCK = 2**28, 2**29
+CPU_BLOCK, GPU_BLOCK = 2**26, 2**29
 """The most that the weights of a block of queries may take, in bytes; whole maps that take no more are not divided."""
-CPU_CACHED = 2**24
-"""Of a map that is divided, the size of the blocks on a CPU: what its caches hold is read quickly."""
+CPU_CACHED, CPU_QUERIES = 2**22, 16
+"""On a CPU blocks are smaller, what its caches hold, as long as they have so many queries."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ def is_long(call: AttentionCall) -> bool:
 
 def queries_of_block(call: AttentionCall) -> int:
     """How many queries fit into a block, at least one."""
-    limit = min(CPU_BLOCK, CPU_CACHED) if call.value.device.type == "cpu" else GPU_BLOCK
-    return max(1, limit // max(1, bytes_of_query(call)))
+    size = max(1, bytes_of_query(call))
+    if call.value.device.type != "cpu":
+        return max(1, GPU_BLOCK // size)
+    return max(1, min(CPU_CACHED, CPU_BLOCK) // size, min(CPU_QUERIES, CPU_BLOCK // size))
 
 
 def blocks(call: AttentionCall, size: int, every_key: bool = False) -> Iterator[Block]:
