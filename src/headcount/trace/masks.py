@@ -46,6 +46,13 @@ def is_causal(call: AttentionCall) -> bool:
     return bool(getattr(call.block.module, "is_causal", True) if flag is None else flag)
 
 
+def is_triangular(call: AttentionCall) -> bool:
+    """Whether the queries may attend to all keys up to their own position and to no others, without a mask."""
+    if "flash" not in call.implementation:
+        return is_causal(call)
+    return is_causal(call) and _window(call) is None and call.value.shape[2] == call.queries
+
+
 def allowed_keys(call: AttentionCall) -> Tensor | None:
     """Bool [B or 1, 1 or H, Q, K], or None where every query may attend to every key."""
     mask, keys, device = call.mask, call.value.shape[2], call.value.device
@@ -136,7 +143,7 @@ def reached_keys(call: AttentionCall, start: int, stop: int) -> tuple[int, int]:
 
 def allowed_counts(call: AttentionCall) -> Tensor:
     """The number of keys that each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
-    if is_causal(call):
+    if is_triangular(call):
         return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
     if call.mask is None and "flash" not in call.implementation:
         return torch.full((1, 1, 1), float(call.value.shape[2]), device=call.value.device)

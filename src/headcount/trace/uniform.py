@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headcount.trace.call import AttentionCall
-from headcount.trace.masks import ROWS, allowed_keys, allowed_rows, is_causal
+from headcount.trace.masks import ROWS, allowed_keys, allowed_rows, is_triangular
 from headcount.trace.precision import wide, widened
 
 
@@ -20,7 +20,7 @@ def uniform_outputs(call: AttentionCall, chosen: list[int] | None = None) -> Ten
     A mean of values: no attention map is built. A query without an allowed key gets zero.
     """
     values = call.by_head(call.value) if chosen is None else call.value[:, [call.reads[number] for number in chosen]]
-    if is_causal(call):
+    if is_triangular(call):
         # A static cache is longer than what has been read: the running mean stops at the queries.
         values = values[:, :, : call.queries]
         steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
@@ -51,7 +51,7 @@ def uniform_weights(call: AttentionCall, chosen: list[int] | None = None) -> Ten
 
 def uniform_mass(call: AttentionCall, classes: Tensor) -> Tensor:
     """Uniform attention of each query to classes [B, K, C] of keys: [B, 1 or H, Q, C]; no map is built."""
-    if is_causal(call):
+    if is_triangular(call):
         steps = torch.arange(1, call.queries + 1, device=classes.device, dtype=classes.dtype)[:, None]
         return (classes[:, : call.queries].cumsum(1) / steps)[:, None]
     if allowed_keys(call.of_queries(slice(0, 1))) is None:
