@@ -23,6 +23,18 @@ def test_every_query_is_in_one_block_with_the_keys_it_may_attend_to(size: int, c
     assert all(one.last_key == 6 for one in blocks(by_hand(mask), size, every_key=True))
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 70))
+def test_queries_that_see_few_keys_are_more_at_a_time(size: int) -> None:
+    call = by_hand()
+    call.value, call.queries = torch.zeros(2, 4, 64, 8), 64
+    call.block.module.is_causal = True
+    made = list(blocks(call, size))
+    assert [query for one in made for query in range(one.start, one.stop)] == list(range(64))
+    assert all((one.stop - one.start) * one.last_key <= max(size, 1) * 64 for one in made)
+    assert size > 8 or len(made) < -(-64 // size)
+
+
 def test_a_block_keeps_to_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     call = by_hand()
     assert bytes_of_query(call) == 2 * 4 * 6 * 8

@@ -46,7 +46,8 @@ class BlockPass:
     """What is wanted of a layer, and the pass that computes it."""
 
     def __init__(self, view: AttentionView, size: int) -> None:
-        self.call, self.changes, self.size = view.call, view.changes, size
+        self.call, self.changes = view.call, view.changes
+        self.blocks = list(blocks(view.call, size, every_key=bool(view.changes)))
         self.batch, self.heads, self.queries = len(view.call.value), len(view.call.block.heads), view.call.queries
         self.keys = int(view.call.value.shape[2])
         self.dtype, self.device = dtype_of(view.call), view.call.value.device
@@ -65,7 +66,7 @@ class BlockPass:
         groups = max(one.shape[1] for one in self.columns)
         shared = torch.cat([one.expand(-1, groups, -1, -1) for one in self.columns], -1)
         own = torch.cat(self.own, -1) if self.own else None
-        for block in blocks(self.call, self.size, every_key=bool(self.changes)):
+        for block in self.blocks:
             self._see(block, shared, own)
 
     def _see(self, block: Block, shared: Tensor, own: Tensor | None) -> None:
@@ -204,10 +205,14 @@ class BlockPass:
         """The weights [B, H, Q, offset] of the keys at all offsets that are wanted."""
         return torch.zeros(*self._shape, len(self.offsets), dtype=self.dtype, device=self.device)
 
+    @cached_property
+    def offsets_on_device(self) -> Tensor:
+        return torch.tensor(self.offsets, device=self.device)
+
     def _take_diagonals(self, seen: Weights) -> None:
         block, width = seen.block, seen.block.last_key - seen.block.first_key
         query = torch.arange(block.start, block.stop, device=self.device)[:, None]
-        place = query + torch.tensor(self.offsets, device=self.device) - block.first_key
+        place = query + self.offsets_on_device - block.first_key
         index = place.clamp(0, width - 1).expand(self.batch, self.heads, -1, -1)
         entries = seen.view.unnormalised.gather(-1, index) / seen.total[..., None]
         self.diagonals[:, :, seen.rows] = entries.masked_fill_((place < 0) | (place >= width), 0)
@@ -236,14 +241,15 @@ class BlockPass:
         """Call `add` with the numbers, examples, queries and weights [entry, H] of the entries of each block."""
         order = query.argsort(stable=True)
         example, query, key = example[order], query[order], key[order]
-        starts = torch.arange(0, self.queries + self.size, self.size, device=query.device)
-        borders: list[int] = torch.searchsorted(query, starts).tolist()
+        stops = torch.tensor([block.stop for block in self.blocks], device=query.device)
+        borders: list[int] = [0, *torch.searchsorted(query, stops).tolist()]
+        parts = {block: (borders[number], borders[number + 1]) for number, block in enumerate(self.blocks)}
         most = max(1, ENTRIES // self.heads)
 
         def step(seen: Weights) -> None:
-            block, number = seen.block, seen.block.start // self.size
-            for start in range(borders[number], borders[number + 1], most):
-                part = slice(start, min(start + most, borders[number + 1]))
+            block, (first, last) = seen.block, parts[seen.block]
+            for start in range(first, last, most):
+                part = slice(start, min(start + most, last))
                 column = key[part] - block.first_key
                 width = block.last_key - block.first_key
                 entries = seen.view.entries(example[part], query[part] - block.start, column.clamp(0, width - 1))

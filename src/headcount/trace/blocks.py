@@ -50,7 +50,19 @@ def queries_of_block(call: AttentionCall) -> int:
 
 
 def blocks(call: AttentionCall, size: int, every_key: bool = False) -> Iterator[Block]:
-    """The queries of a call, `size` at a time, with the keys they may attend to, or with all."""
-    for start in range(0, call.queries, size):
-        stop = min(start + size, call.queries)
-        yield Block(start, stop, *((0, call.value.shape[2]) if every_key else reached_keys(call, start, stop)))
+    """The queries of a call, `size` at a time, with the keys they may attend to, or with all.
+
+    Where the kernel itself hides keys, a block of queries that see few of them has more queries, in the same memory.
+    """
+    keys = call.value.shape[2]
+    start = 0
+    while start < call.queries:
+        count = size
+        while call.mask is None and not every_key and start + count < call.queries:
+            first, last = reached_keys(call, start, start + 2 * count)
+            if 2 * count * (last - first) > size * keys:
+                break
+            count *= 2
+        stop = min(start + count, call.queries)
+        yield Block(start, stop, *((0, keys) if every_key else reached_keys(call, start, stop)))
+        start = stop

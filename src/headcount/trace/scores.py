@@ -10,7 +10,7 @@ from torch import Tensor
 from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
 from headcount.trace.masks import allowed_keys, hides_only, is_causal, open_entries, seen_by_all
-from headcount.trace.precision import wide, widened
+from headcount.trace.precision import widened
 
 CLOSED = torch.finfo(torch.float32).min / 4
 """The score of a key that a query may not attend to."""
@@ -35,29 +35,17 @@ def exponentials(call: AttentionCall) -> Exponentials:
         weights = widened(call.weights)
         return Exponentials(weights, *weights.max(-1))
     scores = _scores(call)
-    if scores.dtype != wide(scores.dtype):
-        return _half_precision(call, scores)
     largest, column = scores.max(-1)
-    if call.sinks is None:
-        weights = scores.sub_(largest[..., None]).exp_()
-        if call.mask is not None and bool((closed := largest < CLOSED / 2).any()):
-            weights.masked_fill_(closed[..., None], 0)  # a query without an allowed key
-        return Exponentials(weights, torch.ones_like(largest), column)
-    sinks = call.sinks.to(scores.dtype)[:, None]
-    shift = torch.maximum(largest, sinks)
-    weights = scores.sub_(shift[..., None]).exp_()
-    return Exponentials(weights, (largest - shift).exp(), column, (sinks - shift).exp())
-
-
-def _half_precision(call: AttentionCall, scores: Tensor) -> Exponentials:
-    """In one step, which reads scores in half precision and writes weights in float32: they are large."""
-    largest, column = scores.max(-1)
-    weights = scores.softmax(-1, dtype=torch.float32)
-    share = weights.gather(-1, column[..., None])[..., 0]
+    largest = widened(largest)
+    sinks = None if call.sinks is None else call.sinks.to(scores.dtype)[:, None]
+    shift = largest if sinks is None else torch.maximum(largest, sinks)
+    is_wide = scores.dtype == shift.dtype
+    weights = (scores.sub_(shift[..., None]) if is_wide else scores - shift[..., None]).exp_()
+    if sinks is not None:
+        return Exponentials(weights, (largest - shift).exp(), column, (sinks - shift).exp())
     if call.mask is not None and bool((closed := largest < _closed(scores.dtype) / 2).any()):
-        weights.masked_fill_(closed[..., None], 0)
-        share = share.masked_fill(closed, 1)
-    return Exponentials(weights, share, column)
+        weights.masked_fill_(closed[..., None], 0)  # a query without an allowed key
+    return Exponentials(weights, torch.ones_like(largest), column)
 
 
 def _scores(call: AttentionCall) -> Tensor:

@@ -199,8 +199,7 @@ class AttentionView:
     def entropy_from_means(self, sums: Tensor) -> Tensor:
         """From the sums [B, H, Q, D] of the keys, weighted with the unnormalised map, where scores are linear.
 
-        Rows were shifted, by their largest score or by the logarithm of their sum: H = log z + shift - mean score. The
-        largest entry, exp(largest score - shift), tells the shift.
+        Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean score.
         """
         query, key = self.call.query, self.call.key
         assert query is not None
@@ -209,14 +208,15 @@ class AttentionView:
         mean: Tensor = (query * sums).sum(-1) * self.call.scale / self.total
         of_largest = widened(self.keys_of_heads(self.column_of_largest))
         largest: Tensor = (query * of_largest).sum(-1) * self.call.scale
-        return (self.total.log() - self._rows.largest.log() + largest - mean).clamp(min=0)
+        return (self.total.log() + largest - mean).clamp(min=0)
 
     def keys_of_heads(self, column: Tensor) -> Tensor:
         """The keys [B, H, Q, D] at positions [B, H, Q], as each head reads them."""
         key = self.call.key
         assert key is not None
         batch = torch.arange(len(key), device=key.device)[:, None, None]
-        groups = torch.tensor(self.call.reads, device=key.device)[None, :, None]
+        heads = len(self.call.block.heads)
+        groups = torch.arange(heads, device=key.device)[None, :, None] * key.shape[1] // heads  # as in `call.reads`
         return key[batch, groups, column]
 
 
