@@ -15,8 +15,7 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.models.unembedding import Unembedding
-from headcount.trace.blocked_view import BlockedView
-from headcount.trace.blocks import is_long
+from headcount.trace.blocked_view import BlockedView, in_blocks_if_long
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.final_scales import final_scales
 from headcount.trace.memory import try_in_memory
@@ -106,8 +105,7 @@ def run_measures(
 
 def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     """What the measures see of a layer; of one text, where memory does not suffice, half of the heads at a time."""
-    if is_long(seen.view.call) and not isinstance(seen.view, BlockedView):
-        seen = replace(seen, view=BlockedView(seen.view))
+    seen = replace(seen, view=in_blocks_if_long(seen.view))
 
     def see() -> dict[str, Values]:
         if isinstance(seen.view, BlockedView):

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from headcount.trace.block_pass import BlockPass, dtype_of
-from headcount.trace.blocks import queries_of_block
+from headcount.trace.blocks import is_long, queries_of_block
 from headcount.trace.view import AttentionView
 
 Arguments = tuple[Any, ...]
@@ -134,6 +134,11 @@ class BlockedView(AttentionView):
 
     def entropy(self) -> Tensor:
         return self._ask("entropy", self._shape)
+
+
+def in_blocks_if_long(view: AttentionView) -> AttentionView:
+    """The view itself, or, where its whole map would take too much memory, one that works in blocks of queries."""
+    return BlockedView(view) if is_long(view.call) and not isinstance(view, BlockedView) else view
 
 
 def _same(arguments: Arguments, others: Arguments) -> bool:
