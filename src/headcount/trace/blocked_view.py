@@ -41,6 +41,7 @@ class BlockedView(AttentionView):
 
     def of_heads(self, chosen: list[int]) -> AttentionView | None:
         some = super().of_heads(chosen)
+        self.wishes.clear()
         return None if some is None else BlockedView(some, self.size)
 
     @contextmanager

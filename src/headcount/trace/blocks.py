@@ -9,7 +9,7 @@ from headcount.trace.call import AttentionCall
 from headcount.trace.masks import reached_keys
 from headcount.trace.precision import wide
 
-CPU_BLOCK, GPU_BLOCK = 2**26, 2**29
+CPU_BLOCK, GPU_BLOCK = 2**25, 2**29
 """The most that the weights of a block of queries may take, in bytes; whole maps that take no more are not divided."""
 CPU_CACHED, CPU_QUERIES = 2**22, 16
 """On a CPU blocks are smaller, what its caches hold, as long as they have so many queries."""
