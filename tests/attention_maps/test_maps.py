@@ -17,7 +17,7 @@ import zarr
 import headcount as hc
 from headcount.attention_maps import plan as module
 from headcount.attention_maps.maps import pack, store_maps, unpack
-from headcount.attention_maps.plan import MOST_BYTES, plan_maps
+from headcount.attention_maps.plan import plan_maps
 from headcount.errors import (
     CannotWrite,
     DataProblem,
@@ -273,16 +273,22 @@ def test_a_long_text_is_cut_and_says_so() -> None:
     assert seen.attrs["tokens_cut"] == 13 - 8
 
 
-def test_too_many_tokens_are_refused_before_the_model_runs() -> None:
+@pytest.mark.parametrize("block", [1000, 2**30])
+def test_maps_of_a_long_text_are_those_between_its_stretches(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headcount.trace.blocks.CPU_BLOCK", block)
     config = tf.LlamaConfig(**BY_NAME["llama"].options | {"max_position_embeddings": 5000})
     model, tokenizer = tf.LlamaModel(config).eval(), words_tokenizer()
-    text = " ".join(["cat"] * 2999)
-    with mock.patch.object(tf.LlamaModel, "forward", never), pytest.raises(InvalidOption) as caught:
-        hc.maps(model, tokenizer, text)
-    assert str(caught.value).startswith("got 3000 tokens, whose maps would take 108 MB; expected at most 64 MB;")
-    fits = int(str(caught.value).rpartition("max_length=")[2].rstrip(")"))
-    assert 12 * fits**2 <= MOST_BYTES < 12 * (fits + 1) ** 2
-    assert plan_maps(model, tokenizer, text, max_length=fits).shape("decoder") == (3, 4, fits, fits)
+    text = " ".join(["cat dog"] * 20)
+    whole = unpack(hc.maps(model, tokenizer, text).maps_decoder.values)
+    tokens = whole.shape[-1]
+    monkeypatch.setattr("headcount.attention_maps.plan.MOST_BYTES", 3 * 4 * 14**2)
+    seen = hc.maps(model, tokenizer, text)
+    assert seen.attrs["pooled"] == 3
+    assert seen.maps_decoder.shape == (3, 4, -(-tokens // 3), -(-tokens // 3))
+    edges = np.arange(0, tokens, 3)
+    sums = np.add.reduceat(np.add.reduceat(whole, edges, -1), edges, -2)
+    expected = sums / np.diff([*edges, tokens])[:, None]
+    np.testing.assert_allclose(unpack(seen.maps_decoder.values), expected, atol=0.02)
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "</s>", "<s> <pad>"])

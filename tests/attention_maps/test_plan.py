@@ -7,7 +7,6 @@ import pytest
 import headcount as hc
 from headcount.attention_maps import plan as planning
 from headcount.attention_maps.plan import plan_maps
-from headcount.errors import InvalidOption
 
 
 def test_a_plan_knows_names_shapes_and_tokens() -> None:
@@ -19,10 +18,16 @@ def test_a_plan_knows_names_shapes_and_tokens() -> None:
     assert set(plan.known()) == {"tokens", "segments", "present_encoder"}
 
 
-def test_too_large_is_refused_with_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_kept_between_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "MOST_BYTES", 144 * 100)
     model, tokenizer = hc.load(hc.bundled("qnli"))
-    with pytest.raises(InvalidOption, match="max_length=10") as caught:
-        plan_maps(model, tokenizer, "Who wrote it, and when, and where, and why?")
-    assert "\n" not in str(caught.value)
-    plan_maps(model, tokenizer, "Who wrote it, and when, and where, and why?", max_length=10)
+    text = "Who wrote it, and when, and where, and why?"
+    plan = plan_maps(model, tokenizer, text)
+    tokens = plan.tokens[""]
+    assert plan.pooled == plan.attributes["pooled"] == plan.options["pooled"] == -(-len(tokens) // 10) == 2
+    assert plan.shape("encoder") == (12, 12, -(-len(tokens) // 2), -(-len(tokens) // 2))
+    known = plan.known()
+    assert known["tokens"][1][0] == "[CLS] … who"
+    assert len(known["tokens"][1]) == len(known["segments"][1]) == plan.cells("")
+    assert plan_maps(model, tokenizer, text, max_length=10).pooled == 1
+    assert plan_maps(model, tokenizer, text).name == plan.name

@@ -130,15 +130,12 @@ def test_bad_input(
     assert not (tmp_path / "study").exists()
 
 
-def test_a_text_too_long_to_keep(
+def test_a_text_too_long_to_keep_token_by_token(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("headcount.attention_maps.plan.MOST_BYTES", 1000)
-    assert main(words(folder, "bert", tmp_path / "study", "--text", "good " * 18)) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "got 20 tokens" in error
-    assert "--max-length 15" in error
+    assert main(words(folder, "bert", tmp_path / "study", "--text", "good " * 18)) == 0
+    assert "each cell 2 x 2 tokens" in capsys.readouterr().out
 
 
 def test_a_folder_that_is_no_study(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

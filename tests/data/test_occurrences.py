@@ -33,3 +33,14 @@ def test_ids_of_any_size() -> None:
 
 def test_none_in_texts_of_special_tokens() -> None:
     assert [len(part) for part in earlier_occurrences(torch.full((2, 5), -1))] == [0, 0, 0]
+
+
+def test_of_too_many_the_latest() -> None:
+    """A text of one token again and again, where each one has all before it as earlier occurrences."""
+    token = torch.zeros(1, 40, dtype=torch.long)
+    assert len(earlier_occurrences(token).query) == 780
+    _, query, key = earlier_occurrences(token, most=400)
+    assert 200 < len(query) <= 400
+    latest = len(query[query == 39])
+    assert sorted(key[query == 39].tolist()) == list(range(39 - latest, 39))
+    assert key[query == 2].tolist() == [0, 1]

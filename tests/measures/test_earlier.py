@@ -12,7 +12,6 @@ import torch
 
 import headcount as hc
 from headcount.data.marks import mark
-from headcount.measures import earlier
 from headcount.measures.catalogue import choose_measures
 from headcount.measures.layers import run_measures
 from headcount.measures.measure import measure
@@ -70,7 +69,7 @@ def test_every_family_and_kernel(case: Case, kernel: str) -> None:
 @pytest.mark.parametrize("make", [causal, planted_decoder])
 def test_texts_of_a_decoder(name: str, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a padded batch, few entries at a time."""
-    monkeypatch.setattr(earlier, "ENTRIES", 12)
+    monkeypatch.setattr("headcount.trace.view.ENTRIES", 12)
     model, tokenizer = make()
     texts = TEXTS if make is causal else ["a b c d a b c d", "a a a b", "a b . c a b . a b .", "a b"]
     found = measure(model, tokenizer, pd.DataFrame({"text": texts}), only=name)[name]

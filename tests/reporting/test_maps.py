@@ -84,6 +84,11 @@ def test_with_room_nothing_is_lost() -> None:
     np.testing.assert_array_equal(unpacked(told[0], blobs), one["maps_encoder"].values)
 
 
+def test_maps_between_stretches_say_so() -> None:
+    told, _ = find_maps(view_of({"maps/a": random_maps().assign_attrs(text="A long text.", pooled=64)}))
+    assert told[0]["text"] == "(each cell 64 x 64 tokens) A long text."
+
+
 def test_levels_are_fewer_only_where_the_room_is_short() -> None:
     """Each step is taken when the one before does not fit, and what is shown is then the nearest of its shades."""
     one = random_maps()

@@ -58,3 +58,20 @@ def test_a_mask_that_cannot_be_taken_apart() -> None:
     assert made(4, by_head).of_heads([1]) is None
     shared = create_block_mask(lambda b, h, q, k: q >= k, 2, None, 5, 5, device="cpu")
     assert made(4, shared).of_heads([1]) is not None
+
+
+@pytest.mark.parametrize("chosen", [slice(1, 4), torch.tensor([0, 3])])
+def test_some_queries_alone(chosen: Any) -> None:
+    by_query, for_all = torch.rand(2, 4, 5, 5), torch.rand(2, 1, 1, 5)
+    part = made(2, by_query, position_bias=torch.cat((by_query, by_query), -1)).of_queries(chosen, 1, 4)
+    assert part.queries == len(torch.arange(5)[chosen])
+    assert torch.equal(part.mask, by_query[:, :, chosen, 1:4])
+    assert torch.equal(part.options["position_bias"], by_query[:, :, chosen, 1:4])
+    assert part.query is not None
+    assert part.query.shape[2] == part.queries
+    assert part.value.shape[2] == 3
+    assert part.part is not None
+    assert part.part.positions.tolist() == torch.arange(5)[chosen].tolist()
+    assert torch.equal(made(2, for_all).of_queries(chosen).mask, for_all)
+    padding = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 1, 1]])
+    assert torch.equal(made(2, padding).of_queries(chosen, 1, 4).mask, padding[:, 2:5])

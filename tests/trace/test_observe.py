@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -87,3 +89,29 @@ def test_only_what_is_asked_for() -> None:
     assert not seen.maps
     assert seen.outputs["encoder"].shape == (3, 4, 3, 9, 8)
     assert not hc.observe(tiny("bert"), inputs(BY_NAME["bert"]), outputs=False).outputs
+
+
+@pytest.mark.parametrize("name", ["bert", "deberta-v2", "llama", "mistral", "t5"])
+@pytest.mark.parametrize("padding", ["none", "left"])
+def test_some_queries(name: str, padding: str) -> None:
+    case = BY_NAME[name]
+    model, batch = exact(name, case.kernels[0]), inputs(case, padding)
+    whole = hc.observe(model, batch).maps
+    for queries in ((2, 5), slice(2, 5), torch.tensor([2, 3, 4]), dict.fromkeys(whole, (2, 5))):
+        found = hc.observe(model, batch, queries=queries).maps
+        for stack, maps in whole.items():
+            assert_same(found[stack], maps[..., 2:5, :], case.within)
+    gradients = [
+        hc.observe(model, batch, gradients=True, objective=lambda result: result[0].pow(2).sum(), queries=queries)
+        for queries in (None, (2, 5))
+    ]
+    for stack, maps in gradients[0].map_gradients.items():
+        assert_same(gradients[1].map_gradients[stack], maps[..., 2:5, :], case.within)
+
+
+@pytest.mark.parametrize("queries", [(9, 12), (3, 3), slice(0, 8, 2), torch.tensor([1, 9])])
+def test_queries_that_are_not_there(queries: Any) -> None:
+    with pytest.raises(InvalidOption, match="among the 9 queries"):
+        hc.observe(tiny("bert"), inputs(BY_NAME["bert"]), queries=queries)
+    with pytest.raises(InvalidOption, match="chooses rows of the maps"):
+        hc.observe(tiny("bert"), inputs(BY_NAME["bert"]), maps=False, queries=(0, 2))

@@ -12,13 +12,13 @@ import torch
 import headcount as hc
 from headcount.ablation.replacements import Uniform
 from headcount.trace.masks import allowed_counts
-from headcount.trace.uniform import uniform_outputs, uniform_weights
+from headcount.trace.uniform import uniform_mass, uniform_outputs, uniform_weights
 from tests.closeness import FLOAT32, assert_same
 from tests.contracts import naive, unknown
 from tests.contracts.zoo import Case, inputs, run
 from tests.gpu.device import DTYPE, TOLERANCE, largest_share
 from tests.gpu.test_flex import CASES, build
-from tests.trace.test_masks import PADDING, call
+from tests.trace.test_masks import MASKS, PADDING, call
 from tests.trace.test_scores import HEADS, KEYS, with_sinks
 
 
@@ -101,6 +101,18 @@ def test_uniform_under_flex_attention(case: Case, dtype: torch.dtype, heads: lis
 def test_a_static_cache_stops_at_the_queries() -> None:
     one = call("mistral", "sdpa", None, queries=3)
     assert_same(uniform_outputs(one, [0])[0, 2, 0], one.value[0, 0, :3].mean(0))
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_no_map_is_needed_for_uniform_attention(name: str) -> None:
+    """Under every kind of mask, also a flash kernel's window without padding."""
+    one = MASKS[name]()
+    weights = uniform_weights(one).double()
+    classes = torch.rand(2, 5, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    expected = torch.matmul(weights, classes[:, None])
+    assert_same(uniform_mass(one, classes).expand_as(expected), expected)
+    values = torch.einsum("bhqk,bkd->bqhd", weights.expand(2, 1, -1, -1), one.value[:, 0])
+    assert_same(uniform_outputs(one, [0]), values)
 
 
 @pytest.mark.parametrize("size", [-30.0, 0.0, 30.0])

@@ -23,6 +23,7 @@ from headcount.engines.ledger import Ledger, perform
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption, NotFinite
 from headcount.models.compiled import takes_compiled
+from headcount.trace.blocked_view import in_blocks_if_long
 from headcount.trace.edits import LayerRun
 from headcount.trace.modes import evaluating
 from headcount.trace.session import check_untouched, session
@@ -62,7 +63,9 @@ def maps(
     `out` is a study folder for the maps, in the group `maps/<name>`; maps that it has already are read, not computed.
     `present_<stack>` [layer, head] is False if the model has no such head: its map is 0. `tokens` and `segments`
     ("text" or "pair") are those of the queries; an encoder-decoder has `tokens_encoder` and `tokens_decoder` (what the
-    decoder reads: the target after its start token) and dimensions of those names.
+    decoder reads: the target after its start token) and dimensions of those names. Of a long text whose maps would take
+    more than 64 MB, those between at most 512 stretches of it are given: the attribute `pooled` says how many tokens a
+    stretch has; a weight is the mean over its queries of their attention to all of its keys.
 
     >>> import headcount as hc
     >>> seen = hc.maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
@@ -94,7 +97,7 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
     layout = plan.anatomy.layout
 
     def take(run: LayerRun) -> None:
-        weights = run.attention().map[0]
+        weights = _weights(run, plan.pooled)
         if not bool(weights.isfinite().all()):
             raise NotFinite(
                 f"the attention of {layout.spell_layer(*run.layer_key)} is not finite in "
@@ -108,6 +111,20 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
     with evaluating(model), torch.no_grad(), session(model, observers=observers, purpose="taking maps"):
         model(**inputs)
     return maps
+
+
+def _weights(run: LayerRun, pooled: int) -> Tensor:
+    """The maps [head, query, key] of a layer; of stretches, the mean over their queries and the sum over their keys."""
+    view = run.attention()
+    if pooled == 1:
+        return view.map[0]
+    assert run.call is not None
+    rows, columns = (
+        torch.arange(count, device=run.outputs.device)[:, None] // pooled
+        == torch.arange(-(-count // pooled), device=run.outputs.device)
+        for count in (run.call.queries, run.call.value.shape[2])
+    )
+    return in_blocks_if_long(view).picture((rows / rows.sum(0))[None], columns[None])[0]
 
 
 @dataclass(frozen=True)

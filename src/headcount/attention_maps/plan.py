@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
@@ -23,7 +23,8 @@ from headcount.models.longest import longest_input
 from headcount.trace.anatomy import read_anatomy
 
 SCALE = "sqrt/255"
-MOST_BYTES = 64 * 10**6
+MOST_BYTES, MOST_CELLS = 64 * 10**6, 512
+"""Maps that would take more bytes are kept between so many stretches of the text."""
 SEGMENTS = ("text", "pair")
 """The names of the token types 0 and 1."""
 
@@ -45,6 +46,8 @@ class MapsPlan:
     origin: Origin
     options: dict[str, Any]
     attributes: dict[str, Any]
+    pooled: int = 1
+    """How many tokens share a cell of the maps: of a long text, the maps between stretches are kept."""
 
     @property
     def name(self) -> str:
@@ -65,15 +68,20 @@ class MapsPlan:
 
     def shape(self, stack: str) -> tuple[int, ...]:
         query, key = _sides(stack, self.ids)
-        return (*_heads(self.anatomy.layout, self.stacks), len(self.ids[query]), len(self.ids[key]))
+        return (*_heads(self.anatomy.layout, self.stacks), self.cells(query), self.cells(key))
+
+    def cells(self, side: str) -> int:
+        """The number of tokens of a side, or of the stretches that stand for them."""
+        return -(-len(self.ids[side]) // self.pooled)
 
     def known(self) -> Variables:
         """What is known before the model runs: tokens, segments, which heads the model has."""
         known: Variables = {}
         for side, tokens in self.tokens.items():
-            known[_axis("tokens", side)] = ((_axis("query", side),), np.array(tokens, dtype=object))
+            shown = [_stretch(tokens, start, self.pooled) for start in range(0, len(tokens), self.pooled)]
+            known[_axis("tokens", side)] = ((_axis("query", side),), np.array(shown, dtype=object))
         if "" in self.ids:
-            types = self.types or [0] * len(self.ids[""])
+            types = (self.types or [0] * len(self.ids[""]))[:: self.pooled]
             known["segments"] = (("query",), np.array([SEGMENTS[kind] for kind in types], dtype=object))
         for stack in self.stacks:
             present = np.zeros(_heads(self.anatomy.layout, self.stacks), dtype=bool)
@@ -135,9 +143,7 @@ def plan_maps(
     # Without an encoder a decoder's cross-attention has nothing to attend to.
     stacks = tuple(stack for stack in anatomy.stacks if stack != "cross" or both)
     origin = find_origin(model, fingerprint([ids, types]), seed=0)  # nothing is drawn
-    plan = MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes)
-    _check_size(plan)
-    return plan
+    return _pooled_if_large(MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes))
 
 
 def _check_model(model: PreTrainedModel, tokenizer: Any) -> None:
@@ -168,15 +174,21 @@ def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented:
         raise InvalidOption(f"got a pair, but the model has no segments ({name}); leave pair= out")
 
 
-def _check_size(plan: MapsPlan) -> None:
-    size = sum(int(np.prod(plan.shape(stack))) for stack in plan.stacks)
-    if size > MOST_BYTES:
-        layers, heads = _heads(plan.anatomy.layout, plan.stacks)
-        fits = isqrt(MOST_BYTES // (layers * heads * len(plan.stacks)))
-        raise InvalidOption(
-            f"got {max(plan.options['lengths'])} tokens, whose maps would take {size / 1e6:.0f} MB; expected at most "
-            f"{MOST_BYTES / 1e6:.0f} MB; cut the text with max_length={fits}"
-        )
+def _pooled_if_large(plan: MapsPlan) -> MapsPlan:
+    """Maps that would take too much are kept between stretches of the text, at most MOST_CELLS of them."""
+    if sum(int(np.prod(plan.shape(stack))) for stack in plan.stacks) <= MOST_BYTES:
+        return plan
+    layers, heads = _heads(plan.anatomy.layout, plan.stacks)
+    most = min(MOST_CELLS, isqrt(MOST_BYTES // (layers * heads * len(plan.stacks))))
+    pooled = -(-max(plan.options["lengths"]) // max(1, most))
+    options, attributes = ({**given, "pooled": pooled} for given in (plan.options, plan.attributes))
+    return replace(plan, options=options, attributes=attributes, pooled=pooled)
+
+
+def _stretch(tokens: list[str], start: int, count: int) -> str:
+    """The name of a stretch of tokens: the token itself, or the first and the last."""
+    stretch = tokens[start : start + count]
+    return stretch[0] if len(stretch) == 1 else f"{stretch[0]} … {stretch[-1]}"
 
 
 def _encode_one(

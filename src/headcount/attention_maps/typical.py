@@ -13,6 +13,7 @@ from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement
 from headcount.patterns.picture_sums import SIDE
 from headcount.patterns.shapes import see_pictures
+from headcount.trace.blocked_view import in_blocks_if_long
 from headcount.trace.modes import evaluating
 
 TYPICAL = ("clearest", "in the middle", "exception")
@@ -69,7 +70,7 @@ def take_typical(task: Measurement, patterns: xr.Dataset) -> Labelled:
             heads = list(seen.view.block.heads)
             if not (chosen[at][heads] == text).any():
                 return
-            pictures = see_pictures(seen.view, seen.queries.real)[0][0]
+            pictures = see_pictures(in_blocks_if_long(seen.view), seen.queries.real)[0][0]
             for head, picture in zip(heads, pictures, strict=True):
                 for kind in np.flatnonzero(chosen[at][head] == text):
                     maps[(*at, head, kind)] = pack(picture)

@@ -7,6 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+MOST = 1 << 24
+"""Pairs that are kept: three numbers of 8 bytes each."""
+
 
 class Occurrences(NamedTuple):
     """Pairs of positions, as three tensors of one length."""
@@ -17,10 +20,12 @@ class Occurrences(NamedTuple):
     """The earlier position."""
 
 
-def earlier_occurrences(token: Tensor) -> Occurrences:
+def earlier_occurrences(token: Tensor, most: int = MOST) -> Occurrences:
     """All pairs of equal tokens of a batch [example, token]; -1 is equal to nothing.
 
-    Equal tokens are brought side by side by sorting, so that nothing of the size of a map is built.
+    Equal tokens are brought side by side by sorting, so that nothing of the size of a map is built. Where there would
+    be more than `most` pairs, as in a very long text of few different tokens, each token is paired with its latest
+    earlier occurrences only, with as many as keep to the limit.
 
     >>> earlier_occurrences(torch.tensor([[7, 5, 7, 7, -1, -1]]))[1:]
     (tensor([2, 3, 3]), tensor([0, 0, 2]))
@@ -34,7 +39,16 @@ def earlier_occurrences(token: Tensor) -> Occurrences:
     sizes = torch.bincount(group) if len(group) else group
     starts = (sizes.cumsum(0) - sizes)[group]
     before = index - starts  # how many of the group stand earlier
-    later = index.repeat_interleave(before)
-    first_pair = before.cumsum(0) - before
-    earlier = starts[later] + torch.arange(len(later), device=token.device) - first_pair[later]
+    paired = _limited(before, most)
+    later = index.repeat_interleave(paired)
+    first_pair = paired.cumsum(0) - paired
+    earlier = later - paired[later] + torch.arange(len(later), device=token.device) - first_pair[later]
     return Occurrences(example[later], position[later], position[earlier])
+
+
+def _limited(before: Tensor, most: int) -> Tensor:
+    """How many earlier occurrences each token is paired with."""
+    latest = int(before.max()) if len(before) else 0
+    while latest > 1 and int(before.clamp(max=latest).sum()) > most:
+        latest //= 2
+    return before.clamp(max=latest)

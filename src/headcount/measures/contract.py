@@ -9,9 +9,10 @@ means alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -22,8 +23,10 @@ from headcount.core.schema import Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
 from headcount.models.unembedding import Unembedding
+from headcount.trace.blocks import GPU_BLOCK
 from headcount.trace.view import AttentionView
 
+T = TypeVar("T")
 SHARE = "share of attention"
 Schemas = dict[str, Schema]
 Values = dict[str, Tensor]
@@ -64,6 +67,15 @@ class Seen:
     classes: tuple[str, ...]
     unembedding: Unembedding | None = None
     """How what heads write becomes logits, where it is known."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What `once` has computed."""
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What does not depend on the map, computed once: of a long text, questions are asked twice."""
+        if name not in self.kept:
+            self.kept[name] = compute()
+        value: T = self.kept[name]
+        return value
 
     @property
     def stack(self) -> str:
@@ -126,9 +138,9 @@ class Question(ABC):
         """The answer for the texts of a batch and the heads of a layer."""
 
     def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
-        """What the attention maps of one text take that it holds at once: of one layer, or of all where it compares."""
-        layers = sum(setting.layers.values()) if self.kind == "maps" else 1
-        return layers * setting.width * tokens**2 * itemsize
+        """What the attention maps of one text take that it holds at once: of one layer, a block of queries if long."""
+        one_query = setting.width * tokens * itemsize
+        return min(tokens * one_query, max(GPU_BLOCK, one_query))
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""

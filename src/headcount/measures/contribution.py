@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values
 
 NEAR_ZERO = 0.25
 """Of the median length of a head's value vectors in the text."""
+TOKENS = 4096
+"""At a time: their outputs are widened."""
 
 
 class Contribution(Question):
@@ -50,23 +53,8 @@ class Contribution(Question):
         return dict.fromkeys(names, ())
 
     def see(self, seen: Seen) -> Values:
-        outputs = seen.view.outputs
-        assert outputs is not None
-        outputs = outputs.float()
-        heads, size = outputs.shape[2:]
-        # Columns times each other: lengths after the projection are then known before it.
-        matrix = seen.view.block.output_matrix.float()
-        gram = (matrix @ matrix.T).to(outputs.dtype)
-        own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
-        written = torch.einsum("bqhd,hde,bqhe->bhq", outputs, own, outputs).clamp(min=0).sqrt()
-        parts = (outputs * (outputs.flatten(2) @ gram).unflatten(-1, (heads, size))).sum(-1).transpose(1, 2)
-        chosen = seen.view.chosen
-        values = {
-            "output_norm": seen.mean(outputs.norm(dim=-1).transpose(1, 2))[:, chosen],
-            "written": seen.mean(written)[:, chosen],
-            "share": seen.mean(parts / parts.sum(1, keepdim=True))[:, chosen],
-        }
-        lengths = seen.view.values.float().norm(dim=-1)
+        values, lengths = seen.once("contribution", lambda: (_lengths_of_outputs(seen), _lengths_of_values(seen)))
+        values = dict(values)
         real = seen.keys.real[:, None]
         # Not nanmedian, which gives the lower one of two in the middle.
         median = torch.where(real > 0, lengths, float("nan")).nanquantile(0.5, dim=-1, keepdim=True)
@@ -76,3 +64,29 @@ class Contribution(Question):
             mean = (lengths * real).sum(-1) / real.sum(-1)
             values["sep_value"] = (lengths * separators).sum(-1) / separators.sum(-1) / mean
         return values
+
+
+def _lengths_of_outputs(seen: Seen) -> Values:
+    """What does not depend on the map: lengths [B, H], mean over tokens."""
+    outputs = seen.view.outputs
+    assert outputs is not None
+    heads, size = outputs.shape[2:]
+    # Columns times each other: lengths after the projection are then known before it.
+    matrix = seen.view.block.output_matrix.float()
+    gram = matrix @ matrix.T
+    own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
+    by_query: dict[str, list[Tensor]] = {"output_norm": [], "written": [], "share": []}
+    for part in outputs.split(max(1, TOKENS // len(outputs)), 1):
+        part = part.float()
+        written = torch.einsum("bqhd,hde,bqhe->bhq", part, own, part).clamp(min=0).sqrt()
+        parts = (part * (part.flatten(2) @ gram).unflatten(-1, (heads, size))).sum(-1).transpose(1, 2)
+        by_query["output_norm"].append(part.norm(dim=-1).transpose(1, 2))
+        by_query["written"].append(written)
+        by_query["share"].append(parts / parts.sum(1, keepdim=True))
+    return {name: seen.mean(torch.cat(parts, -1))[:, seen.view.chosen] for name, parts in by_query.items()}
+
+
+def _lengths_of_values(seen: Seen) -> Tensor:
+    """The lengths [B, H, K] of the values that each head reads."""
+    call = seen.view.call
+    return torch.stack([value.float().norm(dim=-1) for value in call.value.unbind(1)], 1)[:, call.reads]

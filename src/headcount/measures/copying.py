@@ -9,11 +9,9 @@ from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
-from headcount.measures.logit_directions import before_projection, mean_of_text, of_others, same_in_text
+from headcount.measures.logit_directions import TOKENS, before_projection, mean_of_text, of_others, same_in_text
 from headcount.trace.precision import widened
 
-TOKENS = 4096
-"""At a time: a token's direction is as wide as the model."""
 COMPARED = 32
 """Tokens of a text that `rank` compares with."""
 
@@ -63,19 +61,24 @@ class Copying(Question):
         return {"rise": (), "control": (), "gain": (), "rank": ()}
 
     def see(self, seen: Seen) -> Values:
-        assert seen.unembedding is not None
-        tokens, readable = seen.keys.token, seen.keys.readable
-        own = _by_key(seen, tokens)
-        text = torch.einsum("bhkd,bhd->bhk", widened(seen.view.values), before_projection(seen, mean_of_text(seen)))
-        count, same = (tokens >= 0).sum(-1)[:, None, None], same_in_text(seen)[:, None]
-        others = of_others(text, own, count, same)
+        readable = seen.keys.readable
+        own, others, ranks, known = seen.once("copying", lambda: _at_keys(seen))
         asked = (readable.cumsum(-1) - readable.long() > 0) & (seen.queries.real > 0)
         queries = asked.sum(-1)[:, None, None]
         rise, control = (_attended(seen, asked, part) / queries for part in (own, others))
-        ranks, known = _ranks(seen, own)
-        weight = _attended(seen, asked, known.expand_as(ranks).to(ranks.dtype)).sum(-1)
+        weight = _attended(seen, asked, known.to(ranks.dtype)).sum(-1)
         rank = _attended(seen, asked, ranks).sum(-1) / weight
         return {"rise": rise, "control": control, "gain": rise - control, "rank": rank}
+
+
+def _at_keys(seen: Seen) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What the value at each key adds to the logits of its own token and of others [B, H, K], and its ranks."""
+    tokens = seen.keys.token
+    own, direction = _by_key(seen, tokens), before_projection(seen, mean_of_text(seen))
+    parts = seen.view.values.split(max(1, TOKENS // len(tokens)), 2)
+    text = torch.cat([torch.einsum("bhkd,bhd->bhk", widened(part), direction) for part in parts], -1)
+    count, same = (tokens >= 0).sum(-1)[:, None, None], same_in_text(seen)[:, None]
+    return (own, of_others(text, own, count, same), *_ranks(seen, own))
 
 
 def _attended(seen: Seen, asked: Tensor, by_key: Tensor) -> Tensor:
@@ -113,9 +116,12 @@ def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
         spread = torch.linspace(0, len(distinct) - 1, min(COMPARED, len(distinct)), device=text.device).round().long()
         compared = distinct[spread]
         directions = before_projection(seen, seen.unembedding.directions(compared))
-        raised = torch.einsum("hkd,thd->hkt", widened(seen.view.values[example]), directions)
-        less = (raised < own[example, :, :, None]).to(own.dtype) + (raised == own[example, :, :, None]) / 2
-        differs = (compared != text[:, None]).to(own.dtype)
-        ranks[example] = (less * differs).sum(-1) / differs.sum(-1).clamp(min=1)
-        known[example] = differs.sum(-1) > 0
+        for start in range(0, len(text), TOKENS):
+            part = slice(start, start + TOKENS)
+            raised = torch.einsum("hkd,thd->hkt", widened(seen.view.values[example, :, part]), directions)
+            mine = own[example, :, part, None]
+            less = (raised < mine).to(own.dtype) + (raised == mine) / 2
+            differs = (compared != text[part, None]).to(own.dtype)
+            ranks[example, :, part] = (less * differs).sum(-1) / differs.sum(-1).clamp(min=1)
+            known[example, :, part] = differs.sum(-1) > 0
     return ranks, known

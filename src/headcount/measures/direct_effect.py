@@ -9,11 +9,8 @@ import torch
 from headcount.core.schema import Schema
 from headcount.data.spans import COMPLETION
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
-from headcount.measures.logit_directions import before_projection, mean_of_text, of_others, same_in_text
+from headcount.measures.logit_directions import TOKENS, before_projection, mean_of_text, of_others, same_in_text
 from headcount.trace.precision import widened
-
-TOKENS = 4096
-"""At a time: a token's direction is as wide as the model."""
 
 
 class DirectEffect(Question):

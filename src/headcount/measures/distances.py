@@ -17,11 +17,15 @@ from headcount.measures.contract import Question, Schemas, Setting, Values
 EXAMPLES = 50
 """Texts that the distances are taken over by default: the work grows with the square of the number of heads."""
 PERMUTATIONS = 1000
+QUERIES, BYTES = 512, 2**30
+"""Of a text of more queries, at most so many are drawn, so that their rows of all heads' maps take at most so much."""
+CHUNK = 2**24
+"""Entries of maps that are compared at a time."""
 
 
 @dataclass(frozen=True)
 class StackMaps:
-    """The maps [layer, head, query, key] of a stack in one text, and the number of its tokens."""
+    """The maps [layer, head, query, key] of a stack in one text, and the number of queries that they are of."""
 
     maps: Tensor
     queries: int
@@ -47,7 +51,8 @@ class Distances(Question):
     Exact; Clark's code mixes 0.1 % of uniform attention into the maps first, and sums over tokens. `x`, `y`: the heads
     in the plane (metric multidimensional scaling). `cluster`: average linkage, as many clusters as have the largest
     silhouette. `within_layers`, `between_layers`: mean distances; `p`: how often layers dealt at random to the heads
-    would be as close together.
+    would be as close together. Of texts of more than 512 tokens, at most 512 of them are drawn by seed as queries, and
+    fewer where the rows of all heads would take more than 1 GiB (16 of 32,768 tokens for 512 heads).
     """
 
     name = "distances"
@@ -69,6 +74,10 @@ class Distances(Question):
             "other_layer": list(range(max(setting.layers.values()))),
             "other_head": list(range(setting.width)),
         }
+
+    def bytes_of_text(self, setting: Setting, tokens: int, itemsize: int) -> int:
+        one_query = sum(setting.layers.values()) * setting.width * tokens * itemsize
+        return tokens * one_query if tokens <= QUERIES else min(QUERIES * one_query, max(BYTES, one_query))
 
     def see(self, seen: SeenMaps) -> Values:
         return {"distance": seen.whole.distances[seen.layer][seen.heads][None]}
@@ -93,19 +102,34 @@ class Distances(Question):
         return arrays
 
 
+def sampled_queries(queries: int, keys: int, heads: int, seed: int) -> np.ndarray | None:
+    """The queries that stand for all of a long text, in order; None where all are taken.
+
+    >>> sampled_queries(512, 512, 384, 0) is None, len(sampled_queries(32768, 32768, 512, 0))
+    (True, 16)
+    """
+    if queries <= QUERIES:
+        return None
+    count = min(QUERIES, max(1, BYTES // (heads * keys * 4)))
+    return np.sort(np.random.default_rng(seed).choice(queries, count, replace=False))
+
+
 def head_distances(maps: Tensor, queries: int) -> Tensor:
     """[L, H, L, H] from the maps [L, H, Q, K] of one text: the divergence of every two heads, mean over the queries."""
     layers, heads = maps.shape[:2]
-    flat = maps.flatten(0, 1)[:, :queries].float()
-    entropy = _entropy(flat)
-    distances = flat.new_zeros(len(flat), len(flat))
-    for number in range(len(flat)):
-        # JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2
-        mixed = _entropy((flat[number] + flat[number + 1 :]) / 2)
-        distances[number, number + 1 :] = mixed - (entropy[number] + entropy[number + 1 :]) / 2
-    distances = (distances + distances.T).clamp(min=0) / queries
-    distances[flat[:, 0, 0].isnan()] = float("nan")  # heads that the layer no longer has
-    distances[:, flat[:, 0, 0].isnan()] = float("nan")
+    rows = maps.flatten(0, 1)[:, :queries]
+    sums = torch.zeros(len(rows), len(rows), device=rows.device)
+    for part in rows.split(max(1, CHUNK // max(1, len(rows) * rows.shape[2])), 1):
+        flat = part.float()
+        entropy = _entropy(flat)
+        for number in range(len(flat)):
+            # JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2
+            mixed = _entropy((flat[number] + flat[number + 1 :]) / 2)
+            sums[number, number + 1 :] += mixed - (entropy[number] + entropy[number + 1 :]) / 2
+    distances = (sums + sums.T).clamp(min=0) / queries
+    removed = rows[:, 0, 0].isnan()  # heads that the layer no longer has
+    distances[removed] = float("nan")
+    distances[:, removed] = float("nan")
     return distances.view(layers, heads, layers, heads)
 
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from headcount.measures.contract import Question, Seen, Setting, Values
-
-ENTRIES = 1 << 22
-"""Entries of maps that are read at a time."""
 
 
 class EarlierToken(Question):
@@ -48,20 +44,7 @@ class EarlierToken(Question):
         count = asked.sum(-1, keepdim=True)
         share = asked / count.clamp(min=1)  # of each query in the mean of its text
         odds = torch.where(asked, matches / others, 0) * share
-        attention, of_matches = _sums(seen, (example, query, key), (share, odds))
+        attention, of_matches = seen.view.entry_sums(example, query, key, torch.stack((share, odds)))
         control = torch.where(asked[:, None], seen.before * odds[:, None], 0).sum(-1) - of_matches
         values = {"attention": attention, "control": control, "gain": attention - control}
         return {name: torch.where(count > 0, value, nothing) for name, value in values.items()}
-
-
-def _sums(seen: Seen, pairs: tuple[Tensor, Tensor, Tensor], weights: tuple[Tensor, ...]) -> list[Tensor]:
-    """For each kind of weights [B, Q] of the queries, the weighted sums [B, H] of the entries of the map."""
-    batch, heads = seen.view.total.shape[:2]
-    sums = [torch.zeros(batch, heads, dtype=seen.view.total.dtype, device=seen.view.total.device) for _ in weights]
-    size = max(1, ENTRIES // heads)
-    for start in range(0, len(pairs[0]), size):
-        example, query, key = (part[start : start + size] for part in pairs)
-        entries = seen.view.entries(example, query, key)
-        for total, weight in zip(sums, weights, strict=True):
-            total.index_add_(0, example, entries * weight[example, query, None].to(entries.dtype))
-    return sums

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headcount.data.kinds.language import Language
 from headcount.data.kinds.masked_lm import mask_tokens
 from headcount.data.kinds.tokens import Encoding
+from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Values
-from headcount.measures.distances import SeenMaps, StackMaps
+from headcount.measures.distances import SeenMaps, StackMaps, sampled_queries
 from headcount.measures.gradients import run_gradients
 from headcount.measures.layers import run_measures
 from headcount.measures.measurement import Measurement
@@ -63,18 +65,32 @@ def _with_labels(measurement: Measurement, language: Language, number: int) -> E
 def _distances(question: Question, measurement: Measurement, numbers: np.ndarray) -> dict[LayerKey, Values]:
     """The distances from each head in one text, layer by layer."""
     batch, source, target = measurement.batch(numbers, links=False)
+    sampled: dict[str, Tensor] = {}
+    for stack in measurement.anatomy.stacks:
+        queries, keys = (len(marks.real[0]) for marks in _sides(stack, source, target))
+        heads = measurement.setting.layers[stack] * measurement.setting.width
+        some = sampled_queries(queries, keys, heads, measurement.seed)
+        if some is not None:
+            sampled[stack] = torch.from_numpy(some).to(measurement.model.device)
     with torch.no_grad():
-        maps = observe(measurement.model, batch, outputs=False).maps
+        maps = observe(measurement.model, batch, outputs=False, queries=sampled).maps
     values: dict[LayerKey, Values] = {}
     for stack, tensor in maps.items():
-        queries = source if stack == "encoder" or target is None else target
+        real = _sides(stack, source, target)[0].real[0]
+        real = real if stack not in sampled else real[sampled[stack]]
         bad = [
-            ~tensor[block.layer, list(block.heads), 0][:, queries.real[0] > 0].isfinite().all()[None]
+            ~tensor[block.layer, list(block.heads), 0][:, real > 0].isfinite().all()[None]
             for block in measurement.anatomy.stacks[stack]
             if block.heads
         ]
         refuse_rows(measurement.model, bad, "the attention is")
-        whole = StackMaps(tensor[:, :, 0], int(queries.real.sum()))
+        whole = StackMaps(tensor[:, :, 0], int(real.sum()))
         for block in measurement.anatomy.stacks[stack]:
             values[stack, block.layer] = question.see(SeenMaps(whole, block.layer, list(block.heads)))
     return values
+
+
+def _sides(stack: str, source: Marks, target: Marks | None) -> tuple[Marks, Marks]:
+    """What the queries and the keys of a stack are."""
+    queries = source if stack == "encoder" or target is None else target
+    return queries, source if stack in ("encoder", "cross") or target is None else target

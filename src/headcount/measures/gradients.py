@@ -17,9 +17,10 @@ from headcount.data.kinds.outputs import logits_of
 from headcount.data.kinds.tokens import IGNORED
 from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Schemas, Setting, Values
+from headcount.trace.blocks import blocks, queries_of_block
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey
-from headcount.trace.gradients import each_map_gradient
+from headcount.trace.gradients import each_output_gradient, map_gradient
 from headcount.trace.masks import allowed_keys
 from headcount.trace.not_finite import refuse_rows
 
@@ -28,12 +29,12 @@ CLASSES = ("sep", "punctuation", "other")
 
 @dataclass(frozen=True)
 class SeenGradient:
-    """The gradient of the loss in the attention weights of one layer, in one batch."""
+    """The gradient of the loss in the attention weights of one layer, in one batch, summed over the queries."""
 
     sizes: Tensor
-    """|d loss / d weight| [B, H, Q, K]; 0 where the model may not attend."""
+    """|d loss / d weight| [B, H, K]; what the model may not attend to has no part in it."""
     allowed: Tensor
-    """Where it may."""
+    """How many queries may attend to each key [B, 1 or H, K]."""
     keys: Marks
     classes: list[str]
     predicted: Tensor
@@ -76,8 +77,8 @@ class Gradients(Question):
     def see(self, seen: SeenGradient) -> Values:
         keys = seen.keys
         kinds = torch.stack([keys.classes.get(name, torch.zeros_like(keys.real)) for name in seen.classes], -1)
-        sums = seen.sizes.sum(2) @ kinds
-        means = sums / (seen.allowed.to(sums.dtype).sum(2) @ kinds)
+        sums = seen.sizes @ kinds
+        means = sums / (seen.allowed.to(sums.dtype) @ kinds)
         means = torch.where(seen.predicted[:, None, None], means, float("nan"))
         return {name: means[..., number] for number, name in enumerate(seen.classes)}
 
@@ -108,15 +109,23 @@ def run_gradients(
         stack = call.block.stack
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target
-        # What the mask forbids has a gradient too, but no weight that could change.
-        reached = allowed_keys(call)
-        allowed = (queries.real > 0)[:, None, :, None] & (keys.real > 0)[:, None, None]
-        allowed = allowed if reached is None else allowed & reached
-        sizes = torch.where(allowed, gradient.float().abs(), 0)
+        sizes: Tensor | int = 0
+        allowed: Tensor | int = 0
+        for block in blocks(call, queries_of_block(call), every_key=True):
+            rows = slice(block.start, block.stop)
+            part = call.of_queries(rows)
+            # What the mask forbids has a gradient too, but no weight that could change.
+            reached = allowed_keys(part)
+            pairs = (queries.real[:, rows] > 0)[:, None, :, None] & (keys.real > 0)[:, None, None]
+            pairs = pairs if reached is None else pairs & reached
+            sizes = sizes + torch.where(pairs, map_gradient(part, gradient[:, rows]).float().abs(), 0).sum(2)
+            allowed = allowed + pairs.sum(2)
+        assert isinstance(sizes, Tensor)
+        assert isinstance(allowed, Tensor)
         bad.append(~sizes.isfinite().flatten(1).all(-1))
         classes = [name for name in CLASSES if name in source.classes]
         values[stack, call.block.layer] = question.see(SeenGradient(sizes, allowed, keys, classes, predicted))
 
-    each_map_gradient(model, inputs, objective, look)
+    each_output_gradient(model, inputs, objective, look)
     refuse_rows(model, bad, "the gradients of the attention are")
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from headcount.data.marks import Marks
 from headcount.measures.contract import Question, Seen, Values
 from headcount.models.anatomy import Anatomy
 from headcount.models.unembedding import Unembedding
+from headcount.trace.blocked_view import BlockedView, in_blocks_if_long
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.final_scales import final_scales
 from headcount.trace.memory import try_in_memory
@@ -55,8 +57,13 @@ def see_layers(
 
     observers = {(block.stack, block.layer): see for block in anatomy}
     with torch.no_grad(), session(model, observers=observers, purpose="measurement"):
-        model(**batch)
+        model(**batch, **_few_logits(model))
     refuse_rows(model, bad, "the outputs of its heads are")
+
+
+def _few_logits(model: PreTrainedModel) -> dict[str, int]:
+    """Nobody reads the logits, and those of a long text take more than the rest of the pass."""
+    return {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
 
 
 def _class(marks: Marks, name: str) -> Tensor:
@@ -98,8 +105,11 @@ def run_measures(
 
 def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     """What the measures see of a layer; of one text, where memory does not suffice, half of the heads at a time."""
+    seen = replace(seen, view=in_blocks_if_long(seen.view))
 
     def see() -> dict[str, Values]:
+        if isinstance(seen.view, BlockedView):
+            return _see_in_blocks(measures, seen, seen.view)
         return {measure.name: measure.see(seen) for measure in measures}
 
     places = list(range(len(seen.view.block.heads)))
@@ -118,10 +128,27 @@ def see_in_memory(measures: list[Question], seen: Seen) -> dict[str, Values]:
     }
 
 
+def _see_in_blocks(measures: list[Question], seen: Seen, view: BlockedView) -> dict[str, Values]:
+    """What the measures see of a long text: each says what it wants, and is asked again when that is known."""
+    values: dict[str, Values] = {}
+    wanting: list[Question] = []
+    for measure in measures:
+        with view.asking() as asked:
+            answer = measure.see(replace(seen))  # what is kept of zeros is dropped with its copy
+        if asked():
+            wanting.append(measure)
+        else:
+            values[measure.name] = answer
+    view.answer()
+    seen = replace(seen)
+    values |= {measure.name: measure.see(seen) for measure in wanting}
+    return values
+
+
 def _see_some(measures: list[Question], seen: Seen, places: list[int]) -> dict[str, Values] | None:
     """What the measures see of some heads; None where these cannot be looked at alone.
 
     A function of its own, so that what was built for these heads is let go before the other half is looked at.
     """
     view = seen.view.of_heads(places)
-    return None if view is None else see_in_memory(measures, replace(seen, view=view))
+    return None if view is None else see_in_memory(measures, replace(seen, view=view, kept={}))

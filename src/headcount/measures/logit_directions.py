@@ -8,6 +8,9 @@ from torch import Tensor
 from headcount.measures.contract import Seen
 from headcount.trace.precision import widened
 
+TOKENS = 4096
+"""At a time: a token's direction is as wide as the model."""
+
 
 def before_projection(seen: Seen, directions: Tensor) -> Tensor:
     """Directions [..., width] of the residual stream as what a head gives meets them: [..., H, D].
@@ -30,18 +33,23 @@ def mean_of_text(seen: Seen) -> Tensor:
     unembedding, tokens = seen.unembedding, seen.keys.token
     rows = []
     for text in tokens:
-        real = text[text >= 0]
-        weight = unembedding.embedding.weight.detach()[real].to(unembedding.mean.dtype)
-        rows.append(weight.mean(0) if len(real) else unembedding.mean)
+        ids, counts = text[text >= 0].unique(return_counts=True)
+        total = torch.zeros_like(unembedding.mean)
+        for start in range(0, len(ids), TOKENS):
+            part = slice(start, start + TOKENS)
+            total += counts[part].to(total.dtype) @ unembedding.embedding.weight.detach()[ids[part]].to(total.dtype)
+        rows.append(total / counts.sum() if len(ids) else unembedding.mean)
     return unembedding.as_directions(torch.stack(rows))
 
 
 def same_in_text(seen: Seen) -> Tensor:
-    """How often each token stands in its text [B, T], itself included."""
-    example, query, key = seen.keys.earlier
-    counts = torch.ones(seen.keys.token.shape, device=query.device)
-    once = torch.ones_like(query, dtype=counts.dtype)
-    return counts.index_put_((example, query), once, accumulate=True).index_put_((example, key), once, accumulate=True)
+    """How often each token stands in its text [B, T], itself included; 1 at special ones."""
+    tokens = seen.keys.token
+    counts = torch.ones(tokens.shape, device=tokens.device)
+    for row, text in enumerate(tokens):
+        _, place, sizes = text.unique(return_inverse=True, return_counts=True)
+        counts[row] = torch.where(text >= 0, sizes[place], 1)
+    return counts
 
 
 def of_others(all_tokens: Tensor, own: Tensor, count: Tensor, same: Tensor) -> Tensor:

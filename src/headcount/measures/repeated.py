@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 
 from headcount.core.schema import Schema
+from headcount.data.occurrences import earlier_occurrences
 from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
@@ -44,8 +45,10 @@ class Repeated(Question):
 
     def see(self, seen: Seen) -> Values:
         form, segment = seen.queries.form, seen.queries.segment
-        same = (form[:, :, None] == form[:, None]) & (segment[:, :, None] != segment[:, None]) & (form >= 0)[:, None]
-        example, query, key = same.nonzero(as_tuple=True)
+        example, later, earlier = earlier_occurrences(form)
+        other_text = segment[example, later] != segment[example, earlier]
+        example, later, earlier = example[other_text], later[other_text], earlier[other_text]
+        example, query, key = torch.cat((example, example)), torch.cat((later, earlier)), torch.cat((earlier, later))
         batch, heads, width = seen.view.total.shape
         matched = torch.zeros(batch, width, heads, device=form.device)
         matched.index_put_((example, query), seen.view.entries(example, query, key).to(matched.dtype), accumulate=True)
@@ -55,7 +58,7 @@ class Repeated(Question):
         across = torch.where((segment == 0)[:, None], on_words[1], on_words[0])
         sizes = [one.sum(-1, keepdim=True) for one in words]
         there = torch.where(segment == 0, sizes[1], sizes[0])
-        count = same.sum(-1)
+        count = torch.zeros_like(form).index_put_((example, query), torch.ones_like(query), accumulate=True)
         other = (there - count).clamp(min=0)[:, None]
         control = (across - matched) / other * count[:, None]
         chosen = ((count > 0) & (other[:, 0] > 0)).to(matched.dtype)

@@ -43,11 +43,7 @@ class Spread(Question):
         confidence = seen.mean(view.largest)
         if seen.stack == "cross":
             return {"confidence": confidence, "distance": torch.full_like(confidence, float("nan"))}
-        queries, keys = view.unnormalised.shape[2:]
-        column = torch.arange(keys, device=confidence.device)
-        far = (column[None, :] - torch.arange(queries, device=confidence.device)[:, None]).abs()
-        distance = torch.einsum("bhqk,qk->bhq", view.unnormalised, far.to(view.unnormalised.dtype)) / view.total
-        return {"confidence": confidence, "distance": seen.mean(distance)}
+        return {"confidence": confidence, "distance": seen.mean(view.distance())}
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         confidence = means["confidence"]

@@ -17,7 +17,7 @@ from headcount.patterns.picture_sums import (
     column_means,
     offsets,
 )
-from headcount.trace.uniform import uniform_weights
+from headcount.trace.uniform import uniform_mass
 from headcount.trace.view import AttentionView
 
 _NAMES = """
@@ -44,8 +44,12 @@ def take_picture(weights: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
 
 def _mean_rows(weights: Tensor, queries: Tensor) -> Tensor:
     """The mean of rows [B, H, Q, ...] over each stretch of the queries [B, Q, SIDE]."""
-    share = queries / queries.sum(1, keepdim=True).clamp(min=1e-9)
-    return share.transpose(1, 2)[:, None] @ weights
+    return _shares(queries).transpose(1, 2)[:, None] @ weights
+
+
+def _shares(queries: Tensor) -> Tensor:
+    """The weight of each query in the mean of its stretch [B, Q, SIDE]."""
+    return queries / queries.sum(1, keepdim=True).clamp(min=1e-9)
 
 
 def see_pictures(view: AttentionView, real: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -53,10 +57,9 @@ def see_pictures(view: AttentionView, real: Tensor) -> tuple[Tensor, Tensor, Ten
 
     `real` [B, Q] says which positions are tokens rather than padding.
     """
-    parts = stretches(real).to(view.unnormalised.dtype)
-    uniform = uniform_weights(view.call).to(parts.dtype).expand(len(real), -1, -1, -1)[:, :1]
-    pictures = _mean_rows((view.unnormalised @ parts[:, None]) / view.total[..., None], parts)
-    return pictures, take_picture(uniform, parts, parts), real.sum(-1)
+    parts = stretches(real).to(view.total.dtype)
+    uniform = uniform_mass(view.call, parts)[:, :1]
+    return view.picture(_shares(parts), parts), _mean_rows(uniform, parts), real.sum(-1)
 
 
 def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:

@@ -56,12 +56,18 @@ def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blob
         stacks.append({"stack": stack, "shape": list(array.shape), "queries": queries, "keys": keys, "layers": layers})
     return {
         "name": name,
-        "text": attributes.get("text", ""),
+        "text": _pooled(attributes) + attributes.get("text", ""),
         "pair": attributes.get("pair"),
         "model": str(attributes.get("model", "")),
         "levels": levels,
         "stacks": stacks,
     }
+
+
+def _pooled(attributes: dict[str, Any]) -> str:
+    """What a cell of a long text's maps is; nothing where it is a pair of tokens."""
+    count = attributes.get("pooled", 1)
+    return "" if count == 1 else f"(each cell {count} x {count} tokens) "
 
 
 def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:

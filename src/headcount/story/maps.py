@@ -15,6 +15,12 @@ def maps_sentences(maps: xr.Dataset, group: str, size: int, new: bool, out: Path
             f"The text was longer than {attributes['max_length']} tokens and was truncated: "
             f"{attributes['tokens_cut']:,} tokens were left out."
         )
+    pooled = attributes.get("pooled", 1)
+    if pooled > 1:
+        sentences.append(
+            f"The maps of so many tokens are kept between stretches: each cell {pooled} x {pooled} tokens, "
+            "the mean over its queries, the sum over its keys."
+        )
     heads = sum(int(array.sum()) for name, array in maps.items() if str(name).startswith("present_"))
     lengths = " and ".join(map(str, attributes["identity"]["lengths"]))
     spelled = f"{size / 1e6:.1f} MB" if size >= 10**5 else f"{-(-size // 1000)} kB"

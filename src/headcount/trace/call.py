@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from headcount.models.attention import Attention
+
+
+class Part(NamedTuple):
+    """Where the queries and keys of a part stand in the call that it was taken from."""
+
+    positions: Tensor
+    """Of its queries."""
+    first_query: int
+    """The lowest of these positions."""
+    first_key: int
+    of_queries: int
+    of_keys: int
 
 
 @dataclass
@@ -27,6 +40,8 @@ class AttentionCall:
     key: Tensor | None = None
     weights: Tensor | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    part: Part | None = None
+    """Where it stands, for a call for some of the queries."""
 
     @property
     def layer_key(self) -> tuple[str, int]:
@@ -75,6 +90,42 @@ class AttentionCall:
             call.options["s_aux"] = self.sinks[chosen]
         key = None if self.key is None else self.key[:, reads]
         return replace(call, block=block, value=self.value[:, reads], key=key)
+
+    def of_queries(self, chosen: slice | Tensor, first_key: int = 0, last_key: int | None = None) -> AttentionCall:
+        """The call for some of the queries alone: a range of them, or their positions; with the keys of a range."""
+        assert self.part is None, "a part of a call is not taken apart again"
+        keys = slice(first_key, last_key)
+        device, whole_keys = self.value.device, self.value.shape[2]
+        if isinstance(chosen, slice):
+            start, stop, _ = chosen.indices(self.queries)
+            positions, first_query = torch.arange(start, stop, device=device), start
+        else:
+            positions, first_query = chosen.to(device), int(chosen.min())
+
+        def cut(tensor: Any) -> Any:
+            """Of [B or 1, H or 1, Q or 1, K or 1]: what is the same for all queries or keys stays as it is."""
+            if tensor is None:
+                return None
+            tensor = tensor if tensor.shape[2] == 1 != self.queries else tensor[:, :, chosen]
+            return tensor if tensor.shape[3] == 1 != whole_keys else tensor[..., :whole_keys][..., keys]
+
+        mask = self.mask
+        if isinstance(mask, Tensor):
+            mask = cut(mask) if mask.ndim == 4 else mask[:, -whole_keys:][:, keys]
+        options = dict(self.options)
+        if options.get("position_bias") is not None:
+            options["position_bias"] = cut(options["position_bias"])
+        return replace(
+            self,
+            value=self.value[:, :, keys],
+            mask=mask,
+            queries=len(positions),
+            query=None if self.query is None else self.query[:, :, chosen],
+            key=None if self.key is None else self.key[:, :, keys],
+            weights=cut(self.weights),
+            options=options,
+            part=Part(positions, first_query, first_key, self.queries, whole_keys),
+        )
 
     def with_tensors(self, change: Callable[[Any], Any]) -> AttentionCall:
         """The call with `change` applied to its tensors and options."""

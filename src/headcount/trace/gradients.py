@@ -42,15 +42,15 @@ def map_gradient(call: AttentionCall, gradient: Tensor) -> Tensor:
 
 
 @takes_compiled
-def each_map_gradient(
+def each_output_gradient(
     model: PreTrainedModel,
     batch: Mapping[str, Any],
     objective: Callable[[Any], Tensor],
     look: Callable[[AttentionCall, Tensor], None],
 ) -> None:
-    """Call `look` with each layer's attention call and the gradient [B, H, Q, K] of `objective(result)` for its map.
+    """Call `look` with each layer's attention call and the gradient [B, Q, H, D] of `objective(result)` in its outputs.
 
-    Only one layer's gradient is in memory at a time.
+    That of its map follows by `map_gradient`, for a part of the queries where the whole map is large.
     """
     outputs: dict[LayerKey, Tensor] = {}
     calls: dict[LayerKey, AttentionCall] = {}
@@ -65,4 +65,4 @@ def each_map_gradient(
         loss = objective(model(**batch))
     for key, gradient in output_gradients(loss, outputs).items():
         call = calls.pop(key)
-        look(call, map_gradient(call, gradient))
+        look(call, gradient)

@@ -13,6 +13,8 @@ from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
 
 T = TypeVar("T")
+ROWS = 512
+"""Queries at a time, where a mask is worked out and not kept."""
 _rows_of_masks: Any = WeakTensorKeyDictionary()
 _plain_masks: Any = WeakTensorKeyDictionary()
 
@@ -37,10 +39,18 @@ def open_entries(mask: Tensor) -> Tensor:
 
 def is_causal(call: AttentionCall) -> bool:
     """Whether the kernel itself hides the future, without a mask: sdpa and flash do so, eager never."""
-    if call.mask is not None or call.implementation in ("eager", "module") or call.queries == 1:
+    queries = call.queries if call.part is None else call.part.of_queries
+    if call.mask is not None or call.implementation in ("eager", "module") or queries == 1:
         return False
     flag = call.options.get("is_causal")
     return bool(getattr(call.block.module, "is_causal", True) if flag is None else flag)
+
+
+def is_triangular(call: AttentionCall) -> bool:
+    """Whether the queries may attend to all keys up to their own position and to no others, without a mask."""
+    if "flash" not in call.implementation:
+        return is_causal(call)
+    return is_causal(call) and _window(call) is None and call.value.shape[2] == call.queries
 
 
 def allowed_keys(call: AttentionCall) -> Tensor | None:
@@ -56,21 +66,45 @@ def allowed_keys(call: AttentionCall) -> Tensor | None:
         # A mask that was made for one example or one head is the same for all of them.
         batch = call.value.shape[0] if mask.shape[0] > 1 else 1
         heads = len(call.block.heads) if mask.shape[1] > 1 else 1
-        return create_mask(mask.mask_mod, batch, heads, call.queries, keys, device=device)
+        return create_mask(_of_part(mask.mask_mod, call), batch, heads, call.queries, keys, device=device)
     raise UnknownFamily(f"{call.block.name}: got a mask of type {type(mask).__name__}, which is not understood")
+
+
+def _of_part(allows: Callable[..., Tensor], call: AttentionCall) -> Callable[..., Tensor]:
+    """What a flex mask says of the queries and keys of a part."""
+    part = call.part
+    if part is None:
+        return allows
+    return lambda batch, head, query, key: allows(batch, head, part.positions[query], key + part.first_key)
+
+
+def _positions(call: AttentionCall, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The positions of the queries [Q] and of the keys [K], in one text."""
+    key = torch.arange(call.value.shape[2], device=device)
+    part, queries, keys = call.part, call.queries, call.value.shape[2]
+    query = torch.arange(call.queries, device=device)
+    if part is not None:
+        query, key, queries, keys = part.positions, key + part.first_key, part.of_queries, part.of_keys
+    # Flash kernels align the last query with the last key.
+    return (query + keys - queries if "flash" in call.implementation else query), key
+
+
+def _window(call: AttentionCall) -> int | None:
+    """The sliding window of flash kernels; the other kernels have it in their masks."""
+    return call.options.get("sliding_window") if "flash" in call.implementation else None
+
+
+def _hides_future(call: AttentionCall) -> bool:
+    return is_causal(call) or ("flash" in call.implementation and bool(getattr(call.block.module, "is_causal", True)))
 
 
 def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device: torch.device) -> Tensor | None:
     """Flash kernels take only the padding [B, K] and the window; sdpa takes no mask for plain causal attention."""
-    flash = "flash" in call.implementation
-    window = call.options.get("sliding_window") if flash else None
-    causal = is_causal(call) or (flash and bool(getattr(call.block.module, "is_causal", True)))
+    window, causal = _window(call), _hides_future(call)
     if not causal and window is None and padding is None:
         return None
-    key = torch.arange(keys, device=device)
-    query = torch.arange(call.queries, device=device)[:, None]
-    if flash:
-        query = query + keys - call.queries
+    query, key = _positions(call, device)
+    query = query[:, None]
     allowed = torch.ones(1, 1, call.queries, keys, dtype=torch.bool, device=device)
     if causal:
         allowed = allowed & (key <= query)
@@ -80,13 +114,47 @@ def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device
     return allowed if padding is None else allowed & padding.bool()[:, None, None, -keys:]
 
 
+def seen_by_all(call: AttentionCall) -> int:
+    """How many of the first keys are known to be open to every query: those before the first one, if that is all."""
+    if not is_causal(call) or "flash" in call.implementation:
+        return 0
+    return 1 if call.part is None else max(0, min(call.part.first_query + 1 - call.part.first_key, call.value.shape[2]))
+
+
+def reached_keys(call: AttentionCall, start: int, stop: int) -> tuple[int, int]:
+    """The first key that some query of a range may attend to, and the one after the last."""
+    mask, keys = call.mask, call.value.shape[2]
+    first, last = 0, keys
+    if isinstance(mask, Tensor) and mask.ndim == 4:
+        if mask.shape[3] == keys:
+            rows = mask if mask.shape[2] == 1 else mask[:, :, start:stop]
+            reached = open_entries(rows).flatten(0, 2).any(0).nonzero()
+            first, last = (int(reached[0]), int(reached[-1]) + 1) if len(reached) else (0, 1)
+    elif mask is None or isinstance(mask, Tensor):
+        offset = keys - call.queries if "flash" in call.implementation else 0
+        window, causal = _window(call), _hides_future(call)
+        if window is not None:
+            first, last = start + offset - window + 1, stop - 1 + offset + window
+        if causal:
+            last = stop + offset
+    last = max(1, min(keys, last))
+    return max(0, min(first, last - 1)), last
+
+
 def allowed_counts(call: AttentionCall) -> Tensor:
     """The number of keys that each query may attend to, as floats [B or 1, 1 or H, Q or 1]."""
-    if is_causal(call):
+    if is_triangular(call):
         return torch.arange(1.0, call.queries + 1, device=call.value.device)[None, None]
     if call.mask is None and "flash" not in call.implementation:
         return torch.full((1, 1, 1), float(call.value.shape[2]), device=call.value.device)
-    return allowed_rows(call)[1][..., 0].float()
+    if isinstance(call.mask, Tensor) and call.mask.ndim == 4:
+        return allowed_rows(call)[1][..., 0].float()
+    return torch.cat([_allowed_rows(part)[1][..., 0].float() for part in _small_parts(call)], -1)
+
+
+def _small_parts(call: AttentionCall) -> list[AttentionCall]:
+    """The call in ranges of queries, where what is allowed must be worked out: there is no mask of that size."""
+    return [call.of_queries(slice(start, min(start + ROWS, call.queries))) for start in range(0, call.queries, ROWS)]
 
 
 def allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
@@ -100,7 +168,7 @@ def _allowed_rows(call: AttentionCall) -> tuple[Tensor, Tensor]:
     allowed = allowed_keys(call)
     assert allowed is not None  # a mask was given
     # On a GPU the comparison would wait for the device, and the larger product costs nothing there.
-    if allowed.device.type == "cpu" and bool((allowed == allowed[:, :, :1]).all()):
+    if call.part is None and allowed.device.type == "cpu" and bool((allowed == allowed[:, :, :1]).all()):
         allowed = allowed[:, :, :1]
     return allowed, allowed.sum(-1, keepdim=True).clamp(min=1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -20,6 +20,9 @@ from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.gradients import Differentiable, map_gradient, output_gradients
 from headcount.trace.session import session
+
+Rows = slice | tuple[int, int] | Tensor
+"""A range of queries, or their positions."""
 
 
 @dataclass
@@ -46,11 +49,14 @@ def observe(
     outputs: bool = True,
     gradients: bool = False,
     objective: Callable[[Any], Tensor] | None = None,
+    queries: Rows | Mapping[str, Rows] | None = None,
 ) -> Observation:
     """Attention maps, head outputs and, with `gradients`, those of a loss with respect to both, for one batch.
 
     The loss is the model's own (`inputs` hold labels), or `objective(result)`. Rows of a map without an allowed key are
-    zero. Inside `ablated` and `gated` the maps and outputs are those after the intervention.
+    zero. Inside `ablated` and `gated` the maps and outputs are those after the intervention. `queries`: the maps of
+    some queries alone, for texts whose whole maps are too large: (start, stop), a slice, a tensor of positions, or one
+    of these for each stack. No other rows are computed; outputs are those of all queries.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9)).eval()
@@ -58,6 +64,8 @@ def observe(
     torch.Size([2, 4, 1, 3, 3])
     """
     anatomy = read_anatomy(model)
+    if queries is not None and not maps:
+        raise InvalidOption("got queries= and maps=False; queries= chooses rows of the maps")
     keys = [block.layer_key for block in anatomy if block.stack in _stacks_called(anatomy, inputs)]
     weights: dict[LayerKey, Tensor] = {}
     head_outputs: dict[LayerKey, Tensor] = {}
@@ -69,7 +77,7 @@ def observe(
             calls[run.layer_key] = run.call
         if maps:
             with torch.no_grad():
-                weights[run.layer_key] = run.attention().map.to(run.outputs.dtype)
+                weights[run.layer_key] = _map(run, queries).to(run.outputs.dtype)
 
     edits = dict.fromkeys(keys, Differentiable()) if gradients else {}
     observers, outputs_only = dict.fromkeys(keys, keep), not (maps or gradients)
@@ -86,9 +94,37 @@ def observe(
         by_output = output_gradients(_loss(result, objective), head_outputs)
         seen.output_gradients = _by_stack(anatomy, by_output, (0, 2, 1, 3))
         if maps:
-            by_map = {key: map_gradient(calls[key], gradient).detach() for key, gradient in by_output.items()}
+            by_map = {key: _map_gradient(calls[key], gradient, queries) for key, gradient in by_output.items()}
             seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
     return seen
+
+
+def _map(run: LayerRun, queries: Rows | Mapping[str, Rows] | None) -> Tensor:
+    assert run.call is not None
+    return replace(run, call=_part(run.call, queries)).attention().map
+
+
+def _part(call: AttentionCall, queries: Rows | Mapping[str, Rows] | None) -> AttentionCall:
+    """The call for the queries that are wanted."""
+    if isinstance(queries, Mapping):
+        queries = queries.get(call.block.stack)
+    if queries is None:
+        return call
+    rows = slice(*queries) if isinstance(queries, tuple) else queries
+    if isinstance(rows, slice):
+        is_there = rows.step in (None, 1) and len(range(*rows.indices(call.queries))) > 0
+    else:
+        is_there = len(rows) > 0 and bool(((rows >= 0) & (rows < call.queries)).all())
+    if not is_there:
+        raise InvalidOption(
+            f"got queries={queries}; expected (start, stop) among the {call.queries} queries of {call.block.name}"
+        )
+    return call.of_queries(rows)
+
+
+def _map_gradient(call: AttentionCall, gradient: Tensor, queries: Rows | Mapping[str, Rows] | None) -> Tensor:
+    part = _part(call, queries)
+    return map_gradient(part, gradient if part.part is None else gradient[:, part.part.positions]).detach()
 
 
 def _loss(result: Any, objective: Callable[[Any], Tensor] | None) -> Tensor:

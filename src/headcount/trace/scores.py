@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headcount.errors import UnknownFamily
 from headcount.trace.call import AttentionCall
-from headcount.trace.masks import allowed_keys, hides_only, is_causal, open_entries
+from headcount.trace.masks import allowed_keys, hides_only, is_causal, open_entries, seen_by_all
 from headcount.trace.precision import widened
 
 CLOSED = torch.finfo(torch.float32).min / 4
@@ -36,34 +36,59 @@ def exponentials(call: AttentionCall) -> Exponentials:
         return Exponentials(weights, *weights.max(-1))
     scores = _scores(call)
     largest, column = scores.max(-1)
-    if call.sinks is None:
-        weights = scores.sub_(largest[..., None]).exp_()
-        if call.mask is not None and bool((closed := largest < CLOSED / 2).any()):
-            weights.masked_fill_(closed[..., None], 0)  # a query without an allowed key
-        return Exponentials(weights, torch.ones_like(largest), column)
-    sinks = call.sinks.to(scores.dtype)[:, None]
-    shift = torch.maximum(largest, sinks)
-    weights = scores.sub_(shift[..., None]).exp_()
-    return Exponentials(weights, (largest - shift).exp(), column, (sinks - shift).exp())
+    largest = widened(largest)
+    sinks = None if call.sinks is None else call.sinks.to(scores.dtype)[:, None]
+    shift = largest if sinks is None else torch.maximum(largest, sinks)
+    is_wide = scores.dtype == shift.dtype
+    weights = (scores.sub_(shift[..., None]) if is_wide else scores - shift[..., None]).exp_()
+    if sinks is not None:
+        return Exponentials(weights, (largest - shift).exp(), column, (sinks - shift).exp())
+    if call.mask is not None and bool((closed := largest < _closed(scores.dtype) / 2).any()):
+        weights.masked_fill_(closed[..., None], 0)  # a query without an allowed key
+    return Exponentials(weights, torch.ones_like(largest), column)
 
 
 def _scores(call: AttentionCall) -> Tensor:
-    """Scores before the softmax, float32 or better; `CLOSED` for keys that are not allowed."""
+    """Scores before the softmax; `CLOSED` for keys that are not allowed.
+
+    In float32 or better, unless nothing is added to products in half precision.
+    """
     if call.query is None or call.key is None:
         raise UnknownFamily(f"{call.block.name}: its attention weights are not handed out")
     for name in ("sinks", "block_indices"):
         if call.options.get(name) is not None:
             raise UnknownFamily(f"{call.block.name}: attention with {name!r} is not understood")
-    scores = widened((call.query * call.scale) @ call.by_head(call.key).transpose(2, 3))
+    scores = _products(call)
     softcap, bias, mask = call.options.get("softcap"), call.options.get("position_bias"), call.mask
+    added = isinstance(mask, Tensor) and mask.dtype.is_floating_point and mask.ndim == 4
+    if added or softcap is not None or bias is not None or call.sinks is not None:
+        scores = widened(scores)
     if softcap is not None:
         scores.div_(softcap).tanh_().mul_(softcap)
     if bias is not None:
         scores = scores + bias[..., : scores.shape[-1]]
-    if isinstance(mask, Tensor) and mask.dtype.is_floating_point and mask.ndim == 4:
+    if added:
         return scores.add_(mask.to(scores.dtype).masked_fill(mask <= torch.finfo(mask.dtype).min / 2, CLOSED))
-    allowed = allowed_keys(call)
-    return scores if allowed is None else scores.masked_fill_(~allowed, CLOSED)
+    allowed, first = allowed_keys(call), seen_by_all(call)
+    if allowed is not None:
+        scores[..., first:].masked_fill_(~allowed[..., first:], _closed(scores.dtype))
+    return scores
+
+
+def _closed(dtype: torch.dtype) -> float:
+    return max(CLOSED, torch.finfo(dtype).min)
+
+
+def _products(call: AttentionCall) -> Tensor:
+    """Queries times keys [B, H, Q, K]: the heads that read the same keys side by side, so that no key is copied."""
+    assert call.query is not None
+    assert call.key is not None
+    query, key = call.query * call.scale, call.key
+    batch, heads, queries, size = query.shape
+    if heads % key.shape[1]:
+        return query @ call.by_head(key).transpose(2, 3)
+    grouped = query.reshape(batch, key.shape[1], -1, size) @ key.transpose(2, 3)
+    return grouped.view(batch, heads, queries, -1)
 
 
 def is_linear(call: AttentionCall) -> bool:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headcount.trace.call import AttentionCall
-from headcount.trace.masks import allowed_keys, allowed_rows, is_causal
+from headcount.trace.masks import ROWS, allowed_keys, allowed_rows, is_triangular
 from headcount.trace.precision import wide, widened
 
 
@@ -20,7 +20,7 @@ def uniform_outputs(call: AttentionCall, chosen: list[int] | None = None) -> Ten
     A mean of values: no attention map is built. A query without an allowed key gets zero.
     """
     values = call.by_head(call.value) if chosen is None else call.value[:, [call.reads[number] for number in chosen]]
-    if is_causal(call):
+    if is_triangular(call):
         # A static cache is longer than what has been read: the running mean stops at the queries.
         values = values[:, :, : call.queries]
         steps = torch.arange(1, call.queries + 1, device=values.device)[:, None]
@@ -47,3 +47,17 @@ def uniform_weights(call: AttentionCall, chosen: list[int] | None = None) -> Ten
         return call.value.new_full((1, 1, call.queries, keys), 1 / keys)
     allowed = _of_heads(allowed, chosen)
     return allowed.to(wide(call.value.dtype)) / allowed.sum(-1, keepdim=True).clamp(min=1)
+
+
+def uniform_mass(call: AttentionCall, classes: Tensor) -> Tensor:
+    """Uniform attention of each query to classes [B, K, C] of keys: [B, 1 or H, Q, C]; no map is built."""
+    if is_triangular(call):
+        steps = torch.arange(1, call.queries + 1, device=classes.device, dtype=classes.dtype)[:, None]
+        return (classes[:, : call.queries].cumsum(1) / steps)[:, None]
+    if allowed_keys(call.of_queries(slice(0, 1))) is None:
+        return classes.mean(1)[:, None, None].expand(-1, -1, call.queries, -1)
+    parts = [
+        uniform_weights(call.of_queries(slice(start, start + ROWS))).to(classes.dtype) @ classes[:, None]
+        for start in range(0, call.queries, ROWS)
+    ]
+    return torch.cat(parts, 2)

@@ -20,6 +20,8 @@ from headcount.trace.scores import Exponentials, entropy_without_map, exponentia
 
 ROWS = 128
 """Queries at a time, where a question needs one side of the diagonal."""
+ENTRIES = 1 << 22
+"""Single entries of maps that are read at a time."""
 MapChange = Callable[[Tensor, AttentionCall], Tensor]
 """From a map [B, H, Q, K] and its call to the map under an edit."""
 
@@ -80,7 +82,10 @@ class AttentionView:
     @cached_property
     def total(self) -> Tensor:
         """The row sums [B, H, Q]; 1 for a query without an allowed key, so that its row stays zero."""
-        total = self.unnormalised.sum(-1)
+        return self.with_sink(self.unnormalised.sum(-1))
+
+    def with_sink(self, total: Tensor) -> Tensor:
+        """Row sums from sums over the keys."""
         if self._rows.sink is not None:
             total = total + self._rows.sink
         return torch.where(total > 0, total, torch.ones_like(total))
@@ -120,6 +125,25 @@ class AttentionView:
             sums[:, :, rows] += (weights[:, :, rows, rows].tril(-1) @ chosen[:, :, rows])[..., 0]
         return sums / self.total
 
+    def distance(self) -> Tensor:
+        """The mean distance in tokens that each query attends over [B, H, Q]."""
+        weights, sums = self.unnormalised, torch.empty_like(self.total)
+        key = torch.arange(weights.shape[3], device=weights.device)
+        for start in range(0, weights.shape[2], ROWS):
+            rows = slice(start, min(start + ROWS, weights.shape[2]))
+            far = (key - torch.arange(rows.start, rows.stop, device=key.device)[:, None]).abs()
+            sums[:, :, rows] = torch.einsum("bhqk,qk->bhq", weights[:, :, rows], far.to(weights.dtype))
+        return sums / self.total
+
+    def picture(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """The map between stretches of a text [B, H, R, C]: its sums with weights of queries [B, Q, R] and of keys
+        [B, K, C].
+        """
+        dtype = self.unnormalised.dtype
+        on_columns = self.unnormalised @ columns[:, None].to(dtype) / self.total[..., None]
+        picture: Tensor = rows.transpose(1, 2)[:, None].to(dtype) @ on_columns
+        return picture
+
     def received(self, queries: Tensor) -> Tensor:
         """The attention that each key receives from some queries [B, Q]: column sums [B, H, K]."""
         share = queries[:, None].to(self.total.dtype) / self.total
@@ -134,6 +158,15 @@ class AttentionView:
     def entries(self, example: Tensor, query: Tensor, key: Tensor) -> Tensor:
         """The weights [entry, H] of single entries."""
         return self.unnormalised[example, :, query, key] / self.total[example, :, query]
+
+    def entry_sums(self, example: Tensor, query: Tensor, key: Tensor, weights: Tensor) -> Tensor:
+        """For each kind of weights [W, B, Q] of the queries, the weighted sums [W, B, H] of single entries."""
+        sums = self.total.new_zeros(len(weights), *self.total.shape[:2])
+        size = max(1, ENTRIES // sums.shape[2])
+        for start in range(0, len(example), size):
+            part = slice(start, start + size)
+            add_entries(sums, example[part], query[part], self.entries(example[part], query[part], key[part]), weights)
+        return sums
 
     def row(self, query: int) -> Tensor:
         """The weights of one query [B, H, K]."""
@@ -152,17 +185,42 @@ class AttentionView:
             if entropy is not None:
                 return entropy
         if not linear:
-            # With w the unnormalised row and z its sum: H = log z + sum(-w log w) / z.
-            entropies: Tensor = torch.special.entr(self.unnormalised).sum(-1)
-            if self._rows.sink is not None:  # one more entry of the row
-                entropies = entropies + torch.special.entr(self._rows.sink)
-            return self.total.log() + entropies / self.total
+            return self.entropy_of_weights()
+        assert self.call.key is not None
+        return self.entropy_from_means(self.unnormalised @ widened(self.call.by_head(self.call.key)))
+
+    def entropy_of_weights(self) -> Tensor:
+        """With w the unnormalised row and z its sum: H = log z + sum(-w log w) / z."""
+        entropies: Tensor = torch.special.entr(self.unnormalised).sum(-1)
+        if self._rows.sink is not None:  # one more entry of the row
+            entropies = entropies + torch.special.entr(self._rows.sink)
+        return self.total.log() + entropies / self.total
+
+    def entropy_from_means(self, sums: Tensor) -> Tensor:
+        """From the sums [B, H, Q, D] of the keys, weighted with the unnormalised map, where scores are linear.
+
+        Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean score.
+        """
         query, key = self.call.query, self.call.key
         assert query is not None
         assert key is not None
-        query, key = widened(query), widened(self.call.by_head(key))
-        mean: Tensor = (query * (self.unnormalised @ key)).sum(-1) * self.call.scale / self.total
-        # Each row was shifted by its largest score, which the entropy does not see: H = log z + largest - mean.
-        index = self.column_of_largest[..., None].expand(-1, -1, -1, key.shape[-1])
-        largest: Tensor = (query * key.gather(2, index)).sum(-1) * self.call.scale
+        query = widened(query)
+        mean: Tensor = (query * sums).sum(-1) * self.call.scale / self.total
+        of_largest = widened(self.keys_of_heads(self.column_of_largest))
+        largest: Tensor = (query * of_largest).sum(-1) * self.call.scale
         return (self.total.log() + largest - mean).clamp(min=0)
+
+    def keys_of_heads(self, column: Tensor) -> Tensor:
+        """The keys [B, H, Q, D] at positions [B, H, Q], as each head reads them."""
+        key = self.call.key
+        assert key is not None
+        batch = torch.arange(len(key), device=key.device)[:, None, None]
+        heads = len(self.call.block.heads)
+        groups = torch.arange(heads, device=key.device)[None, :, None] * key.shape[1] // heads  # as in `call.reads`
+        return key[batch, groups, column]
+
+
+def add_entries(sums: Tensor, example: Tensor, query: Tensor, entries: Tensor, weights: Tensor) -> None:
+    """Add entries [entry, H], times the weights [W, B, Q] of their queries, to sums [W, B, H]."""
+    for total, weight in zip(sums, weights, strict=True):
+        total.index_add_(0, example, entries * weight[example, query, None].to(entries.dtype))
