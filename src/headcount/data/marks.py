@@ -68,9 +68,23 @@ class Marks:
         return readable
 
     @cached_property
-    def earlier(self) -> Occurrences:
-        """For each token, the earlier ones that are the same: found once for all layers of a pass."""
-        return earlier_occurrences(self.token)
+    def _earlier(self) -> dict[int, Occurrences]:
+        return {}
+
+    def earlier(self, distance: int = 0) -> Occurrences:
+        """For each token, the readable ones before it that stand `distance` after the same token, in its order.
+
+        Found once for all layers of a pass.
+        """
+        if distance not in self._earlier:
+            example, query, key = earlier_occurrences(self.token)
+            key = key + distance
+            before = (key < query).nonzero()[:, 0]
+            chosen = before[self.readable[example[before], key[before]]]
+            chosen = chosen[query[chosen].argsort(stable=True)]
+            # There are many pairs in a long text: half of the bytes suffice for positions.
+            self._earlier[distance] = Occurrences(*(one[chosen].int() for one in (example, query, key)))
+        return self._earlier[distance]
 
 
 @dataclass(frozen=True)

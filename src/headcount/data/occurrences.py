@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-MOST = 1 << 24
-"""Pairs that are kept: three numbers of 8 bytes each."""
+MOST = 1 << 23
+"""Pairs that are kept: three numbers each."""
 
 
 class Occurrences(NamedTuple):

@@ -32,11 +32,7 @@ class EarlierToken(Question):
         if seen.stack == "cross":
             return {"attention": nothing, "control": nothing, "gain": nothing}
         readable = seen.keys.readable
-        example, query, key = seen.queries.earlier
-        key = key + self.distance
-        before = (key < query).nonzero()[:, 0]
-        chosen = before[readable[example[before], key[before]]]
-        example, query, key = example[chosen], query[chosen], key[chosen]
+        example, query, key = seen.queries.earlier(self.distance)
         matches = torch.zeros(readable.shape, dtype=nothing.dtype, device=nothing.device)
         matches.index_put_((example, query), torch.ones_like(query, dtype=nothing.dtype), accumulate=True)
         others = readable.cumsum(-1) - readable.long() - matches

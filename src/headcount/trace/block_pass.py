@@ -220,7 +220,7 @@ class BlockPass:
     def entries(self, example: Tensor, query: Tensor, key: Tensor) -> Result:
         result = torch.zeros(len(example), self.heads, dtype=self.dtype, device=self.device)
 
-        def add(part: Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
+        def add(part: slice | Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
             result[part] = entries
 
         self._each_entry(example, query, key, add)
@@ -229,19 +229,21 @@ class BlockPass:
     def entry_sums(self, example: Tensor, query: Tensor, key: Tensor, weights: Tensor) -> Result:
         sums = torch.zeros(len(weights), self.batch, self.heads, dtype=self.dtype, device=self.device)
 
-        def add(part: Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
+        def add(part: slice | Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
             add_entries(sums, example, query, entries, weights)
 
         self._each_entry(example, query, key, add)
         return lambda: sums
 
     def _each_entry(
-        self, example: Tensor, query: Tensor, key: Tensor, add: Callable[[Tensor, Tensor, Tensor, Tensor], None]
+        self, example: Tensor, query: Tensor, key: Tensor, add: Callable[[slice | Tensor, Tensor, Tensor, Tensor], None]
     ) -> None:
         """Call `add` with the numbers, examples, queries and weights [entry, H] of the entries of each block."""
-        order = query.argsort(stable=True)
-        example, query, key = example[order], query[order], key[order]
-        stops = torch.tensor([block.stop for block in self.blocks], device=query.device)
+        order: Tensor | None = None
+        if not bool((query[1:] >= query[:-1]).all()):
+            order = query.argsort(stable=True)
+            example, query, key = example[order], query[order], key[order]
+        stops = torch.tensor([block.stop for block in self.blocks], device=query.device, dtype=query.dtype)
         borders: list[int] = [0, *torch.searchsorted(query, stops).tolist()]
         parts = {block: (borders[number], borders[number + 1]) for number, block in enumerate(self.blocks)}
         most = max(1, ENTRIES // self.heads)
@@ -254,7 +256,12 @@ class BlockPass:
                 width = block.last_key - block.first_key
                 entries = seen.view.entries(example[part], query[part] - block.start, column.clamp(0, width - 1))
                 reached = (column >= 0) & (column < width)
-                add(order[part], example[part], query[part], torch.where(reached[:, None], entries, 0))
+                add(
+                    part if order is None else order[part],
+                    example[part],
+                    query[part],
+                    torch.where(reached[:, None], entries, 0),
+                )
 
         self.steps.append(step)
 
