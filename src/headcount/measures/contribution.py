@@ -55,7 +55,7 @@ class Contribution(Question):
         outputs = outputs.float()
         heads, size = outputs.shape[2:]
         # Columns times each other: lengths after the projection are then known before it.
-        matrix = seen.view.block.output_matrix.float()
+        matrix = seen.view.block.output_matrix.to(outputs.device).float()
         gram = (matrix @ matrix.T).to(outputs.dtype)
         own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
         written = torch.einsum("bqhd,hde,bqhe->bhq", outputs, own, outputs).clamp(min=0).sqrt()

@@ -18,7 +18,7 @@ def before_projection(seen: Seen, directions: Tensor) -> Tensor:
     outputs = view.outputs
     assert outputs is not None
     heads = outputs.shape[2]  # all of the layer's, of which the view may have some
-    matrix = widened(view.block.output_matrix).unflatten(0, (heads, -1))[view.chosen]
+    matrix = widened(view.block.output_matrix.to(outputs.device)).unflatten(0, (heads, -1))[view.chosen]
     products: Tensor = directions.to(matrix.dtype) @ matrix.flatten(0, 1).T
     by_head: Tensor = products.unflatten(-1, tuple(matrix.shape[:2]))
     return by_head
@@ -31,8 +31,7 @@ def mean_of_text(seen: Seen) -> Tensor:
     rows = []
     for text in tokens:
         real = text[text >= 0]
-        weight = unembedding.embedding.weight.detach()[real].to(unembedding.mean.dtype)
-        rows.append(weight.mean(0) if len(real) else unembedding.mean)
+        rows.append(unembedding.rows(real).mean(0) if len(real) else unembedding.mean.to(real.device))
     return unembedding.as_directions(torch.stack(rows))
 
 

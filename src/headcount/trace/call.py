@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from headcount.models.attention import Attention
@@ -75,6 +76,10 @@ class AttentionCall:
             call.options["s_aux"] = self.sinks[chosen]
         key = None if self.key is None else self.key[:, reads]
         return replace(call, block=block, value=self.value[:, reads], key=key)
+
+    def on(self, device: torch.device) -> AttentionCall:
+        """The call with its tensors on a device."""
+        return self.with_tensors(lambda value: value.to(device) if hasattr(value, "to") else value)
 
     def with_tensors(self, change: Callable[[Any], Any]) -> AttentionCall:
         """The call with `change` applied to its tensors and options."""

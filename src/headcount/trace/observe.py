@@ -124,7 +124,7 @@ def _by_stack(anatomy: Anatomy, by_layer: Mapping[LayerKey, Tensor], order: tupl
         if tensors:
             removed = torch.full_like(next(iter(tensors.values())), float("nan"))
             rows = [tensors.get(block.layer, removed) for block in layers if block.layer in tensors or not block.heads]
-            by_stack[stack] = torch.stack(rows).transpose(1, 2)
+            by_stack[stack] = torch.stack([row.to(removed.device) for row in rows]).transpose(1, 2)
     return by_stack
 
 

@@ -49,9 +49,10 @@ class Replay:
         self.count = len(blocks)
         self.encoder_end = len(anatomy.stacks.get("encoder", ()))
         self.first_position = first_position_forward(model, anatomy) if first_position else None
-        self.compiled: dict[nn.Module, Any] = {}
+        self.compiled: dict[int, Callable[..., Any]] = {}
         if compiled:
-            self.compiled = {module: torch.compile(original_forward(module), dynamic=True) for module in self.layers}
+            for module, numbers in self.layers.items():
+                self.compiled |= dict.fromkeys(numbers, torch.compile(original_forward(module), dynamic=True))
         self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
         self.recorded: list[Any] = []
         self.inputs: Inputs = {}
@@ -119,11 +120,12 @@ class Replay:
         with session(self.model, edits, purpose="replay") as wiring, self._answering(answer):
             return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
 
-    def _forward(self, number: int, forward: Any, plain: bool = False) -> Callable[..., Any]:
+    def _forward(self, number: int, forward: Callable[..., Any], plain: bool = False) -> Callable[..., Any]:
         """The layer's own `forward` or its replacement, compiled where nothing is changed."""
         if number == self.count - 1 and self.first_position is not None:
             return self.first_position
-        return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
+        compiled = self.compiled.get(number)
+        return forward if compiled is None or not plain else compiled
 
     def _can_fan_out(self, key: LayerKey) -> bool:
         """Whether the rest of the layer takes the wider tensor: cross attention behind self-attention does not."""
