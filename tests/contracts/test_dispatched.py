@@ -143,7 +143,8 @@ def test_what_needs_the_whole_model(
     with pytest.raises(error) as caught:
         act(pair[1], tmp_path / "out")
     assert str(caught.value) == (
-        f"LlamaForCausalLM was loaded with device_map= (cpu, disk); load it whole, without device_map=, to {purpose}"
+        "the parts of LlamaForCausalLM are dispatched to cpu, disk (device_map=); "
+        f"load it whole, without device_map=, to {purpose}"
     )
     assert not (tmp_path / "out").exists()
 

@@ -27,7 +27,8 @@ def two_parts(model: Any, near: Any = "cpu", far: Any = "disk") -> dict[str, Any
         elif any(layer.startswith(f"{name}.") or not name for layer in upper):
             for child, inner in module.named_children():
                 place(inner, f"{name}.{child}".lstrip("."))
-            parts.update({f"{name}.{own}".lstrip("."): near for own, _ in module.named_parameters(recurse=False)})
+            own = [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]
+            parts.update({f"{name}.{tensor}".lstrip("."): near for tensor, _ in own})
         else:
             parts[name] = near
 

@@ -82,7 +82,7 @@ def runs_on_cpu(device_map: DeviceMap) -> bool:
 def dispatching(options: dict[str, Any]) -> Iterator[Any]:
     """Give `from_pretrained` a folder for weights that go to the disk, and its complaints about a map in one line.
 
-    Yields a function to call with the loaded model, which keeps the folder for as long as the model lives.
+    Yields a function to call with the loaded model: the folder is kept for as long as the model lives.
     """
     if options.get("device_map") is None:
         yield lambda model: None
@@ -93,6 +93,7 @@ def dispatching(options: dict[str, Any]) -> Iterator[Any]:
 
     def keep(model: Any) -> None:
         nonlocal kept
+        _check_parts(options["device_map"], model)
         if own is not None and any(Path(own).iterdir()):
             weakref.finalize(model, shutil.rmtree, own, ignore_errors=True)
             kept = True
@@ -102,9 +103,9 @@ def dispatching(options: dict[str, Any]) -> Iterator[Any]:
     logger.setLevel(logging.ERROR)  # that weights are offloaded is what was asked for
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("error", "The following device_map keys do not match")
+            warnings.filterwarnings("ignore", "The following device_map keys do not match")  # see _check_parts
             yield keep
-    except (UserWarning, ValueError) as error:
+    except ValueError as error:
         problem = _problem(str(error))
         if problem is None:
             raise
@@ -115,12 +116,21 @@ def dispatching(options: dict[str, Any]) -> Iterator[Any]:
             shutil.rmtree(own, ignore_errors=True)
 
 
+def _check_parts(device_map: DeviceMap, model: Any) -> None:
+    """An error where a map names what the model does not have; accelerate takes single tensors for unknown, too."""
+    if isinstance(device_map, Mapping):
+        tensors = (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False))
+        known = {name for name, _ in (*model.named_modules(remove_duplicate=False), *tensors)}
+        unknown = [part for part in device_map if part not in known]
+        if unknown:
+            raise InvalidOption(
+                f"device_map= names {listed(unknown)}, which {type(model).__name__} does not have; "
+                "expected names of its modules"
+            )
+
+
 def _problem(message: str) -> str | None:
-    """What is wrong with the parts that a map names, from accelerate's message; None if it is about anything else."""
-    unknown = re.search(r"keys do not match any submodules in the model: \[(.*)\]", message)
-    if unknown:
-        names = listed(name.strip("'") for name in unknown[1].split(", "))
-        return f"device_map= names {names}, which the model does not have; expected names of its modules"
+    """What accelerate says about the parts that a map leaves out or splits; None if it is about anything else."""
     missing = re.search(r"does not give any device for the following parameters: (.*)", message)
     if missing:
         first, *others = missing[1].split(", ")

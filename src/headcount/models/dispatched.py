@@ -19,10 +19,11 @@ from headcount.errors import HeadcountError, UnsuitableModel
 
 def input_device(model: Any) -> torch.device:
     """The device that inputs go to and results come back from: the model's own, or the one where accelerate runs it."""
-    for hook in _hooks(model):
-        if getattr(hook, "execution_device", None) is not None:
-            return torch.device(hook.execution_device)
     device: torch.device = model.device
+    for module in model.modules() if device.type == "meta" else [model]:
+        for hook in _hooks(module):
+            if getattr(hook, "execution_device", None) is not None:
+                return torch.device(hook.execution_device)
     return device
 
 
@@ -82,7 +83,7 @@ def check_whole(model: nn.Module, purpose: str, error: type[HeadcountError] = Un
     """Refuse a dispatched model where weights are changed, copied or counted; `purpose` completes "to ..."."""
     if isinstance(model, PreTrainedModel) and is_dispatched(model):
         raise error(
-            f"{type(model).__name__} was loaded with device_map= ({spell_devices(model)}); "
+            f"the parts of {type(model).__name__} are dispatched to {spell_devices(model)} (device_map=); "
             f"load it whole, without device_map=, to {purpose}"
         )
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import is_dispatched
 from headcount.models.first_position import first_position_forward
 from headcount.trace.edits import LayerKey
 from headcount.trace.forward_overrides import ForwardOverride, original_forward, overriding_forwards
@@ -48,7 +49,9 @@ class Replay:
         self.outputs = [block.output for block in blocks]
         self.count = len(blocks)
         self.encoder_end = len(anatomy.stacks.get("encoder", ()))
-        self.first_position = first_position_forward(model, anatomy) if first_position else None
+        # Not where accelerate moves the inputs of a layer to its device in the layer's own `forward`.
+        shorter = first_position and not is_dispatched(model)
+        self.first_position = first_position_forward(model, anatomy) if shorter else None
         self.compiled: dict[int, Callable[..., Any]] = {}
         if compiled:
             for module, numbers in self.layers.items():
