@@ -22,7 +22,7 @@ BLOCKS = {
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
 """Functions that are no verbs: what the verbs are made of."""
-LOADING = {"model", "tokenizer", "device", "dtype", "trust_remote_code"}
+LOADING = {"model", "tokenizer", "device", "device_map", "dtype", "trust_remote_code"}
 """The command line names a model and loads it; Python has loaded it."""
 GROUPS: dict[str, dict[str, Any]] = {
     "task": {"task": None, "text": None, "label": None, "labels": None},  # find_task(...)

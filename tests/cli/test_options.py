@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import headcount as hc
 from headcount.cli.main import main
 from headcount.cli.options import load_for_task, load_model_and_tokenizer
 from headcount.errors import InvalidOption
+from headcount.models.dispatched import is_offloaded
+from headcount.models.fingerprint import model_fingerprint
 from tests import planted
+from tests.contracts.two_parts import two_parts
 
 
 def test_devices_and_number_types(tmp_path: Path) -> None:
@@ -36,6 +40,36 @@ def test_half_precision_is_for_storing_on_a_cpu(tmp_path: Path, stored: torch.dt
             assert model(**tokenizer("so good", return_tensors="pt")).logits.dtype == torch.float32
     asked, _ = load_model_and_tokenizer(str(tmp_path), "cpu", "float16")
     assert {parameter.dtype for parameter in asked.parameters()} == {torch.float16}
+
+
+@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16])
+def test_a_model_in_two_parts(tmp_path: Path, stored: torch.dtype, capfd: pytest.CaptureFixture[str]) -> None:
+    """The same scores as whole, in the same study; what accelerate says about it is left out."""
+    planted.classifier().to(stored).save_pretrained(tmp_path / "model")
+    planted.tokenizer(tmp_path).save_pretrained(tmp_path / "model")
+    planted.texts(24).to_csv(tmp_path / "texts.csv", index=False)
+    whole, _ = load_model_and_tokenizer(str(tmp_path / "model"), "cpu", "auto")
+    (tmp_path / "map.json").write_text(json.dumps(two_parts(whole)))
+    parts, _ = load_model_and_tokenizer(str(tmp_path / "model"), "auto", "auto", device_map=str(tmp_path / "map.json"))
+    assert is_offloaded(parts)
+    assert parts.dtype == torch.float32
+    assert model_fingerprint(parts) == model_fingerprint(whole)
+    task = ["--task", "sst2", "--data", str(tmp_path / "texts.csv"), "--json"]
+    for verb, options in (
+        ("sweep", task),
+        ("importance", task),
+        ("measure", ["--data", str(tmp_path / "texts.csv"), "--text", "sentence", "--json"]),
+    ):
+        printed = []
+        for more in (["--device", "cpu"], ["--device-map", str(tmp_path / "map.json")]):
+            capfd.readouterr()
+            assert main([verb, str(tmp_path / "model"), *options, *more]) == 0
+            said = capfd.readouterr()
+            assert "meta device" not in said.err
+            printed.append(json.loads(said.out))
+        if verb == "sweep":
+            assert [each.pop("attributes")["device"] for each in printed] == ["cpu", "cpu (cpu, disk)"]
+        assert printed[0] == printed[1]
 
 
 def test_the_folder_of_a_run_is_taken_for_its_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

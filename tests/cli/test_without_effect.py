@@ -111,9 +111,19 @@ ROWS = [
             "--json",
             "--seed 1",
             "--device cpu",
+            "--device-map auto",
             "--dtype float32",
             "--tokenizer t",
             "--trust-remote-code",
+        )
+    ],
+    *[
+        (f"{command} --device cpu --device-map auto", "--device", "--device-map says where each part runs")
+        for command in (
+            SWEEP,
+            MEASURE,
+            "importance model --task sst2 --data texts.csv",
+            "probe model --data trees.conllu",
         )
     ],
     ("find-patterns model --data texts.csv --name x", "--name", "without --out"),
@@ -253,6 +263,7 @@ ALWAYS = {
     "data",
     "out",
     "device",
+    "device_map",
     "dtype",
     "seed",
     "json_",

@@ -15,6 +15,8 @@ AS_WELL = {
     "recover": "recover {classifier} --task sst2 --data {texts} --max-steps 1 --out recovered",
 }
 """The verbs that prune and curves are made of."""
+MAPPED = ("sweep", "importance", "measure")
+"""Verbs that run a model in parts."""
 TRANSLATE = "sweep {translator} --task translation --data {translations}"
 
 
@@ -55,6 +57,14 @@ ROWS = [
     ),
     *over(adding("--device abacus", *ALL, "maps", "prune", "cost", "finetune"), "a device that is none", "abacus"),
     *over(adding("--device cuda:77", "sweep", "cost", "dynamics", "finetune"), "a device that is not here", "cuda:77"),
+    *over(adding("--device-map abacus", *MAPPED), "a device map that is none", option("device-map"), "abacus", "auto"),
+    *over(adding("--device-map no/such.json", *MAPPED), "no such device map", "no/such.json", "No such file"),
+    *over(adding("--device-map {map-no-json}", *MAPPED), "a device map that is no JSON", "{map-no-json}", "no JSON"),
+    *over(adding("--device-map {map-a-list}", *MAPPED), "a list as a device map", "{map-a-list}", "[1, 2]"),
+    *over(adding("--device-map {map-empty}", *MAPPED), "an empty device map", option("device-map"), "empty"),
+    *over(adding("--device-map {map-no-device}", *MAPPED), "a map to no device", "abacus", "bert", "not here"),
+    *over(adding("--device-map {map-some}", *MAPPED), "a map of some parts", option("device-map"), "classifier.weight"),
+    *over(adding("--device-map {map-other}", *MAPPED), "a map of other parts", option("device-map"), "nonsense"),
     *over(
         adding("--dtype int8", "sweep", "measure", "compare", "patterns", "maps", "importance", "prune", "cost"),
         "a dtype that is none",

@@ -10,6 +10,7 @@ import torch
 
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import input_device
 from headcount.trace.at_once import CPU_MEMORY, batches_at_once, bytes_per_token
 
 CPU_TOKENS, GPU_TOKENS = 192, 16384
@@ -63,13 +64,13 @@ def plan_budget(
 
     `vocabulary`: whether logits over the whole vocabulary are computed, which then need most memory.
     """
-    device = model.device.type
+    device = input_device(model)
     if memory is None:
-        memory = int(torch.cuda.mem_get_info(model.device)[0] * GPU_SHARE) if device == "cuda" else CPU_MEMORY
+        memory = int(torch.cuda.mem_get_info(device)[0] * GPU_SHARE) if device.type == "cuda" else CPU_MEMORY
     each = bytes_per_token(model, vocabulary)
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
     width = max(1, min(widest, memory // max(1, longest * (each + kept))))
-    usual = GPU_TOKENS if device == "cuda" else CPU_TOKENS
+    usual = GPU_TOKENS if device.type == "cuda" else CPU_TOKENS
     fast = tokens or max(usual, usual * USUAL_WIDTH // width)
     planned = max(1, min(fast, memory // (width * each + kept)))
     # Memory limits how many batches run together, not their size: results must not depend on the number of cores.

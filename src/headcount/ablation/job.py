@@ -24,6 +24,7 @@ from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.models.matching_weights import check_head
@@ -175,7 +176,7 @@ def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dic
     padding = tokenizer.pad_token_id or 0
     batches = []
     for start, stop in plan_batches(encodings.lengths[order], 4096):
-        batch = collate([encodings.rows[row] for row in order[start:stop]], padding, job.model.device)
+        batch = collate([encodings.rows[row] for row in order[start:stop]], padding, input_device(job.model))
         labels = {"labels": batch["labels"]} if job.task.kind.labels_are_inputs else {}
         batches.append(job.task.kind.prompt(job.model, batch) | labels)
     return mean_outputs(job.model, batches)

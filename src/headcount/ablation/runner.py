@@ -26,6 +26,7 @@ from headcount.engines.run import Arrays
 from headcount.engines.workers import in_caller
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import input_device, without_gradients
 from headcount.trace.late_logits import LateLogits
 from headcount.trace.memory import try_in_memory
 from headcount.trace.not_finite import NotFiniteRow, not_finite
@@ -105,7 +106,7 @@ class Runner:
 
     def run(self, rows: list[int]) -> tuple[Arrays, Arrays]:
         """A batch's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
-        with torch.inference_mode(), _quick_kernels(self.model.device), self.replay:
+        with without_gradients(self.model), _quick_kernels(input_device(self.model)), self.replay:
             return self._batch(rows)
 
     def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
@@ -182,7 +183,7 @@ class Runner:
             return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 
     def _rows(self, rows: list[int]) -> dict[str, Tensor]:
-        return collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, self.model.device)
+        return collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, input_device(self.model))
 
     def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
         """The texts of all variants, generated side by side in one batch."""

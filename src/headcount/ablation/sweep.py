@@ -37,6 +37,7 @@ from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.engines.workers import Batched
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device, is_dispatched
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
 from headcount.trace.late_logits import LateLogits, find_late_logits
@@ -115,6 +116,8 @@ def sweep(
         without_effect(
             "compiled", compute.compiled, f"{job.metric_name} is of texts that are generated, by uncompiled layers"
         )
+    if is_dispatched(model):
+        without_effect("compiled", compute.compiled, "the layers of a model with device_map= run uncompiled")
     wanted = check_generate(generate, job.metric)
     generation = _generation(job, wanted) if generated else None
     check_race(stop_when, choices, compute.shard)
@@ -235,7 +238,7 @@ def _late_logits(job: Job, tokenizer: Any) -> LateLogits | None:
     if not isinstance(job.task.kind, Language):
         return None
     batch = collate(
-        [job.encodings.rows[int(job.encodings.lengths.argmin())]], tokenizer.pad_token_id or 0, job.model.device
+        [job.encodings.rows[int(job.encodings.lengths.argmin())]], tokenizer.pad_token_id or 0, input_device(job.model)
     )
     with evaluating(job.model):
         return find_late_logits(job.model, job.task.kind.inputs(job.model, batch))

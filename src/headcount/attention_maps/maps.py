@@ -23,6 +23,7 @@ from headcount.engines.ledger import Ledger, perform
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption, NotFinite
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device
 from headcount.trace.blocked_view import in_blocks_if_long
 from headcount.trace.edits import LayerRun
 from headcount.trace.modes import evaluating
@@ -107,7 +108,7 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
         maps[stack][layer, list(run.block.heads)] = pack(weights)
 
     observers = {(block.stack, block.layer): take for block in plan.anatomy if block.stack in plan.stacks}
-    inputs = {key: torch.tensor([ids], device=model.device) for key, ids in plan.inputs.items()}
+    inputs = {key: torch.tensor([ids], device=input_device(model)) for key, ids in plan.inputs.items()}
     with evaluating(model), torch.no_grad(), session(model, observers=observers, purpose="taking maps"):
         model(**inputs)
     return maps

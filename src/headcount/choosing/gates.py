@@ -30,6 +30,7 @@ from headcount.engines.run import Run, group_name
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.fingerprint import find_origin
 from headcount.trace.session import check_untouched
 
@@ -105,6 +106,7 @@ def learn_gates(
                 "got weight_learning_rate= and out=: gates that are read from a study would leave the weights as they "
                 "are; leave one of them out"
             )
+    check_whole(model, "learn gates")
     job = prepare_job(model, tokenizer, data, task, "zero", None, limit, seed, max_length)
     layout = job.anatomy.layout
     chosen = [stack] if isinstance(stack, str) else list(stack or layout.stacks)

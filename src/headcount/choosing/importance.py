@@ -36,6 +36,7 @@ from headcount.engines.workers import Batched, in_caller
 from headcount.errors import NotFinite
 from headcount.measures.results import coordinates, plan_values
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import find_origin
 from headcount.trace.at_once import batches_at_once, bytes_per_token
 from headcount.trace.edits import LayerKey, LayerRun
@@ -81,7 +82,7 @@ def importance(
     layout = job.anatomy.layout
     order = by_length(job.encodings.lengths)
     ids = np.asarray(job.examples.ids)[order]
-    cuda = model.device.type == "cuda"
+    cuda = input_device(model).type == "cuda"
     size = GPU_UNIT if cuda else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
     coords = coordinates(layout, ids, {})
@@ -120,7 +121,7 @@ def importance(
 
 def batch_of(job: Job, rows: np.ndarray, padding: int) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
     """Some examples as tensors: all of them, those that the model takes, and the labels."""
-    batch = collate([job.encodings.rows[row] for row in rows], padding, job.model.device)
+    batch = collate([job.encodings.rows[row] for row in rows], padding, input_device(job.model))
     return batch, job.task.kind.inputs(job.model, batch), batch["labels"]
 
 
@@ -137,7 +138,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     lengths: dict[LayerKey, Tensor] = {}
     for block in job.anatomy:
         shape = (len(rows) * width, len(block.heads))
-        ones = torch.ones(shape, device=job.model.device, dtype=wide(job.model.dtype), requires_grad=True)
+        ones = torch.ones(shape, device=input_device(job.model), dtype=wide(job.model.dtype), requires_grad=True)
         gates[block.stack, block.layer] = ones
 
     def measure(run: LayerRun) -> None:
@@ -154,7 +155,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     for layer_key, gradient in gradients.items():
         given = torch.zeros_like(gates[layer_key]) if gradient is None else gradient
         slope = given.view(len(rows), width, -1).sum(1).cpu().numpy()
-        mask = job.task.kind.query_mask(batch, layer_key[0])[..., None]
+        mask = job.task.kind.query_mask(batch, layer_key[0])[..., None].to(lengths[layer_key].device)
         mean = (lengths[layer_key] * mask).sum(1) / mask.sum(1)
         length = mean.view(len(rows), width, -1).mean(1).cpu().numpy()
         for number, head in enumerate(job.anatomy.attention(*layer_key).heads):
@@ -193,11 +194,15 @@ def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[LayerKey, Tenso
 @contextmanager
 def frozen(model: PreTrainedModel) -> Iterator[None]:
     """No gradients of weights: they are not asked for, and would cost a third of the time."""
-    asked = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    for parameter in asked:
-        parameter.requires_grad_(False)
+    asked = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+
+    def ask(required: bool) -> None:
+        parameters = dict(model.named_parameters())  # a pass replaces those that are offloaded
+        for name in asked:
+            parameters[name].requires_grad_(required)
+
+    ask(False)
     try:
         yield
     finally:
-        for parameter in asked:
-            parameter.requires_grad_(True)
+        ask(True)

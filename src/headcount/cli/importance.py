@@ -31,6 +31,7 @@ def importance(
     shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
+    device_map: options.DeviceMap = None,
     dtype: options.Dtype = "auto",
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
@@ -57,7 +58,9 @@ def importance(
     from headcount.engines.compute import Compute
 
     known = find_named_task(task, data, text, label, labels)
-    loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_for_task(
+        model, known.kind.name, device, dtype, trust_remote_code, tokenizer, device_map=device_map
+    )
     with show_progress("importance", "examples", limited=limit is None) as progress:
         estimates = run(
             loaded,

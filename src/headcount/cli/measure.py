@@ -46,6 +46,7 @@ def measure(
     shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
+    device_map: options.DeviceMap = None,
     dtype: options.Dtype = "auto",
     list_: Annotated[bool, Parameter(name="--list", help="List all measures and exit.")] = False,
     json_: options.Json = False,
@@ -80,7 +81,7 @@ def measure(
     from headcount.engines.compute import Compute
     from headcount.measures.measure import measure as run
 
-    loaded, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    loaded, loaded_tokenizer = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer, device_map)
     with show_progress("measure", limited=limit is None) as progress:
         measured = run(
             loaded,

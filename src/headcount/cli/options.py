@@ -98,6 +98,13 @@ Overwrite = Annotated[bool, Parameter(help="Replace a folder that headcount wrot
 Tokenizer = Annotated[str | None, Parameter(help="Folder or hub name of a tokenizer, if the model comes without one.")]
 Trust = Annotated[bool, Parameter(help="Allow code that comes with the model to run.")]
 Device = Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, or auto (a GPU if there is one).")]
+DeviceMap = Annotated[
+    str | None,
+    Parameter(
+        help="Spread a large model over several GPUs, CPU and disk (accelerate): auto, balanced, sequential, or "
+        "a JSON file that gives a device for each part of the model. Instead of --device."
+    ),
+]
 Dtype = Annotated[
     Literal["float32", "bfloat16", "float16", "auto"],
     Parameter(help="dtype of the model; auto: that of the checkpoint, but float32 on a CPU."),
@@ -144,17 +151,24 @@ def load_for_task(
     trust_remote_code: bool = False,
     tokenizer: str | None = None,
     untrained: bool = False,
+    device_map: str | None = None,
 ) -> tuple[PreTrainedModel, Any]:
     """Load a model that has a task head, and its tokenizer; `untrained` adds a new head to a bare model."""
-    loaded = load_ready(model, device, dtype, trust_remote_code, head=kind if untrained else None, uses_head=True)
+    head = kind if untrained else None
+    loaded = load_ready(model, device, dtype, trust_remote_code, head=head, uses_head=True, device_map=device_map)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
 
 
 def load_model_and_tokenizer(
-    model: str, device: str, dtype: str, trust_remote_code: bool = False, tokenizer: str | None = None
+    model: str,
+    device: str,
+    dtype: str,
+    trust_remote_code: bool = False,
+    tokenizer: str | None = None,
+    device_map: str | None = None,
 ) -> tuple[PreTrainedModel, Any]:
     """Load a model onto its device and in its dtype, and its tokenizer."""
-    loaded = load_ready(model, device, dtype, trust_remote_code)
+    loaded = load_ready(model, device, dtype, trust_remote_code, device_map=device_map)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
 
 
@@ -165,22 +179,32 @@ def load_ready(
     trust_remote_code: bool = False,
     head: str | None = None,
     uses_head: bool = False,
+    device_map: str | None = None,
 ) -> PreTrainedModel:
-    """Load a model onto its device and in its dtype.
+    """Load a model onto its device, or onto those of `device_map`, and in its dtype.
 
     If its task head is incomplete, a note says so; verbs that use the head (`uses_head`) refuse the model later.
     """
     import torch
 
     from headcount.models.device import find_device
+    from headcount.models.device_map import read_device_map, runs_on_cpu
     from headcount.models.load import load_model, loading_notes
 
-    target = torch.device(find_device(device))
+    target = None if device_map is not None else torch.device(find_device(device))
     options: dict[str, Any] = {} if dtype == "auto" else {"dtype": getattr(torch, dtype)}
+    if device_map is not None:
+        given = None if device == "auto" else device
+        without_effect("device", given, "device_map= says where each part runs", "leave one of them out")
+        options["device_map"] = read_device_map(device_map)
+        if dtype == "auto" and runs_on_cpu(options["device_map"]):
+            options["dtype"] = torch.float32  # offloaded weights cannot be converted later
     loaded = load_model(model, trust_remote_code=trust_remote_code, head=head, **options)
     for note in loading_notes(model, loaded if head is None else None, uses_head):
         say(f"note: {note}")
     loaded.headcount_stored = loaded.dtype
+    if target is None:
+        return loaded
     if dtype == "auto" and target.type == "cpu":
         loaded.float()  # on a CPU, half precision is for storage, not for computing
     return loaded.to(target)

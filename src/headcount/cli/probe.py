@@ -84,6 +84,7 @@ def probe(
     shard: options.Shard = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
+    device_map: options.DeviceMap = None,
     dtype: options.Dtype = "auto",
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
@@ -111,7 +112,7 @@ def probe(
     from headcount.probing.probe import probe as run
 
     console = Console(highlight=False)
-    loaded, pieces = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+    loaded, pieces = load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer, device_map)
     alone = kind != "classifiers"
     with show_progress("probe", "texts" if alone else "", limited=alone and limit is None) as progress:
         probed = run(

@@ -68,6 +68,7 @@ def sweep(
     max_length: options.MaxLength = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
+    device_map: options.DeviceMap = None,
     dtype: options.Dtype = "auto",
     memory: Annotated[str | None, Parameter(help="Memory limit, such as 4GB.")] = None,
     batch_tokens: Annotated[
@@ -117,7 +118,7 @@ def sweep(
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     known = find_named_task(task, data, text, label, labels, metric)
     loaded, loaded_tokenizer = load_for_task(
-        model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained
+        model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained, device_map
     )
     compute = Compute(batch_tokens, memory, compiled, shard)
     if screen is not None:

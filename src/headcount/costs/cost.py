@@ -31,6 +31,7 @@ from headcount.engines.progress import Progress
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption
 from headcount.models.attention import Attention
+from headcount.models.dispatched import check_whole
 from headcount.models.example_inputs import random_images
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
@@ -86,6 +87,7 @@ def cost(
     for batch, length in product(batches, lengths):
         check_numbers(batches=batch, lengths=length)
     for which, model in models.items():
+        check_whole(model, "measure its cost")
         longest = longest_positions(model)
         if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
             raise InvalidOption(f"got the length {max(lengths)}; {which} takes at most {longest} tokens")

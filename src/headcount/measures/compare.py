@@ -28,6 +28,7 @@ from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement, prepare_measurement
 from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.trace.anatomy import read_anatomy
@@ -220,7 +221,7 @@ def _run_pair(
             values[question.name][layer_key] = question.see(Pair(before.pop(question.name), seen))
 
     see_layers(measurement.model, measurement.anatomy, batch, source, target, measurement.setting.classes, first)
-    moved = {key: tensor.to(other.device) for key, tensor in batch.items()}
+    moved = {key: tensor.to(input_device(other)) for key, tensor in batch.items()}
     see_layers(other, anatomy, moved, source, target, measurement.setting.classes, then)
     return values
 

@@ -72,7 +72,7 @@ def _lengths_of_outputs(seen: Seen) -> Values:
     assert outputs is not None
     heads, size = outputs.shape[2:]
     # Columns times each other: lengths after the projection are then known before it.
-    matrix = seen.view.block.output_matrix.float()
+    matrix = seen.view.block.output_matrix.to(outputs.device).float()
     gram = matrix @ matrix.T
     own = torch.stack([gram[n * size : (n + 1) * size, n * size : (n + 1) * size] for n in range(heads)])
     by_query: dict[str, list[Tensor]] = {"output_norm": [], "written": [], "share": []}

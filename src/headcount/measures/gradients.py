@@ -106,6 +106,7 @@ def run_gradients(
         return (losses * share[scored.nonzero()[:, 0]]).sum()
 
     def look(call: AttentionCall, gradient: Tensor) -> None:
+        call, gradient = call.on(labels.device), gradient.to(labels.device)
         stack = call.block.stack
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target

@@ -49,10 +49,11 @@ def see_layers(
     bad: list[Tensor] = []
 
     def see(run: LayerRun) -> None:
+        run = run.on(source.real.device)
         stack, outputs = run.block.stack, run.outputs
         queries = source if stack == "encoder" or target is None else target
         keys = source if stack in ("encoder", "cross") or target is None else target
-        bad.append((~outputs.isfinite().flatten(2).all(-1) & (queries.real > 0).to(outputs.device)).any(-1))
+        bad.append((~outputs.isfinite().flatten(2).all(-1) & (queries.real > 0)).any(-1))
         look(Seen(run.attention(stacked[id(keys)]), queries, keys, classes, unembedding))
 
     observers = {(block.stack, block.layer): see for block in anatomy}
@@ -99,7 +100,7 @@ def run_measures(
     for measure in in_logits:
         for values in values_by_measure[measure.name].values():
             for name in measure.in_logits:
-                values[name] = (values[name] / scales[-1][:, None]).sum(-1)
+                values[name] = (values[name] / scales[-1].to(values[name].device)[:, None]).sum(-1)
     return values_by_measure
 
 

@@ -21,7 +21,7 @@ def before_projection(seen: Seen, directions: Tensor) -> Tensor:
     outputs = view.outputs
     assert outputs is not None
     heads = outputs.shape[2]  # all of the layer's, of which the view may have some
-    matrix = widened(view.block.output_matrix).unflatten(0, (heads, -1))[view.chosen]
+    matrix = widened(view.block.output_matrix.to(outputs.device)).unflatten(0, (heads, -1))[view.chosen]
     products: Tensor = directions.to(matrix.dtype) @ matrix.flatten(0, 1).T
     by_head: Tensor = products.unflatten(-1, tuple(matrix.shape[:2]))
     return by_head
@@ -34,11 +34,12 @@ def mean_of_text(seen: Seen) -> Tensor:
     rows = []
     for text in tokens:
         ids, counts = text[text >= 0].unique(return_counts=True)
-        total = torch.zeros_like(unembedding.mean)
+        mean = unembedding.mean.to(ids.device)
+        total = torch.zeros_like(mean)
         for start in range(0, len(ids), TOKENS):
             part = slice(start, start + TOKENS)
-            total += counts[part].to(total.dtype) @ unembedding.embedding.weight.detach()[ids[part]].to(total.dtype)
-        rows.append(total / counts.sum() if len(ids) else unembedding.mean)
+            total += counts[part].to(total.dtype) @ unembedding.rows(ids[part]).to(total.dtype)
+        rows.append(total / counts.sum() if len(ids) else mean)
     return unembedding.as_directions(torch.stack(rows))
 
 

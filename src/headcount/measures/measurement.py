@@ -24,6 +24,7 @@ from headcount.measures.contract import Setting
 from headcount.measures.inputs import Annotate, Data, Inputs, read_inputs
 from headcount.measures.tagging import tag_texts
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
 from headcount.models.matching_weights import new_head
 from headcount.models.task_heads import language_of
@@ -59,7 +60,7 @@ class Measurement:
         self, numbers: np.ndarray, rows: list[Encoding] | None = None, links: bool = True
     ) -> tuple[dict[str, Tensor], Marks, Any]:
         """The tensors of some texts, and the marks of their source and target tokens."""
-        device = self.model.device
+        device = input_device(self.model)
         if rows is None:
             rows = [_without_labels(self.inputs.rows[number]) for number in numbers]
         tensors = collate(rows, self.tokenizer.pad_token_id or 0, device)
@@ -105,10 +106,10 @@ def prepare_measurement(
         limit,
         seed,
         max_length,
-        _annotator(spacy, tagger, model.device),
+        _annotator(spacy, tagger, input_device(model)),
         "tagger" if spacy is None else "spacy",
     )
-    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    tokens = compute.batch_tokens or (GPU_TOKENS if input_device(model).type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
     unembedding, no_logits = _find_unembedding(model, anatomy, setting)
     setting = replace(setting, no_logits=no_logits)

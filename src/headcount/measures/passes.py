@@ -21,6 +21,7 @@ from headcount.measures.contract import Question, Values
 from headcount.measures.feeds import Feed
 from headcount.measures.measurement import Measurement
 from headcount.measures.results import coordinates, plan_values, summarise_measure
+from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import device_label, find_origin, model_name
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.at_once import batches_at_once, bytes_per_token
@@ -47,7 +48,7 @@ def collect(
     """The results of the measures that one kind of pass feeds; `other` is the model that they compare with."""
     order = rows[by_length(measurement.inputs.lengths[rows])]
     ids = measurement.inputs.ids[order]
-    size = GPU_UNIT if measurement.model.device.type == "cuda" else UNIT
+    size = GPU_UNIT if input_device(measurement.model).type == "cuda" else UNIT
     units = [(start, min(start + size, len(order))) for start in range(0, len(order), size)]
     origin = find_origin(measurement.model, measurement.inputs.fingerprint, measurement.seed, other)
     by_group = {group_name(f"{group}/{one.name}", measurement.name): one for one in measures}
@@ -122,7 +123,7 @@ def _bytes_of_batch(measurement: Measurement, measures: list[Question], compared
 def _not_finite(measurement: Measurement, error: NotFiniteRow, number: int) -> NotFinite:
     """What a pass says of a row of its batch, with the row's name in the data and the layer where it began."""
     batch, _, _ = measurement.batch(np.array([number]), links=False)
-    inputs = {key: tensor.to(error.model.device) for key, tensor in batch.items()}
+    inputs = {key: tensor.to(input_device(error.model)) for key, tensor in batch.items()}
     model = "" if error.model is measurement.model else f"in {model_name(error.model)} "
     subject = f"{model}{error.subject}"
     return not_finite(error.model, read_anatomy(error.model), inputs, measurement.inputs.ids[number], subject)

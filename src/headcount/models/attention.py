@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from headcount.models.dispatched import read_weight
 from headcount.models.families.plan import Family, StackPlan
 from headcount.models.shrink import SilentConv1D, SilentLinear, dim_of
 
@@ -67,8 +68,7 @@ class Attention:
     @property
     def output_matrix(self) -> Tensor:
         """The output projection's weights [columns of the heads, width]."""
-        weight: Any = self.output.weight
-        matrix: Tensor = weight.detach()
+        matrix = read_weight(self.output)
         return matrix.T if dim_of(self.output, "in") else matrix
 
     def column(self, head: int) -> int:

@@ -19,6 +19,7 @@ from headcount.errors import ModelUnavailable
 from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.families.plan import StackPlan
 from headcount.models.families.registry import recorded_family
 from headcount.models.finite_weights import check_weights
@@ -54,6 +55,7 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     refused without `overwrite`, and with it unless Headcount wrote it; files that it did not write are kept. Weights
     that are NaN or infinite are an error.
     """
+    check_whole(model, "save it")
     check_weights(model)
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
     path = check_output_folder(folder, overwrite)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.models.dispatched import input_device
 from headcount.models.longest import longest_positions
 from headcount.models.task_heads import is_classifier, is_multiple_choice
 
@@ -44,7 +45,7 @@ def example_inputs(model: PreTrainedModel, seed: int = 0, padded: int | None = N
         batch["pixel_values"] = random_images(model, rows, generator)["pixel_values"]
     if is_multiple_choice(model):
         batch = {key: tensor[:, None].repeat(1, 2, 1) for key, tensor in batch.items()}
-    return {key: tensor.to(model.device) for key, tensor in batch.items()}
+    return {key: tensor.to(input_device(model)) for key, tensor in batch.items()}
 
 
 def _tokens(model: PreTrainedModel, rows: int, length: int, generator: torch.Generator) -> Tensor:
@@ -58,9 +59,9 @@ def _sounds(model: PreTrainedModel, generator: torch.Generator) -> dict[str, Ten
         sounds = torch.randn(ROWS, SAMPLES, generator=generator)
     else:
         sounds = torch.randn(ROWS, config.num_mel_bins, 2 * config.max_source_positions, generator=generator)
-    batch = {model.main_input_name: sounds.to(model.device, model.dtype)}
+    batch = {model.main_input_name: sounds.to(input_device(model), model.dtype)}
     if "decoder_input_ids" in inspect.signature(model.forward).parameters:
-        batch["decoder_input_ids"] = _tokens(model, ROWS, LENGTH // 2, generator).to(model.device)
+        batch["decoder_input_ids"] = _tokens(model, ROWS, LENGTH // 2, generator).to(input_device(model))
     return batch
 
 
@@ -70,4 +71,4 @@ def random_images(model: PreTrainedModel, rows: int, generator: torch.Generator)
     size = config.image_size
     sides = size if isinstance(size, list | tuple) else (size, size)
     images = torch.randn(rows, getattr(config, "num_channels", 3), *sides, generator=generator)
-    return {"pixel_values": images.to(model.device, model.dtype)}
+    return {"pixel_values": images.to(input_device(model), model.dtype)}

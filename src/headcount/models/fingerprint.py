@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 
 from headcount.core.provenance import Origin, fingerprint
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device, is_dispatched, spell_devices, stored_tensors
 from headcount.zoo.bundled import spell_model
 
 SAMPLE = 4096
@@ -18,7 +19,7 @@ SAMPLE = 4096
 def model_fingerprint(model: PreTrainedModel) -> str:
     """A digest of class, dtype, shapes and weights; of a tensor, about 4,096 evenly spaced entries are read."""
     parts: list[object] = [type(model).__name__, str(model.dtype)]
-    for name, tensor in model.state_dict().items():
+    for name, tensor in stored_tensors(model):
         flat = tensor.detach().flatten()
         step = max(1, len(flat) // SAMPLE)
         parts += [name, list(tensor.shape), flat[::step].double().cpu().numpy().tobytes()]
@@ -33,8 +34,10 @@ def model_name(model: PreTrainedModel) -> str:
 
 @takes_compiled
 def device_label(model: PreTrainedModel) -> str:
-    """The name of the model's GPU, or the type of its device."""
-    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else model.device.type
+    """The name of the model's GPU, or the type of its device; with a device map, the devices that it names too."""
+    device = input_device(model)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return f"{name} ({spell_devices(model)})" if is_dispatched(model) else name
 
 
 def find_origin(

@@ -7,17 +7,23 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.errors import NotFinite
+from headcount.models.dispatched import stored_tensors
 from headcount.models.fingerprint import model_name
 
 
 def check_weights(model: PreTrainedModel) -> None:
     """An error that names the first weight that is NaN or infinite; buffers, such as masks, may be infinite."""
-    stored = model.state_dict(keep_vars=True)
-    bad = [name for name, tensor in model.named_parameters() if not _is_finite(tensor)]
-    bad += [name for name, tensor in model.named_buffers() if name in stored and not _is_finite(tensor, infinite=True)]
+    buffers = {name for name, _ in model.named_buffers()}
+    parameters = {name for name, _ in model.named_parameters()}  # of tied weights, only the first name
+    bad = [
+        name
+        for name, tensor in stored_tensors(model, parameters | buffers)
+        if not _is_finite(tensor, infinite=name in buffers)
+    ]
     if not bad:
         return
-    tensor = stored[bad[0]].detach()
+    bad.sort(key=buffers.__contains__)  # parameters first
+    ((_, tensor),) = stored_tensors(model, {bad[0]})
     count = int((~tensor.isfinite()).sum())
     more = f" (and of {len(bad) - 1} more tensors)" if len(bad) > 1 else ""
     remedy = (
@@ -32,7 +38,7 @@ def check_weights(model: PreTrainedModel) -> None:
 
 def _is_finite(tensor: Tensor, infinite: bool = False) -> bool:
     """Whether all values are finite; with `infinite`, whether none is NaN."""
-    if not tensor.is_floating_point() or tensor.is_meta or not tensor.numel():
+    if not tensor.is_floating_point() or not tensor.numel():
         return True
     tensor = tensor.detach()
     # Both extremes come from one pass without a copy, and are NaN where a value is.

@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, Pr
 from headcount.data.kinds.catalogue import find_kind
 from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
 from headcount.models.checkpoint import concrete_class, record_of, shrunk_class
+from headcount.models.device_map import DeviceMap, check_device_map, dispatching
 from headcount.models.find_folder import find_folder, folder_notes
 from headcount.models.finite_weights import check_weights
 from headcount.models.loading_errors import LOADING, reason_of
@@ -35,6 +36,7 @@ def load(
     tokenizer: str | Path | None = None,
     trust_remote_code: bool = False,
     head: str | None = None,
+    device_map: DeviceMap | None = None,
     **options: Any,
 ) -> tuple[PreTrainedModel, Any]:
     """The model, in evaluation mode, of the class that its config names, and its tokenizer.
@@ -44,9 +46,16 @@ def load(
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
     `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none.
 
+    `device_map` spreads a large model over several devices (accelerate): `"auto"`, `"balanced"`, `"sequential"`, or a
+    dict from parts of the model to devices, `cpu` or `disk`; from there, weights come to the GPU when they are needed.
+    `ablated`, `gated`, `observe`, `sweep`, `measure` and `importance` work as on the whole model. Pruning, training,
+    saving and exporting need the model whole. `max_memory=` and `offload_folder=` go to `from_pretrained`.
+
     Weights that are NaN, infinite, missing, left over or of another shape are an error; only a head may be missing or
     left over, with a warning.
     """
+    if device_map is not None:
+        options["device_map"] = device_map
     model = load_model(name_or_path, trust_remote_code=trust_remote_code, head=head, **options)
     loaded_tokenizer = load_tokenizer(tokenizer or name_or_path, trust_remote_code=trust_remote_code)
     for note in loading_notes(name_or_path, model if head is None else None):
@@ -75,6 +84,8 @@ def load_model(
 
     `changes`: entries of the config to change. `ignore_mismatched_sizes`: replace a head of another shape by a new one.
     """
+    if options.get("device_map") is not None:
+        check_device_map(options["device_map"])
     name = find_folder(str(name_or_path))
     pruned: Any = None
     try:
@@ -95,12 +106,18 @@ def load_model(
             options["trust_remote_code"] = trust_remote_code
         # A head that the checkpoint lacks is drawn the same every time, or the same command would find another model in
         # its study. `check_matching` reports weights of another shape by name.
-        with no_progress_bar(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        with (
+            dispatching(options) as keep_offloaded,
+            no_progress_bar(),
+            torch.random.fork_rng(devices=[]),
+            warnings.catch_warnings(),
+        ):
             warnings.filterwarnings("ignore", "Detected pickle protocol")  # an error of ours follows
             torch.manual_seed(0)
             model, report = model_class.from_pretrained(
                 name, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
+            keep_offloaded(model)
         check_matching(model, report, RECORD if pruned else CONFIG, reshaped_head=ignore_mismatched_sizes)
     except HeadcountError as error:
         raise ModelUnavailable(f"cannot load {name!r}: {error}") from error

@@ -7,6 +7,8 @@ import copy
 import torch
 from transformers import PreTrainedModel
 
+from headcount.models.dispatched import check_whole
+
 SPREAD = 0.02
 """Standard deviation of the weights, BERT's own."""
 
@@ -16,6 +18,7 @@ def with_random_weights(model: PreTrainedModel, seed: int = 0) -> PreTrainedMode
 
     Drawn anew rather than built from the config, so that a model without some of its heads keeps its shape.
     """
+    check_whole(model, "compare it with random weights, or give control=False")
     other = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -15,6 +15,7 @@ from headcount.errors import CannotPrune
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.attention import Attention, is_projection
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.shrink import layers_of, shrink
 
 FORMAT = 1
@@ -28,6 +29,7 @@ def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
 
     Nothing is changed where a head does not exist or the model cannot be cut.
     """
+    check_whole(model, "remove heads", CannotPrune)
     anatomy = read_anatomy(model)
     removed = HeadSet.of(heads, anatomy.layout)
     check_can_prune(anatomy)

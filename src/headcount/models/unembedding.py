@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from headcount.models.dispatched import read_weight
+
 
 @dataclass(frozen=True)
 class FinalNorm:
@@ -22,7 +24,7 @@ class FinalNorm:
     @property
     def gain(self) -> Tensor:
         """[width], float32 or better."""
-        weight = _wide(self.module.weight)
+        weight = _wide(read_weight(self.module))
         return weight + 1 if self.from_one else weight
 
     def centre(self, states: Tensor) -> Tensor:
@@ -37,9 +39,10 @@ class FinalNorm:
 
     def __call__(self, states: Tensor) -> Tensor:
         """What the module gives by this formula."""
-        bias = getattr(self.module, "bias", None)
-        normed = self.gain * self.centre(_wide(states)) / self.scale(states)[..., None]
-        return normed if bias is None else normed + _wide(bias)
+        normed = self.gain.to(states.device) * self.centre(_wide(states)) / self.scale(states)[..., None]
+        if getattr(self.module, "bias", None) is None:
+            return normed
+        return normed + _wide(read_weight(self.module, "bias")).to(states.device)
 
 
 @dataclass(frozen=True)
@@ -54,17 +57,26 @@ class Unembedding:
     embedding: nn.Linear
 
     @cached_property
+    def _weight(self) -> Tensor:
+        """The output embedding [token, width]; read once, since an offloaded one may come from the disk."""
+        return read_weight(self.embedding)
+
+    @cached_property
     def mean(self) -> Tensor:
         """The mean row of the output embedding [width]."""
-        return self.embedding.weight.detach().mean(0, dtype=_wide(self.embedding.weight).dtype)
+        return self._weight.mean(0, dtype=_wide(self._weight[:0]).dtype)
+
+    def rows(self, tokens: Tensor) -> Tensor:
+        """The rows [..., width] of the output embedding for token ids [...], float32 or better, on their device."""
+        return _wide(self._weight[tokens.to(self._weight.device)]).to(tokens.device)
 
     def directions(self, tokens: Tensor) -> Tensor:
         """[..., width] for token ids [...]."""
-        return self.as_directions(_wide(self.embedding.weight[tokens]))
+        return self.as_directions(self.rows(tokens))
 
     def as_directions(self, rows: Tensor) -> Tensor:
         """The same for rows of the output embedding, or for means of rows."""
-        return self.norm.centre((rows - self.mean) * self.norm.gain)
+        return self.norm.centre((rows - self.mean.to(rows.device)) * self.norm.gain.to(rows.device))
 
 
 def norm_candidates(module: nn.Module) -> list[FinalNorm]:

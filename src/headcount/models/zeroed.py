@@ -10,12 +10,14 @@ from transformers import PreTrainedModel
 
 from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.families.lookup import remember_proved
 
 
 @takes_compiled
 def zeroed(model: PreTrainedModel) -> PreTrainedModel:
     """A new model of the original shapes that computes what `model` does; removed heads have zero weights."""
+    check_whole(model, "write it with zeros")
     config = copy.deepcopy(model.config)
     for name in ("headcount", "pruned_heads", "auto_map"):  # entries about the cut
         if name in config.__dict__:

@@ -29,6 +29,7 @@ from headcount.measures.contract import Question, Values
 from headcount.measures.measurement import CPU_TOKENS, GPU_TOKENS, Measurement, find_setting
 from headcount.measures.passes import collect
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
 from headcount.models.random_weights import with_random_weights
@@ -135,7 +136,7 @@ def probe(
             "got one sentence; expected at least two: one half selects the best heads, the other evaluates"
         )
     inputs = sentences.inputs
-    tokens = compute.batch_tokens or (GPU_TOKENS if model.device.type == "cuda" else CPU_TOKENS)
+    tokens = compute.batch_tokens or (GPU_TOKENS if input_device(model).type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
     measurement = Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress)
     if isinstance(annotations, TreeClassifiers):
@@ -201,7 +202,7 @@ def _look(
     def see(view: AttentionView, pieces: WordPieces) -> Answer:
         nonlocal gold
         if gold is None:
-            gold = question.batch(list(numbers), pieces.known.shape[1], model.device)
+            gold = question.batch(list(numbers), pieces.known.shape[1], input_device(model))
         return look(SeenWords(view, pieces, gold))
 
     return see_words(measurement, sentences.words, sentences.known, numbers, model, question.source, see)

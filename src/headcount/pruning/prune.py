@@ -10,7 +10,9 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.heads import HeadSet
+from headcount.errors import CannotPrune
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.example_inputs import example_inputs
 from headcount.models.finite_weights import check_weights
 from headcount.models.surgery import check_can_prune, cut
@@ -38,6 +40,7 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
     {'encoder': ((0, 2, 3), ())}
     """
     check_untouched(model, "heads are cut out of the model itself; leave the context first")
+    check_whole(model, "remove heads", CannotPrune)
     anatomy = read_anatomy(model)
     chosen = HeadSet.of(heads, anatomy.layout)
     if not chosen:

@@ -16,6 +16,7 @@ from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import check_whole
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.run import known_rows
@@ -51,6 +52,7 @@ def recover(
         seed=seed,
         max_length=max_length,
     )
+    check_whole(model, "train it")
     known = find_known_task(data, task)
     check_classifier(model, known)
     named = getattr(model.config, "id2label", None)

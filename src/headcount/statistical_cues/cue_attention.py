@@ -21,6 +21,7 @@ from headcount.measures.feeds import feeds_of
 from headcount.measures.inputs import Inputs
 from headcount.measures.measurement import CPU_TOKENS, GPU_TOKENS, Measurement, find_setting
 from headcount.measures.passes import collect
+from headcount.models.dispatched import input_device
 from headcount.statistical_cues.cue_tokens import encode_with_cues
 from headcount.statistical_cues.pointing import Counting
 from headcount.statistical_cues.reading import CueData
@@ -96,7 +97,7 @@ def look_at_cues(
     if why_not(job.model, tokenizer):
         return None
     inputs = _inputs(tokenizer, job, read, cues, counting)
-    tokens = GPU_TOKENS if job.model.device.type == "cuda" else CPU_TOKENS
+    tokens = GPU_TOKENS if input_device(job.model).type == "cuda" else CPU_TOKENS
     setting = find_setting(job.model, tokenizer, job.anatomy, inputs)
     return attend_to_cues(
         Measurement(job.model, tokenizer, job.anatomy, inputs, setting, tokens, seed, out, name, None, progress)

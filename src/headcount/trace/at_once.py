@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headcount.models.dispatched import input_device, is_offloaded
+
 CPU_MEMORY = 2 * 2**30
 """Default limit of the memory of all passes together on a CPU, in bytes."""
 
@@ -12,9 +14,11 @@ def batches_at_once(model: Any, size: int, memory: int | None = None) -> int:
     """The number of batches of `size` bytes each that may run at the same time, at least one.
 
     A GPU runs them one after the other anyway. Rotary embeddings that depend on the longest text keep their frequencies
-    in the model while a pass runs, so that no second pass may run at the same time.
+    in the model while a pass runs, so that no second pass may run at the same time; accelerate brings offloaded weights
+    into the model's modules for the time of a call.
     """
-    if model.device.type != "cpu" or any(_is_changed_by_a_pass(module) for module in model.modules()):
+    changed = is_offloaded(model) or any(_is_changed_by_a_pass(module) for module in model.modules())
+    if changed or input_device(model).type != "cpu":
         return 1
     return max(1, (memory or CPU_MEMORY) // max(1, size))
 

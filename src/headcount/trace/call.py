@@ -127,11 +127,20 @@ class AttentionCall:
             part=Part(positions, first_query, first_key, self.queries, whole_keys),
         )
 
+    def on(self, device: torch.device) -> AttentionCall:
+        """The call with its tensors on a device."""
+        return self.with_tensors(lambda value: value.to(device) if _is_tensor(value) else value)
+
     def with_tensors(self, change: Callable[[Any], Any]) -> AttentionCall:
         """The call with `change` applied to its tensors and options."""
         names = ("value", "mask", "query", "key", "weights")
         options = {name: change(option) for name, option in self.options.items()}
         return replace(self, options=options, **{name: change(getattr(self, name)) for name in names})
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a tensor, or a mask of flex attention, which holds some."""
+    return isinstance(value, Tensor) or hasattr(value, "mask_mod")
 
 
 Listener = Callable[[AttentionCall], None]

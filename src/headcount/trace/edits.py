@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from headcount.models.attention import Attention
@@ -58,6 +59,13 @@ class LayerRun:
     @property
     def layer_key(self) -> LayerKey:
         return self.block.layer_key
+
+    def on(self, device: torch.device) -> LayerRun:
+        """The layer's tensors on a device: the layers of one model may run on several."""
+        if self.outputs.device == device:
+            return self
+        call = None if self.call is None else self.call.on(device)
+        return replace(self, outputs=self.outputs.to(device), call=call)
 
     def attention(self, classes: Tensor | None = None) -> AttentionView:
         """Its attention map, and sums over `classes` [B, K, C] of keys."""

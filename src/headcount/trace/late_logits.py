@@ -33,7 +33,7 @@ class LateLogits:
         """The logits [token, word] of states [token, size]."""
         dtype = next(self.projection.parameters()).dtype
         logits: Tensor = original_forward(self.projection)(states.to(dtype))
-        return logits
+        return logits.to(states.device)  # the projection may run on another device than the one of the results
 
 
 def find_late_logits(model: PreTrainedModel, inputs: Mapping[str, Any]) -> LateLogits | None:

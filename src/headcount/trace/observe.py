@@ -15,6 +15,7 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention
 from headcount.models.compiled import takes_compiled
+from headcount.models.dispatched import input_device
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun
@@ -85,17 +86,19 @@ def observe(
     observing = session(model, edits, observers, purpose="observation", outputs_only=outputs_only)
     with observing, grad, torch.set_grad_enabled(gradients):
         result = model(**inputs)
-    seen = Observation(result=result)
+    seen, device = Observation(result=result), input_device(model)
     if maps:
-        seen.maps = _by_stack(anatomy, weights, (0, 1, 2, 3))
+        seen.maps = _by_stack(anatomy, weights, (0, 1, 2, 3), device)
     if outputs:
-        seen.outputs = _by_stack(anatomy, {key: tensor.detach() for key, tensor in head_outputs.items()}, (0, 2, 1, 3))
+        seen.outputs = _by_stack(
+            anatomy, {key: tensor.detach() for key, tensor in head_outputs.items()}, (0, 2, 1, 3), device
+        )
     if gradients:
         by_output = output_gradients(_loss(result, objective), head_outputs)
-        seen.output_gradients = _by_stack(anatomy, by_output, (0, 2, 1, 3))
+        seen.output_gradients = _by_stack(anatomy, by_output, (0, 2, 1, 3), device)
         if maps:
             by_map = {key: _map_gradient(calls[key], gradient, queries) for key, gradient in by_output.items()}
-            seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3))
+            seen.map_gradients = _by_stack(anatomy, by_map, (0, 1, 2, 3), device)
     return seen
 
 
@@ -147,8 +150,13 @@ def _stacks_called(anatomy: Anatomy, inputs: Mapping[str, Any]) -> set[str]:
     return stacks
 
 
-def _by_stack(anatomy: Anatomy, by_layer: Mapping[LayerKey, Tensor], order: tuple[int, ...]) -> dict[str, Tensor]:
-    """Tensors [layer, head, example, ...] by stack from one tensor a layer, permuted to [example, head, ...]."""
+def _by_stack(
+    anatomy: Anatomy, by_layer: Mapping[LayerKey, Tensor], order: tuple[int, ...], device: torch.device
+) -> dict[str, Tensor]:
+    """Tensors [layer, head, example, ...] by stack from one tensor a layer, permuted to [example, head, ...].
+
+    On one device: the layers of a model may run on several.
+    """
     by_stack = {}
     for stack, layers in anatomy.stacks.items():
         width = anatomy.layout.width(stack)
@@ -160,7 +168,7 @@ def _by_stack(anatomy: Anatomy, by_layer: Mapping[LayerKey, Tensor], order: tupl
         if tensors:
             removed = torch.full_like(next(iter(tensors.values())), float("nan"))
             rows = [tensors.get(block.layer, removed) for block in layers if block.layer in tensors or not block.heads]
-            by_stack[stack] = torch.stack(rows).transpose(1, 2)
+            by_stack[stack] = torch.stack([row.to(device) for row in rows]).transpose(1, 2)
     return by_stack
 
 

@@ -29,6 +29,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountError, UnknownFamily
 from headcount.models.anatomy import Anatomy, read_anatomy
+from headcount.models.dispatched import check_whole
 from headcount.models.example_inputs import example_inputs
 from headcount.models.families.inspect import SeenAttention, candidate_family
 from headcount.models.families.lookup import forget_proved, remember_proved
@@ -68,6 +69,7 @@ def prove(model: PreTrainedModel) -> Proof:
     """Prove where the model keeps its heads; `UnknownFamily` names the step that failed."""
     try:
         with torch.no_grad(), evaluating(model):
+            check_whole(model, "prove where its heads are")
             passes = SmallPasses(model)
             try:
                 return _prove_steps(passes)

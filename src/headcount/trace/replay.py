@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountWarning
 from headcount.models.anatomy import Anatomy
+from headcount.models.dispatched import is_dispatched
 from headcount.models.first_position import first_position_forward
 from headcount.trace.edits import LayerKey
 from headcount.trace.forward_overrides import ForwardOverride, original_forward, overriding_forwards
@@ -52,10 +53,13 @@ class Replay:
         self.outputs = [block.output for block in blocks]
         self.count = len(blocks)
         self.encoder_end = len(anatomy.stacks.get("encoder", ()))
-        self.first_position = first_position_forward(model, anatomy) if first_position else None
-        self.compiled: dict[nn.Module, Any] = {}
+        # Not where accelerate moves the inputs of a layer to its device in the layer's own `forward`.
+        shorter = first_position and not is_dispatched(model)
+        self.first_position = first_position_forward(model, anatomy) if shorter else None
+        self.compiled: dict[int, Callable[..., Any]] = {}
         if compiled:
-            self.compiled = {module: self._compile(original_forward(module)) for module in self.layers}
+            for module, numbers in self.layers.items():
+                self.compiled |= dict.fromkeys(numbers, self._compile(original_forward(module)))
         self.always = {"use_cache": False} if "decoder" in anatomy.stacks else {}
         self.recorded: list[Any] = []
         self.inputs: Inputs = {}
@@ -123,11 +127,12 @@ class Replay:
         with session(self.model, edits, purpose="replay") as wiring, self._answering(answer):
             return self.model(**tile(dict(self.inputs), self.size, times), **self.always)
 
-    def _forward(self, number: int, forward: Any, plain: bool = False) -> Callable[..., Any]:
+    def _forward(self, number: int, forward: Callable[..., Any], plain: bool = False) -> Callable[..., Any]:
         """The layer's own `forward` or its replacement, compiled where nothing is changed."""
         if number == self.count - 1 and self.first_position is not None:
             return self.first_position
-        return self.compiled.get(forward.__self__, forward) if plain else forward  # type: ignore[no-any-return]
+        compiled = self.compiled.get(number)
+        return forward if compiled is None or not plain else compiled
 
     def _compile(self, forward: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled layer; where the compiler fails, all layers run as they are."""

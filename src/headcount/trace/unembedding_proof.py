@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 from headcount.errors import UnsuitableModel
 from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention
+from headcount.models.dispatched import input_device
 from headcount.models.example_inputs import example_inputs
 from headcount.models.unembedding import FinalNorm, Unembedding, norm_candidates
 from headcount.trace.hooks import hooked
@@ -57,12 +58,13 @@ def prove_unembedding(model: PreTrainedModel, anatomy: Anatomy) -> Unembedding:
 @torch.no_grad()
 def _record(model: PreTrainedModel) -> tuple[Calls, Tensor]:
     calls: Calls = {}
+    device = input_device(model)  # layers may run on others
 
     def keep(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         given = args[0] if args else None
         output = output[0] if isinstance(output, tuple | list) and output else output
         if isinstance(given, Tensor) and isinstance(output, Tensor):
-            calls[module] = given, output
+            calls[module] = given.to(device), output.to(device)
 
     batch = {name: tensor[:1] for name, tensor in example_inputs(model).items()}
     with hooked(model.modules(), after=keep):

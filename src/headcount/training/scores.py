@@ -18,6 +18,7 @@ from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import locate_not_finite
 from headcount.data.tasks import Task
 from headcount.errors import NotFinite
+from headcount.models.dispatched import input_device
 from headcount.models.longest import longest_input
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.modes import evaluating
@@ -105,12 +106,12 @@ def _batches(
     order = by_length(encodings.lengths)
     for start, stop in plan_batches(encodings.lengths[order], tokens):
         rows = [encodings.rows[row] for row in order[start:stop]]
-        yield collate(rows, tokenizer.pad_token_id or 0, model.device)
+        yield collate(rows, tokenizer.pad_token_id or 0, input_device(model))
 
 
 def _not_finite(
     model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, row: int, name: Any
 ) -> NotFinite:
     """The error for one example, with the layer where it began."""
-    batch = collate([encodings.rows[row]], tokenizer.pad_token_id or 0, model.device)
+    batch = collate([encodings.rows[row]], tokenizer.pad_token_id or 0, input_device(model))
     return not_finite(model, read_anatomy(model), kind.inputs(model, batch), name, "the model's outputs are")

@@ -323,3 +323,25 @@ def _loop(shelf: Shelf, folder: Path) -> Path:
     """A link that leads to itself."""
     (folder / "loop").symlink_to(folder / "loop")
     return folder / "loop"
+
+
+MAPS: dict[str, str] = {
+    "map-no-json": "{",
+    "map-a-list": "[1, 2]",
+    "map-empty": "{}",
+    "map-no-device": '{"bert": "abacus", "classifier": "cpu"}',
+    "map-some": '{"bert": "disk"}',
+    "map-other": '{"bert": "disk", "classifier": "cpu", "nonsense": "cpu"}',
+}
+"""Device maps: of the classifier, or of nothing."""
+
+
+def _enter_map(name: str, content: str) -> None:
+    @item(name)
+    def make(shelf: Shelf, folder: Path) -> Path:
+        (folder / f"{name}.json").write_text(content)
+        return folder / f"{name}.json"
+
+
+for _map, _content in MAPS.items():
+    _enter_map(_map, _content)

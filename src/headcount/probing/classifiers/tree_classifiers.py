@@ -26,6 +26,7 @@ from headcount.engines.progress import in_step
 from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.engines.workers import Batched, in_caller
 from headcount.measures.measurement import Measurement
+from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import find_origin
 from headcount.models.random_weights import with_random_weights
 from headcount.probing.classifiers.cases import SENTENCES
@@ -82,7 +83,7 @@ def train_classifiers(
     if kind.vectors is None:
         vectors = own_vectors(model, sentences)
     else:
-        vectors = file_vectors(kind.vectors, sentences, model.device)
+        vectors = file_vectors(kind.vectors, sentences, input_device(model))
     job = prepare_job(sentences, too_long, vectors, heads_looked_at(layout), measurement.seed)
     size = check_bytes(job.rooted.sizes, len(job.heads), 1 + control)
     planned = [(name, seed) for name in trained_classifiers(control) for seed in range(kind.seeds)]
@@ -97,7 +98,7 @@ def train_classifiers(
         generator = np.random.default_rng([measurement.seed, seed])
         return {run.group: _train(job, name, attention, layout, generator, lambda: in_caller(ledger.tick, 1 / EPOCHS))}
 
-    together = AT_ONCE if model.device.type == "cpu" else 1
+    together = AT_ONCE if input_device(model).type == "cpu" else 1
     [result] = ledger.perform(Batched(lambda unit: [unit], work, lambda _, parts: parts[0], together))
     return result
 

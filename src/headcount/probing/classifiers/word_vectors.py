@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from headcount.core.provenance import fingerprint
 from headcount.data.vectors_file import read_vectors
 from headcount.errors import DataProblem, listed
+from headcount.models.dispatched import input_device, read_weight
 from headcount.probing.words.sentences import Sentences
 
 
@@ -31,7 +32,7 @@ class WordVectors:
 
 def own_vectors(model: PreTrainedModel, sentences: Sentences) -> WordVectors:
     """The model's input embeddings; zero for words without pieces of their own."""
-    table = model.get_input_embeddings().weight.detach()
+    table = read_weight(model.get_input_embeddings()).to(input_device(model))
     vectors = []
     for row, words, known in zip(sentences.inputs.rows, sentences.words, sentences.known, strict=True):
         pieces = [(token, word) for token, word in enumerate(words) if word is not None and known[word]]

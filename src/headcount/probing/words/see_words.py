@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 from headcount.measures.contract import Seen
 from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement
+from headcount.models.dispatched import input_device
 from headcount.probing.words.between_words import WordPieces, as_word_pieces
 from headcount.trace.edits import LayerKey
 from headcount.trace.view import AttentionView
@@ -33,7 +34,7 @@ def see_words(
     """
     batch, queries, targets = measurement.batch(numbers, links=False)
     pieces = as_word_pieces(
-        [words[number] for number in numbers], [known[number] for number in numbers], model.device, source
+        [words[number] for number in numbers], [known[number] for number in numbers], input_device(model), source
     )
     answers: dict[LayerKey, Answer] = {}
 
