@@ -84,6 +84,7 @@ def measure(
         progress=progress,
         spacy=spacy,
         tagger=tagger,
+        logits=any(one.needs_logits for one in chosen),
     )
     left_out = {one.name: reason for one in chosen if (reason := one.lacking(measurement.setting))}
     if only is not None and left_out:

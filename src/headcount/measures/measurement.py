@@ -88,8 +88,9 @@ def prepare_measurement(
     progress: Progress | None = None,
     spacy: str | None = None,
     tagger: str | Path | None = None,
+    logits: bool = False,
 ) -> Measurement:
-    """The texts as the model takes them, and what can be asked of them."""
+    """The texts as the model takes them, and what can be asked of them; `logits`: also about logits."""
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, batch_tokens=compute.batch_tokens, max_length=max_length)
     belongs_to("name", name, "out", out)
@@ -111,8 +112,10 @@ def prepare_measurement(
     )
     tokens = compute.batch_tokens or (GPU_TOKENS if input_device(model).type == "cuda" else CPU_TOKENS)
     setting = find_setting(model, tokenizer, anatomy, inputs)
-    unembedding, no_logits = _find_unembedding(model, anatomy, setting)
-    setting = replace(setting, no_logits=no_logits)
+    unembedding = None
+    if logits:  # the proof takes a small pass
+        unembedding, no_logits = _find_unembedding(model, anatomy, setting)
+        setting = replace(setting, no_logits=no_logits)
     return Measurement(model, tokenizer, anatomy, inputs, setting, tokens, seed, out, name, part, progress, unembedding)
 
 
