@@ -131,7 +131,7 @@ def test_a_pruned_model_in_two_parts(tmp_path: Path) -> None:
             UnsuitableModel,
         ),
         (
-            "compare it with random weights, or give control=False",
+            "compare it with random weights, or leave the control out",
             lambda model, path: with_random_weights(model),
             UnsuitableModel,
         ),

@@ -18,7 +18,7 @@ def with_random_weights(model: PreTrainedModel, seed: int = 0) -> PreTrainedMode
 
     Drawn anew rather than built from the config, so that a model without some of its heads keeps its shape.
     """
-    check_whole(model, "compare it with random weights, or give control=False")
+    check_whole(model, "compare it with random weights, or leave the control out")
     other = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
