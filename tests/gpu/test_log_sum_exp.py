@@ -6,6 +6,9 @@ import pytest
 import torch
 
 from headcount.data.kinds.log_sum_exp import log_sum_exp
+from tests.gpu.device import GPU
+
+pytestmark = GPU
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -98,8 +98,6 @@ ROWS = [
         "sentence",
         "prompt, comple",
     ),
-    bad("no task", "sweep {classifier} --data {texts}", "--task", "sst2", "classification"),
-    bad("no task, importance", "importance {classifier} --data {texts}", "--task", "sst2"),
     # Columns
     bad("a column that is not there", SWEEP + "{texts} --text phrase", "phrase", "sentence"),
     bad(

@@ -88,9 +88,12 @@ def cue_heads(
     from rich.console import Console
 
     from headcount.cli.progress import show_progress
+    from headcount.data.number_options import check_numbers
     from headcount.statistical_cues.cue_heads import cue_heads as run
     from headcount.statistical_cues.reading import find_cue_task
 
+    for count in removed:
+        check_numbers(removed=count)
     kind = find_cue_task(data, task, choices, text, label, labels, modelled=True).task.kind.name
     loaded, pieces = load_for_task(model, kind, device, dtype, trust_remote_code, tokenizer)
     with show_progress("cue-heads", "examples") as progress:

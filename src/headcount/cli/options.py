@@ -140,7 +140,7 @@ def find_named_task(
         raise InvalidOption(
             f"say what the data is with task=: one of {', '.join(GLUE)}, or a kind of task such as classification"
         )
-    return find_task(task or str(default), text=text, label=label, labels=labels, metric=metric)
+    return find_task(str(default) if task is None else task, text=text, label=label, labels=labels, metric=metric)
 
 
 def load_for_task(
