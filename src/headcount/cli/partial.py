@@ -170,7 +170,7 @@ def named_files(words: tuple[str, ...] | None) -> dict[str, str] | None:
     pairs = [(name.strip(), file) for name, _, file in (word.partition("=") for word in words)]
     for word, (name, file) in zip(words, pairs, strict=True):
         if not name or not file:
-            raise InvalidOption(f"got {short(word)} in tests=; expected a name and a file, NAME=FILE")
+            raise InvalidOption(f"got {short(word)} in tests=; expected NAME=FILE, a name and a file")
     no_repeats("tests", [name for name, _ in pairs])
     return dict(pairs)
 
