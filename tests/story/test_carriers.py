@@ -18,7 +18,7 @@ def found() -> xr.Dataset:
 def test_what_the_planted_heads_carry(found: xr.Dataset) -> None:
     lines = carrier_sentences(found)
     assert lines[0].startswith("Without the 2 heads that score highest in induction on 20 texts, the loss on 20 other")
-    assert " rises: " in lines[0]
+    assert " rises: from " in lines[0]
     assert "more than that" in lines[1]
     assert all(len(row) == len(COLUMNS) for row in carrier_rows(found))
 

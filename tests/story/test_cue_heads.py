@@ -43,11 +43,11 @@ def test_nothing_is_claimed_without_evidence(found: xr.Dataset) -> None:
     assert "No head is shown to carry cues" in lines
     assert "is not shown to change on the other half" in lines
     assert "not shown to differ" in lines
-    assert "is not shown to change accuracy" in lines
+    assert "Accuracy is not shown to change" in lines
 
 
 def test_a_head_that_looks_at_cues(found: xr.Dataset) -> None:
-    assert "No head gives cue words more attention" in " ".join(cue_head_sentences(found))
+    assert "No head is shown to give cue words more attention" in " ".join(cue_head_sentences(found))
     looking = found.copy(deep=True)
     for name in ("attention", "gain", "gain_low"):
         looking[name][0, 1, 0] = 0.5

@@ -40,7 +40,8 @@ def carrier_sentences(result: xr.Dataset) -> list[str]:
     lines = [
         (
             f"Without the {top} heads that score highest in {attributes['measure']} on {attributes['selecting']:,} "
-            f"texts, the loss on {examples:,} other texts {verb}: {float(result['baseline']):.3f} by "
+            f"texts, the loss on {examples:,} other texts {verb}: from "
+            f"{float(result['baseline']):.3f} by "
             f"{spell_interval(together, signed=True)} nats."
         ),
         (

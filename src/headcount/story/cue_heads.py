@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import interval_of, short_name, spell_head, spell_interval
+from headcount.story.names import in_points, interval_of, short_name, spell_head, spell_interval
 from headcount.story.notes import blank_note, cut_note
 
 COLUMNS = ("head", "reliance on cues", "q", "right", "wrong", "attention")
@@ -99,7 +99,7 @@ def _attention(result: xr.Dataset) -> list[str]:
     head = spell_head(result, index, result.sizes["stack"] > 1)
     low = float(at["gain_low"])
     if not low > 0:
-        return ["No head gives cue words more attention than uniform attention would."]
+        return ["No head is shown to give cue words more attention than uniform attention would."]
     return [
         (
             f"{head} looks at cue words most: {float(at['attention']):.3f} of its attention, "
@@ -119,7 +119,7 @@ def _without(result: xr.Dataset) -> list[str]:
     verdict = "falls" if change[2] < 0 else "rises" if change[1] > 0 else "is not shown to change"
     beyond = "less" if gain[2] < 0 else "more" if gain[1] > 0 else "not shown to differ"
     subject = f"the {count} heads that carry most" if count > 1 else "the head that carries most"
-    price = "costs" if accuracy[2] < 0 else "gains" if accuracy[1] > 0 else "is not shown to change accuracy:"
+    price = "falls" if accuracy[2] < 0 else "rises" if accuracy[1] > 0 else "is not shown to change"
     return [
         (
             f"Without {subject} ({heads}), selected on one half of the examples, reliance on cues {verdict} on the "
@@ -131,12 +131,7 @@ def _without(result: xr.Dataset) -> list[str]:
             f"({float(row['random_reliance_change']):+.2f}), that is {beyond}: {spell_interval(gain, 2, True)}."
         ),
         (
-            f"It {price} {spell_interval(_points(accuracy), 1, True)} points of accuracy (random heads: "
+            f"Accuracy {price}: {spell_interval(in_points(accuracy), 1, True)} points (random heads: "
             f"{100 * float(row['random_accuracy_change']):+.1f})."
         ),
     ]
-
-
-def _points(values: tuple[float, float, float]) -> tuple[float, float, float]:
-    value, low, high = (100 * number for number in values)
-    return value, low, high

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import short_name, spell_interval
+from headcount.story.names import in_points, short_name, spell_interval
 from headcount.story.notes import blank_note, cut_note
 
 CHOICE_COLUMNS = ("cue", "applicable", "productivity", "coverage", "alone", "q")
@@ -130,7 +130,7 @@ def _model(result: xr.Dataset) -> list[str]:
         lines.append(
             f"Cues {verdict} part of this: if they pointed the right way no more often than by guessing, the accuracy "
             f"would be {_percent(_with_interval(result, 'accuracy_without_cues'))}, "
-            f"{spell_interval(_points(explained), 2, signed=True)} points being due to them."
+            f"{spell_interval(in_points(explained), 2, signed=True)} points being due to them."
         )
     consistency = _with_interval(result, "error_consistency")
     if np.isfinite(consistency).all():
@@ -169,8 +169,8 @@ def twin_sentences(result: xr.Dataset) -> list[str]:
     lines = [
         f"{model} gets {originals} right and {_percent(adversarial)} of their twins.",
         (
-            f"On the twins its accuracy is {verdict}: {spell_interval(_points(change), 1, signed=True)} points, paired "
-            "by example."
+            f"On the twins its accuracy is {verdict}: {spell_interval(in_points(change), 1, signed=True)} points, "
+            "paired by example."
         ),
         f"It gets both of a pair right in {both} of the pairs, and predicts the same choice for both in {same}.",
     ]
@@ -188,12 +188,7 @@ def _with_interval(row: xr.Dataset, name: str) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _points(values: tuple[float, float, float]) -> tuple[float, float, float]:
-    value, low, high = (100 * number for number in values)
-    return value, low, high
-
-
 def _percent(values: tuple[float, float, float]) -> str:
     """A share with its interval, in percent."""
-    value, low, high = _points(values)
+    value, low, high = in_points(values)
     return f"{value:.1f} % [{low:.1f}, {high:.1f}]" if np.isfinite(value) else "none"

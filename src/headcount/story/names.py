@@ -45,6 +45,16 @@ def interval_of(row: xr.Dataset, name: str) -> tuple[float, float, float]:
     return value, low, high
 
 
+def in_points(values: tuple[float, float, float]) -> tuple[float, float, float]:
+    """A share and its interval, in percent.
+
+    >>> in_points((0.5, 0.25, 0.75))
+    (50.0, 25.0, 75.0)
+    """
+    value, low, high = (100 * number for number in values)
+    return value, low, high
+
+
 def spell_direction(probed: xr.Dataset, direction: str) -> str:
     """The first of the two directions of a probe as ->, the second as <-."""
     return "->" if direction == str(probed["direction"].values[0]) else "<-"
