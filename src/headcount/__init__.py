@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.choices import Every as Every
     from headcount.ablation.choices import RandomSets as RandomSets
+    from headcount.ablation.hows import Means as Means
+    from headcount.ablation.hows import Patch as Patch
+    from headcount.ablation.hows import Resample as Resample
     from headcount.ablation.means import mean_outputs as mean_outputs
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
@@ -71,8 +74,11 @@ _HOMES = {
     "HeadSet": "core.heads",
     "HeadcountError": "errors",
     "Layout": "core.heads",
+    "Means": "ablation.hows",
     "Observation": "trace.observe",
+    "Patch": "ablation.hows",
     "RandomSets": "ablation.choices",
+    "Resample": "ablation.hows",
     "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",
     "adversarial": "statistical_cues.adversarial",

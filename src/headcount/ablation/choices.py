@@ -55,7 +55,15 @@ class Screened:
         return frozenset((*self.top, *self.control))
 
 
-By = str | Every | RandomSets | Screened | Iterable[Any]
+@dataclass(frozen=True)
+class AtPositions:
+    """Each head at each of these positions (names, or numbers of tokens); of one stack, or of all."""
+
+    positions: tuple[str | int, ...]
+    stack: str | None = None
+
+
+By = str | Every | AtPositions | RandomSets | Screened | Iterable[Any]
 """What is left out at a time; a string is short for `Every(string)`, anything else is sets of heads."""
 
 
@@ -72,9 +80,13 @@ class Choices:
     """The only stack that heads were taken from."""
     screened: Screened | None = None
     """How the heads were selected, if not all of them are run."""
+    positions: tuple[str | int, ...] | None = None
+    """For each choice the position at which its head is replaced, in a map of heads and positions."""
 
     @property
     def dims(self) -> tuple[str, ...]:
+        if self.positions is not None:
+            return ("stack", "layer", "head", "position")
         return {"layer": ("stack", "layer")}.get(self.by, ("stack", "layer", "head") if self.heads else ("set",))
 
     @property
@@ -84,10 +96,20 @@ class Choices:
     def coords(self) -> dict[str, Any]:
         if self.dims == ("set",):
             return {"set": [str(heads) for heads in self.sets]}
-        return head_coords(self.layout, heads=self.heads)
+        coords = head_coords(self.layout, heads=self.heads or self.positions is not None)
+        return coords if self.positions is None else coords | {"position": [str(name) for name in self.at]}
+
+    @property
+    def at(self) -> list[str | int]:
+        """The positions of a map of heads and positions."""
+        return list(dict.fromkeys(self.positions or ()))
 
     def arrange(self, values: Sequence[Any]) -> np.ndarray:
         """[*dims, ...] from one value for each choice."""
+        if self.positions is not None:
+            heads = dict.fromkeys(head for head, _ in self.keys)
+            rows = np.stack([np.asarray(one) for one in values]).reshape(len(heads), len(self.at), *np.shape(values[0]))
+            return by_head(dict(zip(heads, rows, strict=True)), self.layout)
         pairs = dict(zip(self.keys, values, strict=True))
         if self.heads:
             return by_head(pairs, self.layout)
@@ -98,17 +120,24 @@ class Choices:
         key = self.keys[number]
         if self.dims == ("set",):
             return (number,)
+        if self.positions is not None:
+            head, name = key
+            return (list(self.layout.stacks).index(head.stack), head.layer, head.head, self.at.index(name))
         stack, *rest = (key.stack, key.layer, key.head) if self.heads else key
         return (list(self.layout.stacks).index(stack), *rest)
 
     def only(self, numbers: Sequence[int]) -> Choices:
         """Some of the choices."""
-        return replace(self, keys=tuple(self.keys[n] for n in numbers), sets=tuple(self.sets[n] for n in numbers))
+        positions = None if self.positions is None else tuple(self.positions[n] for n in numbers)
+        keys, sets = (tuple(values[n] for n in numbers) for values in (self.keys, self.sets))
+        return replace(self, keys=keys, sets=sets, positions=positions)
 
     def names(self) -> list[str]:
         """The name of each choice, as a person would call it."""
         if self.heads:
             return [self.layout.spell(key) for key in self.keys]
+        if self.positions is not None:
+            return [f"{self.layout.spell(head)} at {name}" for head, name in self.keys]
         if self.by == "layer":
             return [self.layout.spell_layer(*key) for key in self.keys]
         return [str(heads) for heads in self.sets]
@@ -126,6 +155,10 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
         return _draw(layout, by, seed)
     if isinstance(by, Screened):
         return _run_some(layout, by)
+    if isinstance(by, AtPositions):
+        both = tuple((head, name) for head in heads_of(layout, by.stack) for name in by.positions)
+        sets = tuple(HeadSet.of(head, layout) for head, _ in both)
+        return Choices("position", layout, both, sets, by.stack, positions=tuple(name for _, name in both))
     if isinstance(by, Iterable):
         sets = tuple(HeadSet.of(heads, layout) for heads in by)
         if not sets or not all(sets):

@@ -35,10 +35,12 @@ class Evidence:
     mean: dict[str, float]
 
 
-def which_test(metric: AnyMetric) -> str:
-    """The name of the test for the changes of a metric."""
+def which_test(metric: AnyMetric, draws: int = 1) -> str:
+    """The name of the test for the changes of a metric, which may be a mean over several draws."""
     if not isinstance(metric, Metric):
         return "permutation"
+    if draws > 1 and metric.correct is not None:
+        return "permutation"  # a share of the draws is right, not an example
     if metric.correct is not None:
         return "mcnemar"
     return "bootstrap-t" if metric.mean else "permutation"
@@ -54,8 +56,11 @@ def evidence_of(
     exchanged: np.ndarray,
     seed: int,
     tests: int | None = None,
+    drawn: bool = False,
 ) -> Evidence:
     """The evidence for the change of each choice; `tests`: how many p-values are corrected together, if more.
+
+    `drawn`: whether the features are means over several draws, so that no example is simply right or wrong.
 
     From the bootstrap `resampled` [draw, 1 + choice], and from the permutation test its p-values `tested` [choice] and
     changes `exchanged` [draw, choice].
@@ -64,7 +69,7 @@ def evidence_of(
     low, high = interval(changes)
     bound_low, bound_high = interval(changes, 0.90)
     means = _permuted_mean(changes, exchanged, table)
-    if isinstance(metric, Metric) and metric.correct is not None:
+    if isinstance(metric, Metric) and metric.correct is not None and not drawn:
         right = np.stack([metric.correct(output, labels) for output in outputs])
         lost, won = count_changes(right[0], right[1:])
         low, high = tango_interval(lost, won, table.examples, 0.95)
@@ -82,7 +87,7 @@ def evidence_of(
 
 
 def loss_evidence(
-    outputs: list[dict[str, Any]],
+    outputs: list[list[dict[str, Any]]],
     labels: Any,
     metric: AnyMetric,
     kind: Kind,
@@ -95,9 +100,9 @@ def loss_evidence(
     (Wilcoxon's signed-rank test, sensitive to many small changes in one direction).
     """
     loss = next((known for known in kind.metrics if known.name == "loss"), None)
-    if loss is None or "logits" not in outputs[0] or not isinstance(metric, Metric) or metric.mean:
+    if loss is None or "logits" not in outputs[0][0] or not isinstance(metric, Metric) or metric.mean:
         return {}
-    losses = np.stack([loss.features(output, labels)[:, 0] for output in outputs])
+    losses = np.stack([drawn_features(loss, draws, labels)[:, 0] for draws in outputs])
     changes = losses[1:] - losses[0]
     mean, rank_p = mean_changes(changes, np.ones(changes.shape[1]), seed, tests), signed_rank(changes)
     return {
@@ -109,6 +114,11 @@ def loss_evidence(
         "loss_rank_p": rank_p,
         "loss_rank_q": false_discovery(rank_p, tests),
     }
+
+
+def drawn_features(metric: Metric, draws: list[dict[str, Any]], labels: Any) -> np.ndarray:
+    """The features [example, k] of a metric, as means over the draws."""
+    return np.asarray(np.mean([metric.features(output, labels) for output in draws], axis=0))
 
 
 def _mean_evidence(table: Sums, metric: Metric, seed: int, tests: int | None = None) -> Evidence:

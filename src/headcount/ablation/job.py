@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,19 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.ablation.evidence import AnyMetric
+from headcount.ablation.hows import How, Patch, Spec, find_how
 from headcount.ablation.means import mean_outputs
-from headcount.ablation.replacements import check_how
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.counterparts import WRONG, Counterparts, read_counterparts, with_wrong_answers
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
-from headcount.data.kinds.metrics import Metric
+from headcount.data.kinds.metrics import DIFFERENCE, Metric
 from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
 from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
-from headcount.errors import InvalidOption, ModelUnavailable
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy
 from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
@@ -45,6 +47,17 @@ class Job:
     examples: Examples
     encodings: Encodings
     metric: AnyMetric
+    counterparts: Counterparts | None = None
+    """A second input for each example, if `how` needs one."""
+
+    def on(self, encodings: Encodings) -> Job:
+        """The job on other inputs for the same examples."""
+        return replace(self, encodings=encodings)
+
+    @property
+    def contrasts(self) -> bool:
+        """Whether the difference of the logits of a right and a wrong answer is kept."""
+        return isinstance(self.metric, Metric) and self.metric.name == DIFFERENCE
 
     @property
     def metric_name(self) -> str:
@@ -85,7 +98,7 @@ def prepare_job(
     tokenizer: Any,
     data: Data,
     task: str | Task | None,
-    how: str,
+    how: How | Spec,
     metric: Any,
     limit: int | None,
     seed: int,
@@ -93,7 +106,7 @@ def prepare_job(
     untrained: bool | None = None,
 ) -> Job:
     """Read and encode the examples, and check that the model has a trained head for the task."""
-    check_how(how)
+    spec = find_how(how)
     anatomy = read_anatomy(model)
     check_weights(model)
     task = find_known_task(data, task)
@@ -103,7 +116,39 @@ def prepare_job(
     examples = read_examples(table, task, class_names, limit, seed, tokenizer)
     encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
     examples = replace(examples, labels=task.kind.scored_labels(examples.labels, encodings.rows))
-    return Job(model, anatomy, task, examples, encodings, task_metric(task, metric))
+    chosen = task_metric(task, metric if metric is not None else _patch_metric(task, table, spec))
+    job = Job(model, anatomy, task, examples, encodings, chosen)
+    if isinstance(spec, Patch):
+        pairs = read_counterparts(_rows(table, examples), examples, encodings, tokenizer, seed)
+        job = replace(job, counterparts=pairs)
+    return _with_wrong_answers(job, _rows(table, examples), tokenizer, class_names or {}) if job.contrasts else job
+
+
+def _rows(table: pd.DataFrame, examples: Examples) -> pd.DataFrame:
+    """The rows of the examples, with all of their columns."""
+    if not table.index.is_unique:
+        raise DataProblem("the rows of the data frame have names that occur twice; reset its index")
+    rows = table.loc[examples.ids]
+    rows.attrs = table.attrs
+    return rows
+
+
+def _patch_metric(task: Task, table: pd.DataFrame, spec: Spec) -> str | None:
+    """The metric of a patch, unless one is given: smooth, since a head may carry a part of a difference."""
+    if not isinstance(spec, Patch) or not task.default_metric:
+        return None
+    if task.kind.contrasts and (task.wrong or WRONG) in table:
+        return DIFFERENCE
+    return next((metric.name for metric in task.kind.metrics if metric.name == "log_probability"), None)
+
+
+def _with_wrong_answers(job: Job, rows: pd.DataFrame, tokenizer: Any, names: Mapping[int, str]) -> Job:
+    encodings = with_wrong_answers(rows, job.examples, job.encodings, tokenizer, names)
+    pairs = job.counterparts
+    if pairs is not None:
+        others = replace(job.examples, texts=pairs.texts)
+        pairs = replace(pairs, encodings=with_wrong_answers(rows, others, pairs.encodings, tokenizer, names))
+    return replace(job, encodings=encodings, counterparts=pairs)
 
 
 def task_metric(task: Task, metric: Any) -> AnyMetric:
@@ -166,12 +211,20 @@ def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None 
         check_head(model, "the head is random and a score would mean nothing", remedy)
 
 
-def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dict[str, torch.Tensor]:
+def reference_means(
+    job: Job, tokenizer: Any, reference: Data, seed: int, by_position: bool = False
+) -> dict[str, torch.Tensor]:
     """The mean head outputs over the reference, which is read like the sweep's own data."""
     class_names = getattr(job.model.config, "id2label", None)
     table = read_data(reference, job.task, tokenizer, seed=seed)
     examples = read_examples(table, job.task, class_names, tokenizer=tokenizer)
     encodings = encode(examples, tokenizer, job.encodings.limit, seed)
+    if by_position:
+        lengths = {int(length) for length in (*job.encodings.lengths, *encodings.lengths)}
+        if len(lengths) > 1 or "cross" in job.anatomy.stacks:
+            raise DataProblem(
+                f"means by position need texts of one length and one stack; got {min(lengths)} to {max(lengths)} tokens"
+            )
     order = by_length(encodings.lengths)
     padding = tokenizer.pad_token_id or 0
     batches = []
@@ -179,4 +232,4 @@ def reference_means(job: Job, tokenizer: Any, reference: Data, seed: int) -> dic
         batch = collate([encodings.rows[row] for row in order[start:stop]], padding, input_device(job.model))
         labels = {"labels": batch["labels"]} if job.task.kind.labels_are_inputs else {}
         batches.append(job.task.kind.prompt(job.model, batch) | labels)
-    return mean_outputs(job.model, batches)
+    return mean_outputs(job.model, batches, by_position)

@@ -23,8 +23,12 @@ Batch = Mapping[str, Any]
 
 
 @takes_compiled
-def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> dict[str, Tensor]:
+def mean_outputs(
+    model: PreTrainedModel, batches: Batch | Iterable[Batch], by_position: bool = False
+) -> dict[str, Tensor]:
     """By stack, the mean output [layer, head, size] of every head over the real tokens of the batches.
+
+    `by_position`: the mean at each position, [layer, head, position, size]; all texts have the same length.
 
     Real tokens are those of `attention_mask`; in the decoder of an encoder-decoder those of `decoder_attention_mask`,
     or else those whose labels are not -100; without any of these, all tokens.
@@ -41,6 +45,10 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
         def add(run: LayerRun, real: dict[str, Tensor | None] = real) -> None:
             key, mask = run.layer_key, real[run.block.stack]
             outputs = run.outputs.double()
+            if by_position:
+                sums[key] = sums.get(key, 0) + outputs.sum(0)
+                counts[key] += len(outputs)
+                return
             chosen = outputs.flatten(0, 1) if mask is None else outputs[mask.to(outputs.device)]
             sums[key] = sums.get(key, 0) + chosen.sum(0)
             counts[key] += len(chosen)
@@ -52,10 +60,13 @@ def mean_outputs(model: PreTrainedModel, batches: Batch | Iterable[Batch]) -> di
     means = {}
     for stack, layers in anatomy.stacks.items():
         size = max(block.head_size for block in layers)
-        tensor = torch.full((len(layers), anatomy.layout.width(stack), size), float("nan"), dtype=wide(model.dtype))
+        positions = next(iter(sums.values())).shape[:-2] if by_position else ()
+        shape = (len(layers), anatomy.layout.width(stack), *positions, size)
+        tensor = torch.full(shape, float("nan"), dtype=wide(model.dtype))
         for block in (block for block in layers if block.heads):
             key = (stack, block.layer)
-            tensor[block.layer, list(block.heads)] = (sums[key] / max(counts[key], 1)).to(tensor)
+            mean = sums[key] / max(counts[key], 1)
+            tensor[block.layer, list(block.heads)] = (mean.transpose(0, 1) if by_position else mean).to(tensor)
         means[stack] = tensor
     return means
 

@@ -39,13 +39,16 @@ class Uniform(Replacement):
 
 
 class Mean(Replacement):
-    """The mean output of each head over a reference."""
+    """The mean output of each head over a reference: [heads, size], or [heads, position, size] by position."""
 
     needs_reference = True
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         assert self.means is not None  # make_edit raises where there are none
-        return self.means.to(outputs)
+        if self.means.ndim == 2:
+            return self.means.to(outputs)
+        # By position; a last layer that is computed at the first position alone takes the mean of that.
+        return self.means.transpose(0, 1)[: outputs.shape[1]].to(outputs)
 
 
 REPLACEMENTS: dict[str, type[Replacement]] = {"zero": Zero, "uniform": Uniform, "mean": Mean}

@@ -8,48 +8,61 @@ from typing import Any
 import numpy as np
 
 from headcount.ablation.choices import Choices
+from headcount.ablation.donors import Donor
+from headcount.ablation.hows import Spec
 from headcount.ablation.job import Job
+from headcount.ablation.runner import Outcome
 from headcount.ablation.screened import why_run
 from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.results import ArrayPlan, label_axes
+from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.kinds.outputs import DTYPES
 from headcount.engines.run import Arrays
 
 
-def plan_arrays(choices: Choices, job: Job) -> dict[str, ArrayPlan]:
-    """The arrays of the outputs for each example, of the baseline and of each choice."""
+def plan_arrays(choices: Choices, job: Job, donor: Donor | None = None) -> dict[str, ArrayPlan]:
+    """The arrays of the outputs for each example, of the baseline, of each choice and of the other input, if any."""
     examples, coords = len(job.examples.ids), choices.coords()
-    lead = tuple(len(coords[dim]) for dim in choices.dims)
+    dims, lead = choices.dims, tuple(len(coords[dim]) for dim in choices.dims)
+    if donor is not None and donor.draws > 1:
+        dims, lead = (*dims, "draw"), (*lead, donor.draws)
     arrays = {}
     for key, shape in output_shapes(job).items():
         arrays[f"baseline_{key}"] = ArrayPlan(_dims(key, ()), (examples, *shape), DTYPES[key])
-        arrays[key] = ArrayPlan(_dims(key, choices.dims), (*lead, examples, *shape), DTYPES[key])
+        arrays[key] = ArrayPlan(_dims(key, dims), (*lead, examples, *shape), DTYPES[key])
+        if donor is not None and donor.compared:
+            arrays[f"given_{key}"] = ArrayPlan(_dims(key, ()), (examples, *shape), DTYPES[key])
     return arrays
 
 
-def arrange_outputs(
-    choices: Choices, baseline: Arrays, variants: Arrays, numbers: Sequence[int] | None = None
-) -> Arrays:
-    """The outputs of a unit of work as these arrays, from [example, ...] and [choice, example, ...].
+def arrange_outputs(choices: Choices, outcome: Outcome, numbers: Sequence[int] | None = None) -> Arrays:
+    """The outputs of a unit of work as these arrays.
 
     `numbers`: the choices that were run, if not all of them.
     """
     ran = range(len(choices.sets)) if numbers is None else numbers
-    arrays = {f"baseline_{key}": value for key, value in baseline.items()}
-    return arrays | {key: _arranged(choices, value, variants[key], ran) for key, value in baseline.items()}
+    arrays = {f"baseline_{key}": value for key, value in outcome.baseline.items()}
+    arrays |= {f"given_{key}": value for key, value in outcome.given.items()}
+    return arrays | {key: _arranged(choices, values, ran) for key, values in outcome.variants.items()}
 
 
-def summarise_arrays(choices: Choices, job: Job, seed: int, arrays: Arrays) -> Summary:
+def summarise_arrays(choices: Choices, job: Job, seed: int, spec: Spec, arrays: Arrays) -> Summary:
     """The statistics over the examples in their own order, so that they do not depend on the order of the passes."""
     keys = output_shapes(job)
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
     variants = {key: flat_choices(choices, arrays[key]) for key in keys}
-    return summarise_sweep(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
+    given = {key: arrays[f"given_{key}"] for key in keys if f"given_{key}" in arrays}
+    return summarise_sweep(
+        choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed, given, spec
+    )
 
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
     """The outputs that are kept for each example, with their shapes."""
-    return {"texts": ()} if job.generated else job.task.kind.output_shapes(job.model, job.encodings.rows)
+    if job.generated:
+        return {"texts": ()}
+    shapes = job.task.kind.output_shapes(job.model, job.encodings.rows)
+    return shapes | ({DIFFERENCE: ()} if job.contrasts else {})
 
 
 def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[Any, ...]]:
@@ -67,6 +80,9 @@ def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> d
         ):
             values = [_text(job.examples.texts[row][number]) for row in rows]
             fixed[column] = (("example",), np.array(values, dtype=object))
+        if job.counterparts is not None:
+            values = [_text(job.counterparts.texts[row][0]) for row in rows]
+            fixed["counterpart"] = (("example",), np.array(values, dtype=object))
     return fixed
 
 
@@ -79,12 +95,12 @@ def _dims(key: str, lead: tuple[str, ...]) -> tuple[str, ...]:
     return (*lead, "example", *tail)
 
 
-def _arranged(choices: Choices, baseline: np.ndarray, values: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
+def _arranged(choices: Choices, values: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
     """[*dims, example, ...] from [choice, example, ...] for the choices with these numbers."""
     coords = choices.coords()
     shape = tuple(len(coords[dim]) for dim in choices.dims)
-    filler: Any = "" if baseline.dtype == object else np.nan if baseline.dtype.kind == "f" else -1
-    full = np.full((*shape, *baseline.shape), filler, dtype=baseline.dtype)
+    filler: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else -1
+    full = np.full((*shape, *values.shape[1:]), filler, dtype=values.dtype)
     for number, value in zip(numbers, values, strict=True):
         full[choices.index(number)] = value
     return full

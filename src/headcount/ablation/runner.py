@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,21 +15,25 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from headcount.ablation.choices import Choices
+from headcount.ablation.donors import Donor
 from headcount.ablation.plan import SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.language import Language
+from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.kinds.outputs import locate_not_finite, logits_of
 from headcount.engines.run import Arrays
 from headcount.engines.workers import in_caller
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.models.dispatched import input_device, without_gradients
+from headcount.trace.edits import LayerKey
 from headcount.trace.late_logits import LateLogits
 from headcount.trace.memory import try_in_memory
 from headcount.trace.not_finite import NotFiniteRow, not_finite
+from headcount.trace.parts import keep_part
 from headcount.trace.replay import Replay
 from headcount.trace.session import session
 from headcount.trace.variants import Variant, merge, tile
@@ -55,6 +59,17 @@ class _Finite(LogitsProcessor):  # type: ignore[misc]
         return scores
 
 
+class Outcome(NamedTuple):
+    """The outputs of some examples."""
+
+    baseline: Arrays
+    """[example, ...]: of the whole model."""
+    variants: Arrays
+    """[choice, example, ...] or [choice, draw, example, ...]: of each choice."""
+    given: Arrays = {}  # noqa: RUF012 - never changed
+    """[example, ...]: of the other input, where its score is compared."""
+
+
 @dataclass
 class Runner:
     """Runs a plan; `generate` holds the options of generation where texts are scored."""
@@ -69,6 +84,8 @@ class Runner:
     order: np.ndarray
     how: str
     means: dict[str, Tensor] | None = None
+    donor: Donor | None = None
+    """Where replacements from another input come from."""
     compiled: bool = False
     generate: dict[str, Any] | None = None
     ids: np.ndarray | None = None
@@ -78,14 +95,19 @@ class Runner:
     """For language models: logits are computed later, of the labelled tokens alone."""
 
     def __post_init__(self) -> None:
-        self.variants: list[Variant] = [
-            {
-                key: make_edit(self.how, self.anatomy.attention(*key), numbers, self.means)
-                for key, numbers in heads.by_layer().items()
-            }
-            for heads in self.choices.sets
-        ]
+        self.variants: list[Variant] = (
+            []
+            if self.donor is not None
+            else [
+                {
+                    key: make_edit(self.how, self.anatomy.attention(*key), numbers, self.means)
+                    for key, numbers in heads.by_layer().items()
+                }
+                for heads in self.choices.sets
+            ]
+        )
         self.shapes = self.kind.output_shapes(self.model, self.encodings.rows)
+        self.edited = sorted({key for heads in self.choices.sets for key in heads.by_layer()})
         self.padding = self.tokenizer.pad_token_id
         if self.padding is None:
             self.padding = self.tokenizer.eos_token_id or 0
@@ -104,12 +126,12 @@ class Runner:
         start, stop = self.plan.units[unit]
         return [list(range(a, b)) for a, b in self.plan.batches if start <= a < stop]
 
-    def run(self, rows: list[int]) -> tuple[Arrays, Arrays]:
-        """A batch's outputs: of the baseline [example, ...], and of the choices [choice, example, ...]."""
+    def run(self, rows: list[int]) -> Outcome:
+        """A batch's outputs."""
         with without_gradients(self.model), _quick_kernels(input_device(self.model)), self.replay:
             return self._batch(rows)
 
-    def _batch(self, rows: list[int], width: int | None = None) -> tuple[Arrays, Arrays]:
+    def _batch(self, rows: list[int], width: int | None = None) -> Outcome:
         """A batch; where the device runs out of memory, its halves, and in the end fewer variants at once."""
         run = self._generate if self.generate is not None else self._replay
         outputs = try_in_memory(lambda: run(rows, width))
@@ -130,62 +152,107 @@ class Runner:
             return [numbers for _, numbers in self.plan.passes]
         return [numbers[at : at + width] for _, numbers in self.plan.passes for at in range(0, len(numbers), width)]
 
-    def _replay(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
+    def _replay(self, rows: list[int], width: int | None) -> Outcome:
         batch = self._rows(rows)
-        inputs, labels = self.kind.inputs(self.model, batch), batch["labels"]
         with self._postponed():
-            recorded = self.replay.record(inputs)
-        baseline = self._reduce(recorded, labels)
-        outputs: dict[str, list[Any]] = {key: [value] * len(self.variants) for key, value in baseline.items()}
-        passes = self._passes(width)
+            recorded = self.replay.record(self.kind.inputs(self.model, batch))
+        baseline = self._reduce(recorded, batch)
+        whole = {key: value.cpu().numpy() for key, value in baseline.items()}
+        if self.donor is None:
+            variants, given = self._run_variants(self.variants, batch, baseline, width), {}
+        else:
+            drawn = [self._patch(rows, batch, baseline, width, draw) for draw in range(self.donor.draws)]
+            given = drawn[0][1]
+            variants = {key: np.stack([variants[key] for variants, _ in drawn], 1) for key in drawn[0][0]}
+            if self.donor.draws == 1:
+                variants = {key: values[:, 0] for key, values in variants.items()}
+        self._check(rows, whole, variants)
+        return Outcome(whole, variants, given)
+
+    def _run_variants(
+        self, variants: Sequence[Variant], batch: dict[str, Tensor], baseline: dict[str, Tensor], width: int | None
+    ) -> Arrays:
+        """The outputs [choice, example, ...] of all variants of the recorded batch."""
+        outputs: dict[str, list[Any]] = {key: [value] * len(variants) for key, value in baseline.items()}
+        passes, size = self._passes(width), len(batch["labels"])
         for numbers in passes:
             with self._postponed():
-                result = self.replay.run([self.variants[number] for number in numbers])
-            reduced = self._reduce(result, tile(labels, len(rows), len(numbers)))
+                result = self.replay.run([variants[number] for number in numbers])
+            reduced = self._reduce(result, tile(batch, size, len(numbers)))
             del result  # the next pass needs its memory
             for key, tensor in reduced.items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     outputs[key][number] = share
-            in_caller(self.tick, len(rows) / len(passes))
-        whole = {key: value.cpu().numpy() for key, value in baseline.items()}
-        variants = {
-            key: torch.stack(values).cpu().numpy() if values else whole[key][None][:0]
+            in_caller(self.tick, size / len(passes) / (1 if self.donor is None else self.donor.draws))
+        return {
+            key: torch.stack(values).cpu().numpy() if values else baseline[key].cpu().numpy()[None][:0]
             for key, values in outputs.items()
         }
-        self._check(rows, whole, variants)
-        return whole, variants
+
+    def _patch(
+        self, rows: list[int], batch: dict[str, Tensor], baseline: dict[str, Tensor], width: int | None, draw: int
+    ) -> tuple[Arrays, Arrays]:
+        """The outputs of all variants with a part of their heads from another input, and that input's own outputs."""
+        donor = self.donor
+        assert donor is not None
+        examples = [int(self.order[row]) for row in rows]
+        giving = collate(donor.rows(examples, draw), self.padding, input_device(self.model))
+        inputs = self.kind.inputs(self.model, giving) | self.replay.always
+        with self._postponed():
+            result, kept = keep_part(self.model, self.edited, donor.part, lambda: self.model(**inputs))
+        given = {key: value.cpu().numpy() for key, value in self._reduce(result, giving).items()}
+        del result
+        width_of_text = batch["input_ids"].shape[-1]
+        places = donor.positions(examples, draw, width_of_text)
+        kept = {key: part.at(places) for key, part in kept.items()}
+        variants = donor.variants(self.choices, self._columns, kept, examples, width_of_text)
+        return self._run_variants(variants, batch, baseline, width), given if donor.compared else {}
+
+    def _columns(self, key: LayerKey, heads: tuple[int, ...]) -> list[int]:
+        block = self.anatomy.attention(*key)
+        return [block.column(head) for head in heads]
 
     def _postponed(self) -> AbstractContextManager[None]:
         return nullcontext() if self.late is None else self.late.postponed()
 
-    def _reduce(self, result: Any, labels: Tensor) -> dict[str, Tensor]:
+    def _reduce(self, result: Any, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """What is kept of a model's result, which holds states in place of logits where these come later."""
+        labels, wrong = batch["labels"], batch.get("wrong_labels")
         if self.late is None:
-            return self.kind.reduce(result, labels, self.shapes)
+            kept = self.kind.reduce(result, labels, self.shapes)
+            if wrong is not None:
+                kept[DIFFERENCE] = self.kind.logit_differences(result, labels, wrong).double()
+            return kept
         assert isinstance(self.kind, Language)
-        return self.kind.reduce_late(logits_of(result), self.late.project, labels)
+        states, project = logits_of(result), self.late.project
+        kept = self.kind.reduce_late(states, project, labels)
+        if wrong is not None:
+            kept[DIFFERENCE] = self.kind.differences_late(states, project, labels, wrong).double()
+        return kept
 
     def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
         """An error where an output is not finite: the score may look good all the same."""
         example = locate_not_finite(baseline)
         if example is not None:
             raise self._not_finite(rows[example[0]], None)
-        entry = locate_not_finite(variants, axes=2)
+        drawn = self.donor is not None and self.donor.draws > 1
+        entry = locate_not_finite(variants, axes=3 if drawn else 2)
         if entry is not None:
-            raise self._not_finite(rows[entry[1]], entry[0])
+            raise self._not_finite(rows[entry[-1]], entry[0])
 
     def _not_finite(self, row: int, variant: int | None) -> NotFinite:
         """The error for the outputs of one example, of the whole model or of a variant."""
         inputs = self.kind.inputs(self.model, self._rows([row]))
         name = self.order[row] if self.ids is None else self.ids[self.order[row]]
         without = "" if variant is None else f" without {self.choices.names()[variant]}"
-        with session(self.model, {} if variant is None else merge([self.variants[variant]]), purpose="the sweep"):
+        edits = {} if variant is None or self.donor is not None else merge([self.variants[variant]])
+        with session(self.model, edits, purpose="the sweep"):
             return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 
     def _rows(self, rows: list[int]) -> dict[str, Tensor]:
         return collate([self.encodings.rows[self.order[row]] for row in rows], self.padding, input_device(self.model))
 
-    def _generate(self, rows: list[int], width: int | None) -> tuple[Arrays, Arrays]:
+    def _generate(self, rows: list[int], width: int | None) -> Outcome:
         """The texts of all variants, generated side by side in one batch."""
         inputs = self.kind.prompt(self.model, self._rows(rows))
         baseline = self._texts(inputs, rows, [])[0]
@@ -195,7 +262,7 @@ class Runner:
             for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
                 generated[number] = texts
             in_caller(self.tick, len(rows) / len(passes))
-        return {"texts": np.array(baseline, dtype=object)}, {"texts": np.array(generated, dtype=object)}
+        return Outcome({"texts": np.array(baseline, dtype=object)}, {"texts": np.array(generated, dtype=object)})
 
     def _texts(self, inputs: dict[str, Tensor], rows: list[int], numbers: Sequence[int]) -> list[list[str]]:
         """The texts of the variants with these numbers, or of the whole model."""
@@ -212,8 +279,13 @@ class Runner:
         return [texts[number * size : (number + 1) * size] for number in range(times)]
 
 
-def join_batches(parts: Sequence[tuple[Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
+def join_batches(parts: Sequence[Outcome]) -> Outcome:
     """The outputs of several batches as those of one."""
-    baseline = {key: np.concatenate([part[0][key] for part in parts]) for key in parts[0][0]}
-    variants = {key: np.concatenate([part[1][key] for part in parts], axis=1) for key in parts[0][1]}
-    return baseline, variants
+    first = parts[0]
+    # Of every output the baseline has the axes after the example's, and a choice one more before it, or two with draws.
+    axes = {key: first.variants[key].ndim - values.ndim for key, values in first.baseline.items()}
+    return Outcome(
+        {key: np.concatenate([part.baseline[key] for part in parts]) for key in first.baseline},
+        {key: np.concatenate([part.variants[key] for part in parts], axis=axes[key]) for key in first.variants},
+        {key: np.concatenate([part.given[key] for part in parts]) for key in first.given},
+    )

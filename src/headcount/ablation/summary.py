@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from headcount.ablation.choices import Choices
-from headcount.ablation.evidence import AnyMetric, evidence_of, loss_evidence
+from headcount.ablation.evidence import AnyMetric, drawn_features, evidence_of, loss_evidence
+from headcount.ablation.hows import Patch, Resample, Spec
 from headcount.ablation.screened import missed_effects
+from headcount.ablation.shares import summarise_shares
 from headcount.core.score_tables import Calls, ScoreTable, Sums
 from headcount.core.statistics import bootstrap, false_discovery, honest_gain, interval, permutation_test
-from headcount.core.sweep_schemas import sweep_schemas
+from headcount.core.sweep_schemas import patch_schemas, sweep_schemas
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 from headcount.errors import NotFinite
@@ -28,6 +30,8 @@ def summarise_sweep(
     metric: AnyMetric,
     kind: Kind,
     seed: int = 0,
+    given: Mapping[str, np.ndarray] | None = None,
+    spec: Spec | None = None,
 ) -> Summary:
     """The statistics of a sweep as named arrays: those of each choice along the axes of the choices.
 
@@ -41,11 +45,15 @@ def summarise_sweep(
     Of screened heads, those that were not run count as tests with p = 1 in every q, so that their selection on the
     same examples cannot make a q too small. There is no `mean_delta` (those that ran are no random sample), but
     `missed_effect`, `missed_control` and `missed_high` (`ablation/screened.py`).
+
+    With `given`, the outputs on the other input of each pair, there are the scores of both inputs and the `share` of
+    their difference that each choice brings (`ablation/shares.py`). With several draws, all
+    numbers are means over them.
     """
     screened = choices.screened
     tests = None if screened is None else screened.of
-    by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
-    outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
+    outputs = [[kind.outputs(baseline)], *_by_choice(choices, variants, kind, spec)]
+    drawn = len(outputs[-1]) > 1
     table = _table(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
@@ -54,10 +62,16 @@ def summarise_sweep(
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
-    evidence = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed, tests)
-    whole, *without = [kind.predictions(output) for output in outputs]
-    same = np.array([_same(whole, predictions) for predictions in without])
-    gain = honest_gain(table, higher, seed=seed)
+    first = [draws[0] for draws in outputs]
+    evidence = evidence_of(table, first, labels, metric, resampled, tested, exchanged, seed, tests, drawn)
+    whole = kind.predictions(outputs[0][0])
+    same = np.array([np.mean([_same(whole, kind.predictions(each)) for each in draws]) for draws in outputs[1:]])
+    shares, toward = None, higher
+    if given and isinstance(spec, Patch):
+        both = _table([*outputs, [kind.outputs(given)]], labels, metric, kind)
+        shares = summarise_shares(both, spec.direction == "denoise", seed)
+        toward = shares.toward
+    gain = honest_gain(table, toward, seed=seed)
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
     base_low, base_high = interval(resampled[:, 0])
@@ -68,6 +82,7 @@ def summarise_sweep(
         "q": false_discovery(evidence.per_choice["p"], tests),
         "unchanged": same.astype(float),
         **loss_evidence(outputs, labels, metric, kind, seed, tests),
+        **({} if shares is None else shares.per_choice),
     }
     overall = {
         "baseline": scores[0],
@@ -86,14 +101,32 @@ def summarise_sweep(
         "honest_gain": gain.honest,
         "honest_gain_low": gain.low,
         "honest_gain_high": gain.high,
+        **({} if shares is None else shares.overall),
     }
     arrays: Summary = {name: (choices.dims, choices.arrange(list(values))) for name, values in per_choice.items()}
     arrays |= {name: ((), np.asarray(float(value))) for name, value in overall.items()}
     arrays["best"] = ((), np.asarray(choices.names()[gain.best], dtype=object))
-    for name, schema in sweep_schemas(metric_name(metric), higher, choices.by).items():
+    schemas = sweep_schemas(metric_name(metric), higher, choices.by)
+    if shares is not None:
+        assert isinstance(spec, Patch)
+        schemas |= patch_schemas(metric_name(metric), spec.direction)
+    for name, schema in schemas.items():
         if name in arrays:
             arrays[name] = (*arrays[name], schema.attributes())
     return arrays
+
+
+def _by_choice(
+    choices: Choices, variants: Mapping[str, np.ndarray], kind: Kind, spec: Spec | None
+) -> list[list[dict[str, Any]]]:
+    """The outputs of each choice, in a list with one entry for each draw."""
+    numbers = range(len(choices.sets))
+    if not isinstance(spec, Resample) or spec.draws == 1:
+        return [[kind.outputs({key: values[number] for key, values in variants.items()})] for number in numbers]
+    return [
+        [kind.outputs({key: values[number, draw] for key, values in variants.items()}) for draw in range(spec.draws)]
+        for number in numbers
+    ]
 
 
 def metric_name(metric: AnyMetric) -> str:
@@ -111,12 +144,12 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> No
         )
 
 
-def _table(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+def _table(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
-        return Sums(np.stack([metric.features(output, labels) for output in outputs]), metric.combine, draws)
-    return Calls([kind.predictions(output) for output in outputs], labels, metric)
+        return Sums(np.stack([drawn_features(metric, each, labels) for each in outputs]), metric.combine, draws)
+    return Calls([kind.predictions(each[0]) for each in outputs], labels, metric)
 
 
 def _same(first: Any, second: Any) -> float:

@@ -12,14 +12,15 @@ import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
 from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, plan_budget
-from headcount.ablation.choices import By, Choices, choose_head_sets
+from headcount.ablation.choices import AtPositions, By, Choices, Every, choose_head_sets
+from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor
 from headcount.ablation.evidence import which_test
+from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
-from headcount.ablation.replacements import REPLACEMENTS, check_how
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
-from headcount.ablation.runner import Runner, join_batches
+from headcount.ablation.runner import Outcome, Runner, join_batches
 from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint
 from headcount.core.renamed import renamed
@@ -65,7 +66,7 @@ def sweep(
     *,
     task: str | Task | None = None,
     by: By = "head",
-    how: str = "zero",
+    how: How = "zero",
     metric: str | Callable[[Any, Any], float] | None = None,
     reference: Data | None = None,
     limit: int | None = None,
@@ -87,13 +88,20 @@ def sweep(
     from the seed, whose completions are scored unless `task` says otherwise. `by`: what is left out at a time: `head`,
     `layer` or `all-but-one` (all other heads of the layer gone), of one stack with `Every("head", stack="cross")`; or
     sets of heads, as a list (`["L3H7, L5", "L2"]`) or `RandomSets(draws, size)`; or the heads that `headcount.screen`
-    selects. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over `reference=`, data like
-    `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the sweep
-    runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was never trained will
-    do. `compute`: how it runs. `generate`: where texts are generated, options of transformers' `generate`, such as
-    {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a margin, such as 0.002, for a race:
-    examples come in rounds, in random order, and a head runs no further once it is settled whether its change on all
-    examples lies beyond the margin or within it.
+    selects; with a patch also `position` (each head at each position). `how`: the replacement for a head's output:
+    `zero`, `uniform`, `mean` (over `reference=`, data like `data`; `Means(by="position")` at each position), `patch`
+    (what the head does on the other input of a pair; `Patch(part, direction, positions, align)`) or `resample` (its
+    output on another example, `Resample(draws)`). `metric`: a name, or a function of predictions and labels. `out`: a
+    study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a
+    classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of
+    transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a
+    margin, such as 0.002, for a race: examples come in rounds, in random order, and a head runs no further once it is
+    settled whether its change on all examples lies beyond the margin or within it.
+
+    A patch needs a second input for each example, in the column `counterpart` or the one that `find_task` names; its
+    metric is by default the difference of the logits of the right and the wrong answer (column `wrong`), or the right
+    one's log-probability. Its Dataset also holds the scores of both inputs, `clean` and `corrupted`, and the `share` of
+    their difference that each head brings.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
@@ -103,13 +111,16 @@ def sweep(
     compute, part = check_compute(compute, out, swept=True)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)
     belongs_to("name", name, "out", out)
-    if not REPLACEMENTS[check_how(how)].needs_reference:
-        without_effect("reference", reference, f"{how} needs no mean outputs, as mean does")
+    spec = find_how(how)
+    if not isinstance(spec, Means):
+        without_effect("reference", reference, f"{spec.name} needs no mean outputs, as mean does")
     if out is not None:
         check_untouched(model)
-    job = prepare_job(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
-    choices = choose_head_sets(job.anatomy.layout, by, seed)
+    job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
+    choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
     generated = job.generated
+    check_other_input(spec, job, stop_when)
+    job, donor = _find_donor(job, spec, choices, seed)
     if isinstance(job.metric, Metric):
         job.metric.require()
     if generated:
@@ -133,13 +144,14 @@ def sweep(
         return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest)
 
     means = None
-    if REPLACEMENTS[how].needs_reference:
+    if isinstance(spec, Means):
         if reference is None:
-            raise InvalidOption(f"how={how!r} needs reference=: data like that of the sweep, for the mean outputs")
-        means = reference_means(job, tokenizer, reference, seed)
+            raise InvalidOption("how='mean' needs reference=: data like that of the sweep, for the mean outputs")
+        means = reference_means(job, tokenizer, reference, seed, spec.by == "position")
     options: dict[str, Any] = {
         "by": choices.by,
-        "how": how,
+        "how": spec.name,
+        **_how_options(spec),
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
@@ -150,6 +162,8 @@ def sweep(
         "generate": generation,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
+    if donor is not None:
+        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist()])
     screened = choices.screened
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
@@ -158,12 +172,13 @@ def sweep(
     units = plan_units(lengths, find_budget(choices).tokens) if race is None else race.units
     attributes = {
         "by": choices.by,
-        "how": how,
+        "how": spec.name,
+        **_how_options(spec),
         "task": job.task.name,
         "kind": job.task.kind.name,
         "metric": job.metric_name,
         "higher_is_better": job.higher_is_better,
-        "test": which_test(job.metric),
+        "test": which_test(job.metric, 1 if donor is None else donor.draws),
         "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
         "cut": job.encodings.cut,
         ATTRIBUTE: dict(job.examples.blank),
@@ -182,12 +197,12 @@ def sweep(
         attributes |= race.attributes
     special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
     run = Run(
-        group_name(f"sweep/{choices.by}-{how}{special}", name),
+        group_name(f"sweep/{choices.by}-{_spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,
-        partial(summarise_arrays, choices, job, seed) if race is None else race.summarise,
-        plan_arrays(choices, job) | ({} if race is None else race.plan_arrays()),
+        partial(summarise_arrays, choices, job, seed, spec) if race is None else race.summarise,
+        plan_arrays(choices, job, donor) | ({} if race is None else race.plan_arrays()),
         fixed_arrays(choices, job, order, texts),
         units,
     )
@@ -210,8 +225,9 @@ def sweep(
             job.task.kind,
             job.encodings,
             order,
-            how,
+            spec.name,
             means,
+            donor,
             compiled,
             generation,
             job.examples.ids,
@@ -219,9 +235,9 @@ def sweep(
             late,
         )
 
-        def join(unit: Unit, parts: list[tuple[Arrays, Arrays]]) -> dict[str, Arrays]:
+        def join(unit: Unit, parts: list[Outcome]) -> dict[str, Arrays]:
             marks = {} if race is None else race.mark(numbers, unit.stop - unit.start)
-            return {run.group: arrange_outputs(choices, *join_batches(parts), numbers) | marks}
+            return {run.group: arrange_outputs(choices, join_batches(parts), numbers) | marks}
 
         # Layers are compiled for one replay, and each worker has its own.
         return Batched(lambda unit: runner.split(unit.number), runner.run, join, 1 if compiled else budget.at_once)
@@ -231,6 +247,52 @@ def sweep(
             runners = race.runners
             return ledger.perform_rounds(race.ends, lambda number, saved: run_only(runners(number, saved)))
         return ledger.perform(run_only(list(range(len(choices.sets)))))[0]
+
+
+def _at_positions(by: By, job: Job) -> By:
+    """`by="position"` with the positions of the examples."""
+    wanted = Every(by) if isinstance(by, str) else by
+    if not isinstance(wanted, Every) or wanted.what != "position":
+        return by
+    if job.counterparts is None:
+        raise InvalidOption("got by='position'; expected how='patch' with it, which replaces heads at single positions")
+    return AtPositions(tuple(position_names(job)), wanted.stack)
+
+
+def check_other_input(spec: Spec, job: Job, stop_when: float | None) -> None:
+    """Refuse what does not go together with replacements from another input."""
+    if not isinstance(spec, Patch | Resample):
+        return
+    without_effect("stop_when", stop_when, f"a race is not run with how={spec.name!r}")
+    if job.generated:
+        raise InvalidOption(
+            f"got the metric {job.metric_name!r} with how={spec.name!r}: the positions of generated texts cannot be "
+            "matched; take another metric, such as log_probability or loss"
+        )
+    if isinstance(spec, Resample) and spec.draws > 1 and not isinstance(job.metric, Metric):
+        raise InvalidOption("got a function as metric= and several draws; expected the name of a metric, or one draw")
+
+
+def _find_donor(job: Job, spec: Spec, choices: Choices, seed: int) -> tuple[Job, Donor | None]:
+    """The job on the input that is run, and where the outputs of the other input come from."""
+    if isinstance(spec, Patch):
+        return patch_donor(job, spec, choices)
+    return job, resample_donor(job, spec, seed) if isinstance(spec, Resample) else None
+
+
+def _how_options(spec: Spec) -> dict[str, Any]:
+    """The options of a replacement that has some; means over tokens are stored as before there were others."""
+    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
+
+
+def _spell_how(spec: Spec) -> str:
+    """The replacement in the name of a result.
+
+    >>> _spell_how(Patch()), _spell_how(Patch(part="key", direction="noise")), _spell_how(Means(by="position"))
+    ('patch', 'patch-key-noise', 'mean-position')
+    """
+    other = [str(value) for key, value in vars(spec).items() if key != "name" and value != getattr(type(spec), key)]
+    return "-".join([spec.name, *other])
 
 
 def _late_logits(job: Job, tokenizer: Any) -> LateLogits | None:

@@ -13,6 +13,37 @@ WITHOUT = {
 }
 
 
+PATCHED = "From the other input"
+"""The heading under which a page lists the effects of patching."""
+
+
+def patch_schemas(metric: str, direction: str) -> dict[str, Schema]:
+    """By variable, the schemas that differ where heads are patched."""
+    ran, given = ("corrupted", "clean") if direction == "denoise" else ("clean", "corrupted")
+    means = "1: it suffices" if direction == "denoise" else "0: it is needed"
+    return {
+        "score": Schema(f"{metric} on the {ran} input, with a head of the {given} one", metric, shown=False),
+        "delta": Schema(
+            f"Change of {metric} on the {ran} input, with a head of the {given} one",
+            metric,
+            f"the score moves away from that of the {ran} input",
+            signed=True,
+            category=PATCHED,
+        ),
+        "share": Schema(
+            f"Share of the difference in {metric}, {ran} input with a head of the {given} one",
+            "0 = corrupted, 1 = clean",
+            means,
+            category=PATCHED,
+            paper="Wang 2023",
+        ),
+        "baseline": Schema(f"{metric} on the {ran} input", metric, "what changes are compared with", shown=False),
+        "clean": Schema(f"{metric} on the clean input", metric, shown=False),
+        "corrupted": Schema(f"{metric} on the corrupted input", metric, shown=False),
+        "difference": Schema(f"{metric}, clean minus corrupted", metric, shown=False),
+    }
+
+
 def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Schema]:
     """By variable, the schemas of a sweep over heads, layers, sets of heads, or all heads of a layer but one."""
     without = WITHOUT.get(by, "without the set of heads")

@@ -52,7 +52,7 @@ def collate(rows: Sequence[Encoding], padding: int, device: Any = "cpu") -> dict
     for key in rows[0]:
         values = [row[key] for row in rows]
         if isinstance(values[0], list):
-            filler = IGNORED if key == "labels" else padding if key.endswith("input_ids") else 0
+            filler = IGNORED if key.endswith("labels") else padding if key.endswith("input_ids") else 0
             batch[key] = _pad(values, filler)
         else:
             batch[key] = torch.as_tensor(np.array(values))

@@ -38,6 +38,12 @@ class Task:
     their own (LABEL_0, ...), of these classes in their order."""
     further: tuple[str, ...] = ()
     """Metrics that papers report in addition to the task's own."""
+    counterpart: tuple[str, ...] = ("counterpart",)
+    """The columns of a second input, which take the place of the first text columns."""
+    default_metric: bool = True
+    """Whether the metric is the task's own, not one that the user named."""
+    wrong: str | None = None
+    """The column of wrong answers; None for `wrong`, if the table has it."""
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
@@ -132,11 +138,15 @@ def find_task(
     label: str | None = None,
     labels: Iterable[str] | None = None,
     metric: str | None = None,
+    counterpart: Iterable[str] | None = None,
+    wrong: str | None = None,
 ) -> Task:
     """A GLUE task or a kind of task by name, with other columns, label names or metric if given.
 
     `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
-    model's words. The result can be passed as `task=` to every function that takes one.
+    model's words. `counterpart`: the columns of a second input, for patching, which take the place of the first text
+    columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). The result can be
+    passed as `task=` to every function that takes one.
     """
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}
     spelled = {plain_name(known_name): known_name for known_name in known} | _ALSO
@@ -158,7 +168,11 @@ def find_task(
         if not task.user_labels:
             raise InvalidOption("got labels= without a name; expected names of classes, such as negative positive")
     if metric is not None:
-        task = replace(task, metric=metric)
+        task = replace(task, metric=metric, default_metric=False)
+    if counterpart is not None:
+        task = replace(task, counterpart=(counterpart,) if isinstance(counterpart, str) else tuple(counterpart))
+    if wrong is not None:
+        task = replace(task, wrong=wrong)
     if not task.texts:
         raise InvalidOption(
             f"the task {name!r} needs the names of its text columns with text=: {task.kind.text_columns_hint}"

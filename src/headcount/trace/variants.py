@@ -26,8 +26,15 @@ class Replacement(OutputEdit):
     needs_reference: ClassVar[bool] = False
     """Whether it needs `means`, the mean outputs [heads of the layer, size] over a reference."""
 
+    where: Tensor | None = None
+    """Bool [example, position]: where the outputs are replaced; None for all positions."""
+
     def __init__(self, columns: list[int], means: Tensor | None = None) -> None:
         self.columns, self.means = columns, means
+
+    def is_like(self, other: Edit) -> bool:
+        """Whether `everywhere` of the other edit gives the same."""
+        return type(self) is type(other)
 
     def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         """The replacement for all heads: broadcasts to `outputs` [B, Q, heads, size]."""
@@ -37,6 +44,9 @@ class Replacement(OutputEdit):
         replacement = self.everywhere(outputs, call)
         if replacement.ndim > 1 and replacement.shape[-2] > 1:  # not the same for all heads
             replacement = replacement[..., self.columns, :]
+        if self.where is not None:
+            mask = _positions(self.where, outputs)[:, :, None, None]
+            replacement = torch.where(mask, replacement, outputs[:, :, self.columns])
         edited = outputs.clone()
         edited[:, :, self.columns] = replacement
         return edited
@@ -56,13 +66,22 @@ class _Several(OutputEdit):
         self.edits = edits
         self.needs_call = any(edit is not None and edit.needs_call for edit in edits)
         first, *others = [edit for edit in edits if edit is not None]
-        alike = all(type(edit) is type(first) for edit in others)
+        alike = isinstance(first, Replacement) and all(first.is_like(edit) for edit in others)
         self.replacement = first if alike and isinstance(first, Replacement) else None
 
-    def replaced(self, heads: int, device: torch.device) -> Tensor:
-        """Bool [variant, head]: which head is replaced in which variant."""
+    def replaced(self, outputs: Tensor, examples: int) -> Tensor:
+        """Bool [variant, example or 1, position or 1, head, 1]: which outputs are replaced in which variant."""
         columns = tuple(tuple(edit.columns) if isinstance(edit, Replacement) else () for edit in self.edits)
-        return _replaced(columns, heads, device)
+        heads = _replaced(columns, outputs.shape[2], outputs.device)[:, None, None, :, None]
+        where = [edit.where if isinstance(edit, Replacement) else None for edit in self.edits]
+        if all(mask is None for mask in where):
+            return heads
+        size = (examples, outputs.shape[1])
+        masks = [
+            outputs.new_ones(size, dtype=torch.bool) if mask is None else _positions(mask, outputs, examples)
+            for mask in where
+        ]
+        return heads & torch.stack(masks)[:, :, :, None, None]
 
 
 @lru_cache(maxsize=4096)
@@ -72,13 +91,20 @@ def _replaced(columns: tuple[tuple[int, ...], ...], heads: int, device: torch.de
         return torch.tensor([[head in variant for head in range(heads)] for variant in columns], device=device)
 
 
+def _positions(where: Tensor, outputs: Tensor, examples: int | None = None) -> Tensor:
+    """`where` for the rows of these outputs, which may hold the examples several times or the first position alone."""
+    times = (len(outputs) if examples is None else examples) // len(where)
+    return where[:, : outputs.shape[1]].repeat(times, 1).to(outputs.device)
+
+
 class EachVariant(_Several):
     """Applies each variant's edit, if it has one for the layer, to its share of the batch."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         if self.replacement is not None:
-            mask = self.replaced(outputs.shape[2], outputs.device).repeat_interleave(len(outputs) // len(self.edits), 0)
-            return torch.where(mask[:, None, :, None], self.replacement.everywhere(outputs, call), outputs)
+            examples = len(outputs) // len(self.edits)
+            mask = self.replaced(outputs, examples).expand(-1, examples, -1, -1, -1).flatten(0, 1)
+            return torch.where(mask, self.replacement.everywhere(outputs, call), outputs)
         shares = list(outputs.chunk(len(self.edits)))
         for number, edit in enumerate(self.edits):
             if edit is not None:
@@ -91,8 +117,8 @@ class FanOut(_Several):
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
         if self.replacement is not None:
-            mask = self.replaced(outputs.shape[2], outputs.device)
-            return torch.where(mask[:, None, None, :, None], self.replacement.everywhere(outputs, call), outputs)
+            mask = self.replaced(outputs, len(outputs))
+            return torch.where(mask, self.replacement.everywhere(outputs, call), outputs)
         return torch.stack([outputs if edit is None else edit(outputs, call) for edit in self.edits])
 
 

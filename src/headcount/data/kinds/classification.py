@@ -9,11 +9,14 @@ from torch import Tensor
 
 from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Labels
-from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, F1, MATTHEWS, Outputs
-from headcount.data.kinds.outputs import class_losses
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, F1, MATTHEWS, Outputs
+from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
+from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.whole_text import WholeText
+from headcount.data.kinds.wrong_classes import wrong_classes
 
 if TYPE_CHECKING:
+    from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
 
 
@@ -22,9 +25,10 @@ class Classification(WholeText):
 
     name = "classification"
     aliases = ("text-classification", "sequence-classification")
-    metrics = (ACCURACY, F1, MATTHEWS, CLASS_LOSS)
+    metrics = (ACCURACY, F1, MATTHEWS, CLASS_LOSS, CLASS_LOG_PROBABILITY)
     problem_type = "single_label_classification"
     named_classes = True
+    contrasts = True
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
@@ -32,6 +36,14 @@ class Classification(WholeText):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return class_losses(result, labels)
+
+    def wrong_labels(
+        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+    ) -> list[Any]:
+        return wrong_classes(examples, None if wrong is None else wrong.classes()[0])
+
+    def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
+        return class_differences(logits_of(result), labels, wrong)
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"].argmax(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -10,13 +11,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from headcount.data.kinds.causal_lm import CausalLM
-from headcount.data.kinds.metrics import COMPLETION_ACCURACY, PERPLEXITY, TOKEN_ACCURACY, TOKEN_LOSS
+from headcount.data.kinds.metrics import (
+    COMPLETION_ACCURACY,
+    PERPLEXITY,
+    TEXT_LOG_PROBABILITY,
+    TOKEN_ACCURACY,
+    TOKEN_LOSS,
+)
 from headcount.data.kinds.outputs import logits_of, upcast
 from headcount.data.kinds.tokens import IGNORED, Encoding
-from headcount.errors import DataProblem, UnsuitableModel
+from headcount.errors import DataProblem, UnsuitableModel, short
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
+    from headcount.data.labels import LabelColumn
 
 
 class Completion(CausalLM):
@@ -30,7 +38,8 @@ class Completion(CausalLM):
     name = "completion"
     aliases = ()
     text_columns = (("prompt", "completion"),)
-    metrics = (TOKEN_LOSS, PERPLEXITY, COMPLETION_ACCURACY, TOKEN_ACCURACY)
+    metrics = (TOKEN_LOSS, PERPLEXITY, COMPLETION_ACCURACY, TOKEN_ACCURACY, TEXT_LOG_PROBABILITY)
+    contrasts = True
     all_texts_needed = True
     least_tokens = 1
     without_head = (
@@ -67,6 +76,32 @@ class Completion(CausalLM):
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"][1:])
+
+    def wrong_labels(
+        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+    ) -> list[Any]:
+        """The first token in which the wrong completion differs from the right one, at its position."""
+        if wrong is None:
+            raise DataProblem("there is no column of wrong answers; name one with wrong=, or take another metric")
+        texts = [(prompt, str(other)) for (prompt, _), other in zip(examples.texts, wrong.column, strict=True)]
+        labels = []
+        for number, row in enumerate(self.encode(replace(examples, texts=texts), tokenizer, limit, 0)[0]):
+            right, other = rows[number]["input_ids"], row["input_ids"]
+            at = next((at for at, (a, b) in enumerate(zip(right, other, strict=False)) if a != b), None)
+            if at is None or rows[number]["labels"][at] == IGNORED:
+                both = f"{short(examples.texts[number][1])} and {short(texts[number][1])}"
+                raise DataProblem(
+                    f"{examples.where(number)}: got the right and the wrong answer {both}; expected two that differ "
+                    "in a token"
+                )
+            labels.append([other[at] if place == at else IGNORED for place in range(len(right))])
+        return labels
+
+    def prompt_end(self, row: Encoding) -> int:
+        return self.answer_positions(row)[0]
+
+    def answer_positions(self, row: Encoding) -> list[int]:
+        return [at - 1 for at, label in enumerate(row["labels"]) if label != IGNORED and at]
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         logits, labels = self.aligned(logits_of(result), labels)

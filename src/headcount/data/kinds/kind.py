@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from headcount.data.kinds.metrics import Metric, Outputs
+from headcount.data.kinds.metrics import LOGIT_DIFFERENCE, Metric, Outputs
 from headcount.data.kinds.texts import Texts
 from headcount.data.kinds.tokens import Encoding, length
 from headcount.errors import InvalidOption
@@ -56,6 +56,8 @@ class Kind(Texts):
     """Why only models with the head can do it, where no training of another model would help."""
     labels_are_inputs: ClassVar[bool] = False
     """Whether labels are inputs of the model, as a decoder reads the target text."""
+    contrasts: ClassVar[bool] = False
+    """Whether the logit of a right answer can be compared with that of a wrong one."""
 
     # Reading
 
@@ -80,6 +82,23 @@ class Kind(Texts):
     def scored_labels(self, labels: Any, rows: list[Encoding]) -> Any:
         """The labels that are scored: not those of text that was truncated."""
         return labels
+
+    def wrong_labels(
+        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+    ) -> list[Any]:
+        """Of kinds with `contrasts`, the label of each example's wrong answer, in the shape of its `labels`.
+
+        `wrong`: the column of wrong answers; None if the table has none.
+        """
+        raise NotImplementedError
+
+    def prompt_end(self, row: Encoding) -> int:
+        """The position of the last token before the answer; where the answer is no text, of the last token."""
+        return length(row) - 1
+
+    def answer_positions(self, row: Encoding) -> list[int]:
+        """The positions whose outputs predict the answer, of kinds where an answer has positions."""
+        raise InvalidOption(f"got positions='answer'; the answers of {self.name} have no positions in the text")
 
     # The forward pass
 
@@ -108,6 +127,10 @@ class Kind(Texts):
         """The arrays [example, ...] that are kept of a model's result."""
         raise NotImplementedError
 
+    def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
+        """[example]: of kinds with `contrasts`, the right answer's logit minus the wrong one's; differentiable."""
+        raise NotImplementedError
+
     # Scores
 
     def outputs(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +143,7 @@ class Kind(Texts):
 
     def find_metric(self, name: str) -> Metric:
         """The metric with this name, if this kind of task has it."""
-        known = {metric.name: metric for metric in self.metrics}
+        known = {metric.name: metric for metric in (*self.metrics, *([LOGIT_DIFFERENCE] if self.contrasts else []))}
         if name not in known:
             raise InvalidOption(f"got the metric {name!r} for {self.name}; expected one of {', '.join(known)}")
         return known[name]

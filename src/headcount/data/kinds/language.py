@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import PERPLEXITY, TOKEN_LOSS, Metric, Outputs
-from headcount.data.kinds.outputs import logits_of, mean_token_losses, token_entropies, token_losses
+from headcount.data.kinds.outputs import class_differences, logits_of, mean_token_losses, token_entropies, token_losses
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
 
 if TYPE_CHECKING:
@@ -78,6 +78,16 @@ class Language(Kind):
     def of_tokens(self, logits: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """What is added up over the labelled tokens of a text, from logits [token, word] and labels [token]."""
         return {"loss": token_entropies(logits, labels)}
+
+    def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
+        return self.differences_late(logits_of(result), lambda logits: logits, labels, wrong)
+
+    def differences_late(self, states: Tensor, project: Project, labels: Tensor, wrong: Tensor) -> Tensor:
+        """As `logit_differences`, from states that `project` turns into logits: one token of each row has both."""
+        _, other = self.aligned(states, wrong)
+        states, right = self.aligned(states, labels)
+        compared = other != IGNORED
+        return class_differences(project(states[compared]), right[compared], other[compared])
 
     def predictions(self, outputs: Outputs) -> Any:
         """Generated texts, or the mean loss of each example."""

@@ -149,6 +149,19 @@ def _class_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     return np.stack([loss, np.ones_like(loss)], -1)
 
 
+def _class_log_probability(outputs: Outputs, labels: Any) -> np.ndarray:
+    return _class_loss(outputs, labels) * (-1, 1)
+
+
+def _text_log_probability(outputs: Outputs, labels: Any) -> np.ndarray:
+    return np.stack([-outputs["loss"], np.ones_like(outputs["loss"])], -1).astype(float)
+
+
+def _difference(outputs: Outputs, labels: Any) -> np.ndarray:
+    values = np.asarray(outputs[DIFFERENCE], dtype=float)
+    return np.stack([values, np.ones_like(values)], -1)
+
+
 @cache
 def _corpus_metric(name: str) -> Any:
     from sacrebleu.metrics import BLEU, CHRF
@@ -178,6 +191,13 @@ def _perplexity(sums: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(_ratio(sums)))
 
 
+DIFFERENCE = "logit_difference"
+"""The output [example] that is the logit of the right answer minus that of the wrong one."""
+LOGIT_DIFFERENCE = Metric(DIFFERENCE, _difference, _ratio, mean=True)
+"""For examples with a wrong answer; a sweep keeps the output that it needs (`Kind.contrasts`)."""
+CLASS_LOG_PROBABILITY = Metric("log_probability", _class_log_probability, _ratio, mean=True)
+TEXT_LOG_PROBABILITY = Metric("log_probability", _text_log_probability, _ratio, mean=True)
+"""Of all labelled tokens of a text together."""
 ACCURACY = Metric("accuracy", _accuracy, _ratio, correct=_right)
 TAG_ACCURACY = Metric("accuracy", _tag_accuracy, _ratio)
 """The share of right tags; tags of one text depend on each other, so that no test for proportions applies."""

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Kind, Labels
-from headcount.data.kinds.metrics import ACCURACY, CLASS_LOSS, Outputs
-from headcount.data.kinds.outputs import class_losses, logits_of
+from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, Outputs
+from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
 from headcount.data.kinds.tokens import Encoding, tokenize
+from headcount.data.kinds.wrong_classes import wrong_classes
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
@@ -24,9 +25,10 @@ class MultipleChoice(Kind):
     name = "multiple-choice"
     text_columns = ()
     text_columns_hint = "the context, then each choice"
-    metrics = (ACCURACY, CLASS_LOSS)
+    metrics = (ACCURACY, CLASS_LOSS, CLASS_LOG_PROBABILITY)
     auto_class = "AutoModelForMultipleChoice"
     has_choices = True
+    contrasts = True
     contexts: ClassVar[int] = 1
     """How many texts precede the choices."""
 
@@ -57,6 +59,15 @@ class MultipleChoice(Kind):
 
     def reduce(self, result: Any, labels: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
         return {"logits": logits_of(result).float()}
+
+    def wrong_labels(
+        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+    ) -> list[Any]:
+        count = len(examples.texts[0]) - self.contexts
+        return wrong_classes(examples, None if wrong is None else wrong.codes(count, f"{count} choices"), count)
+
+    def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
+        return class_differences(logits_of(result), labels, wrong)
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"].argmax(-1)

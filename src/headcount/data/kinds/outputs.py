@@ -19,10 +19,12 @@ DTYPES = {
     "loss": "float64",
     "tokens": "float64",
     "correct_tokens": "float64",
+    "logit_difference": "float64",
     "texts": "string",
 }
 """The arrays that a kind may keep: `logits` [example, class], `predictions` [example, word] padded with -1, the summed
-`loss`, the number of `tokens` and of `correct_tokens` of each example, and generated `texts`."""
+`loss`, the number of `tokens` and of `correct_tokens` of each example, the difference of the logits of its right and
+its wrong answer, and generated `texts`."""
 NOT_FINITE = -2
 """The tag of a word whose logits are not finite."""
 
@@ -41,6 +43,12 @@ def upcast(logits: Tensor) -> Tensor:
 def class_losses(result: Any, labels: Tensor) -> Tensor:
     """[example]: the cross entropy of each example, differentiable."""
     return functional.cross_entropy(upcast(logits_of(result)), labels, reduction="none")
+
+
+def class_differences(logits: Tensor, labels: Tensor, wrong: Tensor) -> Tensor:
+    """[row]: the logit of the right class minus that of the wrong one, from logits [row, class]; differentiable."""
+    right, other = (logits.gather(1, numbers[:, None])[:, 0] for numbers in (labels, wrong))
+    return upcast(right) - upcast(other)
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.language import Language
-from headcount.data.kinds.metrics import BLEU, CHRF, PERPLEXITY, TOKEN_LOSS
+from headcount.data.kinds.metrics import BLEU, CHRF, PERPLEXITY, TEXT_LOG_PROBABILITY, TOKEN_LOSS
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Translation(Language):
 
     name = "translation"
     text_columns = (("source", "target"),)
-    metrics = (BLEU, CHRF, TOKEN_LOSS, PERPLEXITY)
+    metrics = (BLEU, CHRF, TOKEN_LOSS, PERPLEXITY, TEXT_LOG_PROBABILITY)
     auto_class = "AutoModelForSeq2SeqLM"
     labels_are_inputs = True
     all_texts_needed = True

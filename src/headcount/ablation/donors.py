@@ -1,0 +1,252 @@
+"""Where the outputs of another input come from: which example gives to which, and which of its positions to which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headcount.ablation.choices import Choices
+from headcount.ablation.hows import ALL, ANSWER, LAST, Patch, Resample
+from headcount.ablation.job import Job
+from headcount.core.options import without_effect
+from headcount.data.counterparts import Counterparts, Spans, check_aligned, check_spans
+from headcount.data.encode import Encodings
+from headcount.data.kinds.tokens import Encoding
+from headcount.errors import DataProblem, InvalidOption
+from headcount.trace.call import AttentionCall
+from headcount.trace.edits import Edit, LayerKey
+from headcount.trace.parts import AT_KEYS, Kept, outputs_with
+from headcount.trace.variants import Replacement, Variant
+
+CLASS_SIZE = 8
+"""How many examples of similar length a random one is drawn from, at least."""
+
+
+class Patched(Replacement):
+    """A part of the heads of a layer from another pass; `where` [example, position]: at some positions alone."""
+
+    def __init__(self, columns: list[int], kept: Kept, where: Tensor | None) -> None:
+        super().__init__(columns)
+        self.kept = kept
+        self.needs_call = kept.part != "output"
+        self.keys = where if kept.part in AT_KEYS else None
+        self.where = None if kept.part in AT_KEYS else where
+
+    def is_like(self, other: Edit) -> bool:
+        return isinstance(other, Patched) and other.kept is self.kept and other.keys is self.keys
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return outputs_with(self.kept, outputs, call, self.keys)
+
+
+@dataclass(frozen=True)
+class Donor:
+    """Gives head outputs to the examples of a sweep, from the pass over `encodings`.
+
+    `givers` [draw, example]: which of them gives to which example. `part`: what of a head is given. `compared`: whether
+    its own scores are kept, as the other end of a share. `places(example, draw)`: the giver's position for each
+    position of the example; None if they are the same. `wheres`: for each choice, the positions of each example that
+    are replaced; None for all.
+    """
+
+    encodings: Encodings
+    givers: np.ndarray
+    part: str = "output"
+    compared: bool = False
+    places: Callable[[int, int], list[int]] | None = None
+    wheres: tuple[Callable[[int], list[int]] | None, ...] = (None,)
+
+    @property
+    def draws(self) -> int:
+        return len(self.givers)
+
+    def rows(self, examples: Sequence[int], draw: int) -> list[Encoding]:
+        """The encodings that give to these examples."""
+        return [self.encodings.rows[self.givers[draw, example]] for example in examples]
+
+    def positions(self, examples: Sequence[int], draw: int, width: int) -> Tensor | None:
+        """[example, position]: the giver's position for each one of the examples; None where they are the same."""
+        if self.places is None:
+            return None
+        each = [self.places(example, draw) for example in examples]
+        return torch.tensor([[*places, *[0] * (width - len(places))] for places in each])
+
+    def variants(
+        self,
+        choices: Choices,
+        columns: Callable[[LayerKey, tuple[int, ...]], list[int]],
+        kept: Mapping[LayerKey, Kept],
+        examples: Sequence[int],
+        width: int,
+    ) -> list[Variant]:
+        """The edits of each choice on these examples, whose texts are padded to `width` positions."""
+        masks = {
+            id(where): None if where is None else _mask([where(example) for example in examples], width)
+            for where in self.wheres
+        }
+        wheres = self.wheres if len(self.wheres) > 1 else self.wheres * len(choices.sets)
+        return [
+            {
+                key: Patched(columns(key, numbers), kept[key], masks[id(where)])
+                for key, numbers in heads.by_layer().items()
+            }
+            for heads, where in zip(choices.sets, wheres, strict=True)
+        ]
+
+
+def _mask(positions: list[list[int]], width: int) -> Tensor:
+    mask = torch.zeros(len(positions), width, dtype=torch.bool)
+    for row, chosen in enumerate(positions):
+        mask[row, chosen] = True
+    return mask
+
+
+def patch_donor(job: Job, patch: Patch, choices: Choices) -> tuple[Job, Donor]:
+    """The job on the input that is run, and the donor that is the other one."""
+    pairs = job.counterparts
+    assert pairs is not None  # prepare_job read them
+    names = _used_names(job, pairs, patch, choices)
+    denoise = patch.direction == "denoise"
+    sides = [Side(job, job.encodings, pairs.spans), Side(job, pairs.encodings, pairs.counterpart_spans)]
+    giver, base = sides if denoise else sides[::-1]
+
+    def where(*names: Position) -> Where:
+        return lambda example: [place for name in names for place in base.at(name, example)]
+
+    def places(example: int, draw: int) -> list[int]:
+        """Tokens outside of the named positions are not replaced, and whose place they get does not matter."""
+        matched = [0] * int(base.encodings.lengths[example])
+        for name in names:
+            for here, there in zip(base.at(name, example), giver.at(name, example), strict=True):
+                matched[here] = there
+        return matched
+
+    wheres: tuple[Where | None, ...] = (where(*names) if names else None,)
+    if choices.positions is not None:
+        single = {name: where(name) for name in names}
+        wheres = tuple(single[name] for name in choices.positions)
+    identity = np.arange(len(base.encodings.rows))[None]
+    donor = Donor(giver.encodings, identity, patch.part, compared=True, wheres=wheres)
+    return job.on(base.encodings), replace(donor, places=places) if patch.align == "span" else donor
+
+
+Position = str | int
+"""The name of positions, or one position."""
+Where = Callable[[int], list[int]]
+"""From the number of an example to positions of it."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One input of each pair."""
+
+    job: Job
+    encodings: Encodings
+    spans: Sequence[Spans]
+
+    def at(self, name: Position, example: int) -> list[int]:
+        """The positions that a name stands for."""
+        if isinstance(name, int):
+            return [name]
+        if name == LAST:
+            return [self.job.task.kind.prompt_end(self.encodings.rows[example])]
+        if name == ANSWER:
+            return self.job.task.kind.answer_positions(self.encodings.rows[example])
+        return list(range(*self.spans[example][name]))
+
+
+def position_names(job: Job) -> list[Position]:
+    """The positions that a map of heads and positions has: named ones if all examples have them, or all of them."""
+    pairs = job.counterparts
+    assert pairs is not None  # prepare_job read them
+    if pairs.names:
+        return [*pairs.names, LAST]
+    lengths = {int(length) for length in (*job.encodings.lengths, *pairs.encodings.lengths)}
+    if len(lengths) > 1:
+        raise DataProblem(
+            f"by='position' needs positions that all examples share; got texts of {min(lengths)} to {max(lengths)} "
+            "tokens and no column 'spans' with spans of tokens by name"
+        )
+    return list(range(lengths.pop()))
+
+
+def _used_names(job: Job, pairs: Counterparts, patch: Patch, choices: Choices) -> list[Position]:
+    """The positions that are replaced, checked; empty for all."""
+    spanned = patch.align == "span"
+    if not spanned:
+        check_aligned(job.examples, job.encodings, pairs)
+    elif not pairs.names:
+        raise DataProblem("align='span' needs a column 'spans' with spans of tokens by name; the data has none")
+    if choices.positions is not None:
+        without_effect("positions", None if patch.positions == ALL else patch.positions, "by='position' takes each")
+        names = list(dict.fromkeys(choices.positions))
+    elif patch.positions != ALL:
+        names = [patch.positions]
+    else:
+        names = [*pairs.names] if spanned else []
+    for name in names:
+        if name == ANSWER:
+            job.task.kind.answer_positions(job.encodings.rows[0])  # an error where answers have no positions
+        elif isinstance(name, str) and name != LAST:
+            check_spans(job.examples, pairs, name)
+    if names and job.task.kind.has_choices:
+        raise InvalidOption("got positions=; the texts of multiple choice are several rows, patched at all positions")
+    if names and "cross" in job.anatomy.stacks and any(h.stack != "encoder" for heads in choices.sets for h in heads):
+        raise InvalidOption(
+            "got positions= for an encoder-decoder: they are those of the text, which the encoder reads; take "
+            "stack='encoder'"
+        )
+    return names
+
+
+def resample_donor(job: Job, resample: Resample, seed: int) -> Donor:
+    """Each example gets outputs of another one of similar length; a shorter one starts again from its beginning."""
+    lengths, rows = job.encodings.lengths, job.encodings.rows
+    if len(rows) < 2:
+        raise DataProblem("how='resample' draws other examples; got one example, expected at least two")
+    if "cross" in job.anatomy.stacks or job.task.kind.has_choices:
+        raise InvalidOption(
+            "how='resample' matches the positions of two texts, and this model reads several at once; take how='mean'"
+        )
+    givers = np.stack([draw_partners(lengths, np.random.default_rng([seed, draw])) for draw in range(resample.draws)])
+
+    def places(example: int, draw: int) -> list[int]:
+        own, other = int(lengths[example]), int(lengths[givers[draw, example]])
+        return [place % other for place in range(own)]
+
+    return Donor(job.encodings, givers, places=places)
+
+
+def draw_partners(lengths: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """For each example another one, drawn among those of the same length class; each gives once.
+
+    >>> draw_partners(np.array([5, 9, 5, 9]), np.random.default_rng(0)).tolist()
+    [2, 3, 0, 1]
+    """
+    partners = np.empty(len(lengths), dtype=int)
+    for members in length_classes(lengths):
+        order = generator.permutation(members)
+        partners[order] = np.roll(order, 1)  # a random cycle: nobody gives to itself
+    return partners
+
+
+def length_classes(lengths: np.ndarray) -> list[np.ndarray]:
+    """Examples of similar length: those of one length or, if they are fewer than CLASS_SIZE, with the next longer ones.
+
+    >>> [members.tolist() for members in length_classes(np.array([3] * 8 + [4] * 2 + [7] * 7))]
+    [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15, 16]]
+    """
+    classes: list[np.ndarray] = []
+    for length in np.unique(lengths):
+        members = np.flatnonzero(lengths == length)
+        if classes and len(classes[-1]) < CLASS_SIZE:
+            classes[-1] = np.concatenate([classes[-1], members])
+        else:
+            classes.append(members)
+    if len(classes) > 1 and len(classes[-1]) < CLASS_SIZE:
+        classes[-2:] = [np.concatenate(classes[-2:])]
+    return classes
