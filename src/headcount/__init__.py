@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.choosing.attribution import attribution as attribution
     from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose import Choice as Choice
     from headcount.choosing.choose import choose as choose
@@ -84,6 +85,7 @@ _HOMES = {
     "adversarial": "statistical_cues.adversarial",
     "adversarial_scores": "statistical_cues.adversarial_scores",
     "agreement": "core.agreement",
+    "attribution": "choosing.attribution",
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",

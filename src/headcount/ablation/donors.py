@@ -25,6 +25,11 @@ from headcount.trace.variants import Replacement, Variant
 CLASS_SIZE = 8
 """How many examples of similar length a random one is drawn from, at least."""
 
+Position = str | int
+"""The name of positions, or one position."""
+Where = Callable[[int], list[int]]
+"""From the number of an example to positions of it."""
+
 
 class Patched(Replacement):
     """A part of the heads of a layer from another pass; `where` [example, position]: at some positions alone."""
@@ -58,7 +63,7 @@ class Donor:
     part: str = "output"
     compared: bool = False
     places: Callable[[int, int], list[int]] | None = None
-    wheres: tuple[Callable[[int], list[int]] | None, ...] = (None,)
+    wheres: tuple[Where | None, ...] = (None,)
 
     @property
     def draws(self) -> int:
@@ -75,6 +80,10 @@ class Donor:
         each = [self.places(example, draw) for example in examples]
         return torch.tensor([[*places, *[0] * (width - len(places))] for places in each])
 
+    def mask(self, where: Where | None, examples: Sequence[int], width: int) -> Tensor | None:
+        """Bool [example, position]: the positions of the examples that are replaced; None for all."""
+        return None if where is None else _mask([where(example) for example in examples], width)
+
     def variants(
         self,
         choices: Choices,
@@ -84,10 +93,7 @@ class Donor:
         width: int,
     ) -> list[Variant]:
         """The edits of each choice on these examples, whose texts are padded to `width` positions."""
-        masks = {
-            id(where): None if where is None else _mask([where(example) for example in examples], width)
-            for where in self.wheres
-        }
+        masks = {id(where): self.mask(where, examples, width) for where in self.wheres}
         wheres = self.wheres if len(self.wheres) > 1 else self.wheres * len(choices.sets)
         return [
             {
@@ -132,12 +138,6 @@ def patch_donor(job: Job, patch: Patch, choices: Choices) -> tuple[Job, Donor]:
     identity = np.arange(len(base.encodings.rows))[None]
     donor = Donor(giver.encodings, identity, patch.part, compared=True, wheres=wheres)
     return job.on(base.encodings), replace(donor, places=places) if patch.align == "span" else donor
-
-
-Position = str | int
-"""The name of positions, or one position."""
-Where = Callable[[int], list[int]]
-"""From the number of an example to positions of it."""
 
 
 @dataclass(frozen=True)

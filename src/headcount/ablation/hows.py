@@ -96,3 +96,18 @@ def find_how(how: How | Spec) -> Spec:
         return WITH_OPTIONS[how]()  # type: ignore[no-any-return]
     one_of("how", how, HOWS)
     return Plain(how)
+
+
+def how_options(spec: Spec) -> dict[str, Any]:
+    """The options of a replacement that has some; means over tokens are stored as before there were others."""
+    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
+
+
+def spell_how(spec: Spec) -> str:
+    """The replacement in the name of a result.
+
+    >>> spell_how(Patch()), spell_how(Patch(part="key", direction="noise")), spell_how(Means(by="position"))
+    ('patch', 'patch-key-noise', 'mean-position')
+    """
+    other = [str(value) for key, value in vars(spec).items() if key != "name" and value != getattr(type(spec), key)]
+    return "-".join([spec.name, *other])

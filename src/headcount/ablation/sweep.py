@@ -15,7 +15,7 @@ from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, pla
 from headcount.ablation.choices import AtPositions, By, Choices, Every, choose_head_sets
 from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor
 from headcount.ablation.evidence import which_test
-from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
+from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
@@ -151,7 +151,7 @@ def sweep(
     options: dict[str, Any] = {
         "by": choices.by,
         "how": spec.name,
-        **_how_options(spec),
+        **how_options(spec),
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
@@ -173,7 +173,7 @@ def sweep(
     attributes = {
         "by": choices.by,
         "how": spec.name,
-        **_how_options(spec),
+        **how_options(spec),
         "task": job.task.name,
         "kind": job.task.kind.name,
         "metric": job.metric_name,
@@ -197,7 +197,7 @@ def sweep(
         attributes |= race.attributes
     special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
     run = Run(
-        group_name(f"sweep/{choices.by}-{_spell_how(spec)}{special}", name),
+        group_name(f"sweep/{choices.by}-{spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,
@@ -278,21 +278,6 @@ def _find_donor(job: Job, spec: Spec, choices: Choices, seed: int) -> tuple[Job,
     if isinstance(spec, Patch):
         return patch_donor(job, spec, choices)
     return job, resample_donor(job, spec, seed) if isinstance(spec, Resample) else None
-
-
-def _how_options(spec: Spec) -> dict[str, Any]:
-    """The options of a replacement that has some; means over tokens are stored as before there were others."""
-    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
-
-
-def _spell_how(spec: Spec) -> str:
-    """The replacement in the name of a result.
-
-    >>> _spell_how(Patch()), _spell_how(Patch(part="key", direction="noise")), _spell_how(Means(by="position"))
-    ('patch', 'patch-key-noise', 'mean-position')
-    """
-    other = [str(value) for key, value in vars(spec).items() if key != "name" and value != getattr(type(spec), key)]
-    return "-".join([spec.name, *other])
 
 
 def _late_logits(job: Job, tokenizer: Any) -> LateLogits | None:
