@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.donors import Donor
+from headcount.ablation.estimated import compare_estimates
 from headcount.ablation.hows import Spec
 from headcount.ablation.job import Job
 from headcount.ablation.runner import Outcome
@@ -52,9 +53,10 @@ def summarise_arrays(choices: Choices, job: Job, seed: int, spec: Spec, arrays: 
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
     variants = {key: flat_choices(choices, arrays[key]) for key in keys}
     given = {key: arrays[f"given_{key}"] for key in keys if f"given_{key}" in arrays}
-    return summarise_sweep(
+    summary = summarise_sweep(
         choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed, given, spec
     )
+    return summary | compare_estimates(choices, job, baseline, variants, seed)
 
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:

@@ -14,6 +14,7 @@ from transformers import GenerationConfig, PreTrainedModel
 from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, plan_budget
 from headcount.ablation.choices import AtPositions, By, Choices, Every, choose_head_sets
 from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor
+from headcount.ablation.estimated import check_estimates
 from headcount.ablation.evidence import which_test
 from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
@@ -119,6 +120,7 @@ def sweep(
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
     choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
     generated = job.generated
+    check_estimates(choices, spec, job.metric_name)
     check_other_input(spec, job, stop_when)
     job, donor = _find_donor(job, spec, choices, seed)
     if isinstance(job.metric, Metric):

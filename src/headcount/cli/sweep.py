@@ -44,8 +44,11 @@ def sweep(
     draws: Annotated[int | None, Parameter(help="Number of random sets of --size heads to ablate.")] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[
-        Literal["importance", "taylor", "norm"] | None,
-        Parameter(help="Run only the heads that this estimate ranks highest (one backward pass), and a control."),
+        Literal["importance", "taylor", "norm", "attribution"] | None,
+        Parameter(
+            help="Run only the heads that this estimate ranks highest (one backward pass), and a control; "
+            "attribution is for --how patch."
+        ),
     ] = None,
     top: Annotated[int | None, Parameter(help="Number of heads that --screen ranks highest; 64 by default.")] = None,
     control: Annotated[

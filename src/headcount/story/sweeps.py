@@ -7,6 +7,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
+from headcount.story.estimates import estimate_sentences
 from headcount.story.names import interval_of, spell_interval, spell_layer
 
 REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
@@ -68,7 +69,11 @@ def race_sentences(result: xr.Dataset) -> list[str]:
 
 
 def missed_sentences(result: xr.Dataset) -> list[str]:
-    """Which heads were screened, and how many of those that were not run may have an effect."""
+    """Which heads were screened, how many of those that were not run may have an effect, how good the estimate was."""
+    return [*_missed(result), *estimate_sentences(result)]
+
+
+def _missed(result: xr.Dataset) -> list[str]:
     screen = result.attrs.get("screen")
     if screen is None:
         return []
