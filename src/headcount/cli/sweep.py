@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from headcount.ablation.choices import Every, RandomSets, Screened
+    from headcount.ablation.hows import Means, Patch, Resample
 
 
 def sweep(
@@ -36,12 +37,46 @@ def sweep(
     out: options.Out = None,
     name: options.Name = None,
     by: Annotated[
-        Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is ablated at a time; head by default.")
+        Literal["head", "layer", "all-but-one", "position"] | None,
+        Parameter(
+            help="What is ablated at a time; head by default. position: a head at one position (--how patch)."
+        ),
     ] = None,
-    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
+    how: Annotated[
+        str, Parameter(help="Replacement for the head's output: zero, uniform, mean, patch or resample.")
+    ] = "zero",
+    counterpart: Annotated[
+        tuple[str, ...] | None,
+        Parameter(consume_multiple=True, help="Columns of the other input of each pair, for --how patch."),
+    ] = None,
+    wrong: Annotated[
+        str | None, Parameter(help="Column of wrong answers, for --metric logit_difference; wrong by default.")
+    ] = None,
+    part: Annotated[
+        Literal["output", "query", "key", "value", "weights"] | None,
+        Parameter(help="Part of the head that --how patch takes from the other input; output by default."),
+    ] = None,
+    direction: Annotated[
+        Literal["denoise", "noise"] | None,
+        Parameter(help="denoise: clean heads in the corrupted run, the default of --how patch; noise: the reverse."),
+    ] = None,
+    positions: Annotated[
+        str | None, Parameter(help="Where --how patch replaces heads: all, last, answer or the name of a span.")
+    ] = None,
+    align: Annotated[
+        Literal["position", "span"] | None,
+        Parameter(help="How --how patch matches tokens; span: only those in spans of the same name."),
+    ] = None,
+    mean_by: Annotated[
+        Literal["tokens", "position"] | None,
+        Parameter(help="What --how mean averages over: all tokens, the default, or those at each position."),
+    ] = None,
     stack: options.Stack = None,
     sets: Annotated[Path | None, Parameter(help="File of sets of heads to ablate, one per line.")] = None,
-    draws: Annotated[int | None, Parameter(help="Number of random sets of --size heads to ablate.")] = None,
+    draws: Annotated[
+        int | None,
+        Parameter(help="Number of random sets of --size heads; with --how resample, of examples drawn for each."),
+    ] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[
         Literal["importance", "taylor", "norm", "attribution"] | None,
@@ -100,6 +135,9 @@ def sweep(
 
     Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
 
+    With --how patch, each head takes its output from the other input of a pair (columns counterpart and wrong):
+    headcount sweep LLM --how patch --data synthetic:names --out study
+
     An interrupted run resumes when the same command is run again with --out.
 
     Parameters
@@ -108,7 +146,7 @@ def sweep(
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
     from headcount.ablation.choices import Every
-    from headcount.ablation.replacements import check_how
+    from headcount.ablation.hows import Resample
     from headcount.ablation.sweep import sweep as run
     from headcount.choosing.screen import TOP
     from headcount.choosing.screen import screen as screen_heads
@@ -116,11 +154,13 @@ def sweep(
     from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
-    check_how(how)
+    replacement = read_how(how, part, direction, positions, align, mean_by, None if size else draws)
+    if isinstance(replacement, Resample) and not size:
+        draws = None
     left_out: Every | RandomSets | Screened | list[str] = what_is_left_out(by, stack, sets, draws, size)
     check_screen(screen, top, control, left_out)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    known = find_named_task(task, data, text, label, labels, metric)
+    known = find_named_task(task, data, text, label, labels, metric, counterpart, wrong)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained, device_map
     )
@@ -152,7 +192,7 @@ def sweep(
             known.name if data is None else data,
             task=known,
             by=left_out,
-            how=how,
+            how=replacement,
             reference=reference,
             limit=limit,
             seed=seed,
@@ -170,6 +210,31 @@ def sweep(
         print(json.dumps(sweep_json(result)))
     else:
         show(result, out)
+
+
+def read_how(
+    how: str,
+    part: str | None,
+    direction: str | None,
+    positions: str | None,
+    align: str | None,
+    mean_by: str | None,
+    draws: int | None,
+) -> Patch | Resample | Means | str:
+    """The value of `how=` in Python that these options stand for."""
+    from headcount.ablation.hows import Means, Patch, Resample, find_how
+
+    given = {"part": part, "direction": direction, "positions": positions, "align": align}
+    for option, value in given.items():
+        if how != "patch":
+            without_effect(option, value, f"how={how!r} takes nothing from another input, as patch does")
+    if how != "mean":
+        without_effect("mean_by", mean_by, f"how={how!r} needs no mean outputs, as mean does")
+    if how == "patch":
+        return Patch(**{option: value for option, value in given.items() if value is not None})
+    if how == "resample":
+        return Resample(1 if draws is None else draws)
+    return Means(mean_by) if mean_by is not None else find_how(how).name
 
 
 def what_is_left_out(
@@ -233,7 +298,10 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
     several = result.sizes.get("stack", 1) > 1
     raced = "decision" in result
     columns = ("change", "95 % interval", "q", "examples") if raced else ("score", "change", "95 % interval", "p", "q")
-    shown = Table("left out")
+    patched = result.attrs["how"] == "patch"
+    if "share" in rows:
+        columns = ("score", "share", "95 % interval", "p", "q")
+    shown = Table("patched" if patched else "left out")
     for column in columns:
         shown.add_column(column, justify="right")
     if raced:
@@ -243,6 +311,8 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
         if raced:
             cells = (*effect, f"{row['q']:.2g}", f"{row['examples_run']:.0f}", row["decision"])
         else:
+            if "share" in row:
+                effect = (f"{row['share']:.3f}", f"{row['share_low']:.3f} to {row['share_high']:.3f}")
             cells = (f"{row['score']:.4f}", *effect, f"{row['p']:.2g}", f"{row['q']:.2g}")
         shown.add_row(_spell_row(row, several), *cells)
     return shown
@@ -252,6 +322,7 @@ def _spell_row(row: dict[str, object], several: bool) -> str:
     if "set" in row:
         return str(row["set"])
     spelled = f"L{row['layer']}" + (f"H{row['head']}" if "head" in row else "")
+    spelled += f" at {row['position']}" if "position" in row else ""
     return f"{row['stack']}.{spelled}" if several else spelled
 
 

@@ -9,8 +9,15 @@ from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
 from headcount.story.estimates import estimate_sentences
 from headcount.story.names import interval_of, spell_interval, spell_layer
+from headcount.story.patches import patch_sentences
 
-REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
+REPLACED = {
+    "uniform": "its attention is uniform",
+    "zero": "its output is 0",
+    "mean": "its output is its mean",
+    "patch": "it is that of the other input",
+    "resample": "its output is that on another example",
+}
 """What an ablated head does, for each replacement."""
 WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
 """What is left out at a time, if not a head."""
@@ -20,6 +27,8 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
     """The findings of a sweep in sentences."""
     if "decision" in result:
         return race_sentences(result)
+    if "difference" in result:
+        return [*patch_sentences(result), *missed_sentences(result)]
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
