@@ -20,7 +20,9 @@ def estimate_sentences(result: xr.Dataset) -> list[str]:
         return []
     count = int(np.isfinite(result["estimated"].values).sum())
     whole, control = (interval_of(result, name) for name in ("estimate_correlation", "control_correlation"))
-    agreement = f"Rank correlation of attribution and exact patching: {_spell(whole)} over the {count} heads that were run"
+    agreement = (
+        f"Rank correlation of attribution and exact patching: {_spell(whole)} over the {count} heads that were run"
+    )
     if np.isfinite(control[0]):
         agreement += f", {_spell(control)} over the {result.attrs['screen']['control']} of the control"
     return [f"{agreement} (95 % intervals over heads).", *_failures(result, count)]
