@@ -47,6 +47,19 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class FunctionVector(Patch):
+    """A patch with a mean: a head's mean output at the last token of other clean prompts, put into corrupted ones.
+
+    Prompts whose column `task` is the same belong together. Those of a task are split into two halves without a common
+    answer, and each half is given the means of the other one.
+    """
+
+    positions: str = LAST
+
+    name = "function-vector"
+
+
+@dataclass(frozen=True)
 class Resample:
     """A head's output on another example, drawn at random among those of similar length; `draws`: how often."""
 

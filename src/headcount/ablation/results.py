@@ -85,6 +85,8 @@ def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> d
         if job.counterparts is not None:
             values = [_text(job.counterparts.texts[row][0]) for row in rows]
             fixed["counterpart"] = (("example",), np.array(values, dtype=object))
+    if job.counterparts is not None and any(job.counterparts.tasks):
+        fixed["task"] = (("example",), np.array([job.counterparts.tasks[row] for row in rows], dtype=object))
     return fixed
 
 

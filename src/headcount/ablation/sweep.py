@@ -13,10 +13,10 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, plan_budget
 from headcount.ablation.choices import AtPositions, By, Choices, Every, choose_head_sets
-from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor
+from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor, vector_donor
 from headcount.ablation.estimated import check_estimates
 from headcount.ablation.evidence import which_test
-from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
+from headcount.ablation.hows import FunctionVector, How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
@@ -122,7 +122,7 @@ def sweep(
     generated = job.generated
     check_estimates(choices, spec, job.metric_name)
     check_other_input(spec, job, stop_when)
-    job, donor = _find_donor(job, spec, choices, seed)
+    job, donor = _find_donor(job, spec, choices, tokenizer, seed)
     if isinstance(job.metric, Metric):
         job.metric.require()
     if generated:
@@ -165,7 +165,8 @@ def sweep(
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
     if donor is not None:
-        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist()])
+        received = [] if donor.receives is None else [donor.receives.tolist()]
+        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist(), *received])
     screened = choices.screened
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
@@ -275,8 +276,10 @@ def check_other_input(spec: Spec, job: Job, stop_when: float | None) -> None:
         raise InvalidOption("got a function as metric= and several draws; expected the name of a metric, or one draw")
 
 
-def _find_donor(job: Job, spec: Spec, choices: Choices, seed: int) -> tuple[Job, Donor | None]:
+def _find_donor(job: Job, spec: Spec, choices: Choices, tokenizer: Any, seed: int) -> tuple[Job, Donor | None]:
     """The job on the input that is run, and where the outputs of the other input come from."""
+    if isinstance(spec, FunctionVector):
+        return vector_donor(job, spec, tokenizer.pad_token_id or 0, seed)
     if isinstance(spec, Patch):
         return patch_donor(job, spec, choices)
     return job, resample_donor(job, spec, seed) if isinstance(spec, Resample) else None

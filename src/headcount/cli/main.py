@@ -19,6 +19,7 @@ from rich.console import Console, ConsoleOptions
 import headcount
 from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
+from headcount.cli.attribution import attribution
 from headcount.cli.carriers import carriers
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
@@ -93,6 +94,7 @@ for verb in (
     finetune,
     partial,
     importance,
+    attribution,
     learn_gates,
     carriers,
     curve,

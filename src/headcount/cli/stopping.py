@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 RESUMED = {
+    "attribution": "--out",
     "carriers": "--out",
     "choose": "--study",
     "compare": "--out",

@@ -164,7 +164,8 @@ def sweep(
     )
     compute = Compute(batch_tokens, memory, compiled, shard)
     if screen is not None:
-        with show_progress("importance", "examples", limited=limit is None) as progress:
+        ranking = screen if screen == "attribution" else "importance"
+        with show_progress(ranking, "examples", limited=limit is None) as progress:
             left_out = screen_heads(
                 loaded,
                 loaded_tokenizer,
