@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headcount.choosing.choose import choose as choose
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
+    from headcount.choosing.function_vectors import function_vectors as function_vectors
     from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
     from headcount.choosing.screen import screen as screen
@@ -102,6 +103,7 @@ _HOMES = {
     "find_patterns": "attention_maps.find_patterns",
     "find_task": "data.tasks",
     "finetune": "training.finetune",
+    "function_vectors": "choosing.function_vectors",
     "gated": "trace.gates",
     "heads": "trace.heads",
     "importance": "choosing.importance",

@@ -33,6 +33,7 @@ from headcount.cli.export import export
 from headcount.cli.figure import figure
 from headcount.cli.find_patterns import find_patterns
 from headcount.cli.finetune import finetune
+from headcount.cli.function_vectors import function_vectors
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
 from headcount.cli.learn_gates import learn_gates
@@ -97,6 +98,7 @@ for verb in (
     attribution,
     learn_gates,
     carriers,
+    function_vectors,
     curve,
     choose,
     prune,

@@ -14,6 +14,7 @@ RESUMED = {
     "demo": "--out",
     "dynamics": "--study",
     "finetune": "--out",
+    "function-vectors": "--out",
     "importance": "--out",
     "measure": "--out",
     "partial": "--out",

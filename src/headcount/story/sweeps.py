@@ -17,6 +17,7 @@ REPLACED = {
     "mean": "its output is its mean",
     "patch": "it is that of the other input",
     "resample": "its output is that on another example",
+    "function-vector": "its output at the last token is its mean after clean examples",
 }
 """What an ablated head does, for each replacement."""
 WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
