@@ -37,9 +37,7 @@ def sweep(
     name: options.Name = None,
     by: Annotated[
         Literal["head", "layer", "all-but-one", "position"] | None,
-        Parameter(
-            help="What is ablated at a time; head by default. position: a head at one position (--how patch)."
-        ),
+        Parameter(help="What is ablated at a time; head by default. position: a head at one position (--how patch)."),
     ] = None,
     how: Annotated[
         str, Parameter(help="Replacement for the head's output: zero, uniform, mean, patch or resample.")
