@@ -21,9 +21,9 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_what_a_patch_says(tokenizer: Any) -> None:
     result = hc.sweep(planted.classifier(), tokenizer, PAIRS, task="sst2", how="patch")
     inputs, counted, best = patch_sentences(result)
-    assert inputs.startswith("Log_probability is -")
-    assert "on the clean input and -" in inputs
-    assert "(40 pairs, 95 % intervals)" in inputs
+    assert inputs.startswith("On the clean input log_probability is -")
+    assert "], on the corrupted one -" in inputs
+    assert inputs.endswith("(40 pairs).")
     assert counted == (
         "Each head in turn runs on the corrupted input with its output from the clean one: 1 bring the score closer to "
         "that of the clean input, 0 further away (q < 0.05, 4 tested)."

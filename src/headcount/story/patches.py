@@ -21,10 +21,9 @@ def patch_sentences(result: xr.Dataset) -> list[str]:
     )
     ran, given = ("corrupted", "clean") if denoise else ("clean", "corrupted")
     part = PARTS.get(result.attrs["part"], result.attrs["part"])
-    inputs = f"{metric} is {clean} on the clean input and {corrupted} on the corrupted one"
     runs = f"Each {_what(result)} in turn runs on the {ran} input with its {part} from the {given} one{_where(result)}"
     sentences = [
-        f"{inputs[0].upper()}{inputs[1:]} ({result.sizes['example']} pairs, 95 % intervals).",
+        f"On the clean input {metric} is {clean}, on the corrupted one {corrupted} ({result.sizes['example']} pairs).",
         f"{runs}: {_counted(result)}.",
     ]
     if "share" not in result:
