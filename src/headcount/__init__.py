@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.choices import Every as Every
+    from headcount.ablation.choices import Pairs as Pairs
     from headcount.ablation.choices import RandomSets as RandomSets
     from headcount.ablation.means import mean_outputs as mean_outputs
     from headcount.ablation.sweep import sweep as sweep
@@ -72,6 +73,7 @@ _HOMES = {
     "HeadcountError": "errors",
     "Layout": "core.heads",
     "Observation": "trace.observe",
+    "Pairs": "ablation.choices",
     "RandomSets": "ablation.choices",
     "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",

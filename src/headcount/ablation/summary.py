@@ -46,17 +46,17 @@ def summarise_sweep(
     tests = None if screened is None else screened.of
     by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
     outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
-    table = _table(outputs, labels, metric, kind)
+    table = table_of(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
-    _check_scores(scores, choices, metric)
+    check_scores(scores, choices, metric)
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
     evidence = evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed, tests)
     whole, *without = [kind.predictions(output) for output in outputs]
-    same = np.array([_same(whole, predictions) for predictions in without])
+    same = np.array([same_predictions(whole, predictions) for predictions in without])
     gain = honest_gain(table, higher, seed=seed)
     chance = (sign * exchanged > 1e-12).sum(1)
     chance_low, chance_high = interval(chance)
@@ -100,7 +100,7 @@ def metric_name(metric: AnyMetric) -> str:
     return metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
 
 
-def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> None:
+def check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> None:
     """An error where a score is not finite, though the outputs are: a custom metric, a perplexity that overflows."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
@@ -111,7 +111,8 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> No
         )
 
 
-def _table(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+def table_of(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+    """The scores of the baseline and of all variants, for any weights of the examples."""
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
@@ -119,6 +120,6 @@ def _table(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: 
     return Calls([kind.predictions(output) for output in outputs], labels, metric)
 
 
-def _same(first: Any, second: Any) -> float:
+def same_predictions(first: Any, second: Any) -> float:
     """The share of examples whose prediction is the same as the baseline's."""
     return float(np.mean([np.array_equal(a, b) for a, b in zip(first, second, strict=True)]))

@@ -15,6 +15,7 @@ from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, pla
 from headcount.ablation.choices import By, Choices, choose_head_sets
 from headcount.ablation.evidence import which_test
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
+from headcount.ablation.pair_summary import check_pair_metric, describe_pairs, which_pair_test
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
 from headcount.ablation.replacements import REPLACEMENTS, check_how
@@ -87,16 +88,17 @@ def sweep(
     from the seed, whose completions are scored unless `task` says otherwise. `by`: what is left out at a time: `head`,
     `layer` or `all-but-one` (all other heads of the layer gone), of one stack with `Every("head", stack="cross")`; or
     sets of heads, as a list (`["L3H7, L5", "L2"]`) or `RandomSets(draws, size)`; or the heads that `headcount.screen`
-    selects. `how`: the replacement for a head's output: `zero`, `uniform`, or `mean` (over `reference=`, data like
-    `data`). `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the sweep
-    runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was never trained will
-    do. `compute`: how it runs. `generate`: where texts are generated, options of transformers' `generate`, such as
-    {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a margin, such as 0.002, for a race:
-    examples come in rounds, in random order, and a head runs no further once it is settled whether its change on all
-    examples lies beyond the margin or within it.
+    selects; or pairs of heads, `Pairs(among="L3H7, L5")`, or those that `screen` selects. `how`: the replacement for a
+    head's output: `zero`, `uniform`, or `mean` (over `reference=`, data like `data`). `metric`: a name, or a function
+    of predictions and labels. `out`: a study folder, written as the sweep runs; the same call resumes. `texts`: keep
+    the texts there. `untrained`: a classifier that was never trained will do. `compute`: how it runs. `generate`: where
+    texts are generated, options of transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128
+    by default). `stop_when`: a margin, such as 0.002, for a race: examples come in rounds, in random order, and a head
+    runs no further once it is settled whether its change on all examples lies beyond the margin or within it.
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
+    That of pairs holds `interaction`, `joint` and what else `headcount.ablation.pair_summary.summarise_pairs` computes.
     That of a race holds `decision`, `examples_run` and what else `headcount.ablation.racing.Race.summarise` computes.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
@@ -109,6 +111,8 @@ def sweep(
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, how, metric, limit, seed, max_length, untrained)
     choices = choose_head_sets(job.anatomy.layout, by, seed)
+    if choices.paired is not None:
+        check_pair_metric(job.metric)
     generated = job.generated
     if isinstance(job.metric, Metric):
         job.metric.require()
@@ -130,7 +134,8 @@ def sweep(
         over_vocabulary = job.task.kind.over_vocabulary and not generated and late is None
         widest, longest = widest_group(swept, not generated), int(lengths.max())
         memory, tokens = parse_memory(compute.memory), compute.batch_tokens
-        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest)
+        nested = swept.paired is not None and not generated
+        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest, nested)
 
     means = None
     if REPLACEMENTS[how].needs_reference:
@@ -143,16 +148,18 @@ def sweep(
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
-        "sets": fingerprint([str(one) for one in choices.sets]),
+        "sets": fingerprint(list(map(str, choices.sets))),
         "limit": limit,
         "max_length": job.encodings.limit,
         "texts": texts,
         "generate": generation,
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
-    screened = choices.screened
+    screened, paired = choices.screened, choices.paired
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
+    if paired is not None:
+        options["tests"] = paired.tests
     if race is not None:
         options["stop_when"] = race.margin
     units = plan_units(lengths, find_budget(choices).tokens) if race is None else race.units
@@ -163,7 +170,7 @@ def sweep(
         "kind": job.task.kind.name,
         "metric": job.metric_name,
         "higher_is_better": job.higher_is_better,
-        "test": which_test(job.metric),
+        "test": which_test(job.metric) if choices.paired is None else which_pair_test(job.metric),
         "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
         "cut": job.encodings.cut,
         ATTRIBUTE: dict(job.examples.blank),
@@ -178,9 +185,12 @@ def sweep(
             "control": len(screened.control),
             "of": screened.of,
         }
+    if paired is not None:
+        attributes |= describe_pairs(paired)
     if race is not None:
         attributes |= race.attributes
-    special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
+    some = screened is not None or (paired is not None and paired.screened is not None)
+    special = "-screened" if some else "-raced" if race is not None else ""
     run = Run(
         group_name(f"sweep/{choices.by}-{how}{special}", name),
         find_origin(model, job.fingerprint, seed),
