@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
     from headcount.choosing.screen import screen as screen
+    from headcount.choosing.screen_pairs import screen_pairs as screen_pairs
     from headcount.core.agreement import agreement as agreement
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
@@ -114,6 +115,7 @@ _HOMES = {
     "report": "reporting.document",
     "save": "models.checkpoint",
     "screen": "choosing.screen",
+    "screen_pairs": "choosing.screen_pairs",
     "sweep": "ablation.sweep",
     "table": "reporting.table",
 }

@@ -74,7 +74,7 @@ class Pairs:
 class ScreenedPairs:
     """Some pairs of many: those that an estimate ranks highest, and a random sample of the others as a control.
 
-    `headcount.screen` makes one with `estimate="hessian"`.
+    `headcount.screen_pairs` makes one.
     """
 
     estimate: str
@@ -187,7 +187,7 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
     if not isinstance(by, Every) or by.what not in EVERY:
         raise InvalidOption(
             f"got by={getattr(by, 'what', by)!r}; expected one of {', '.join(EVERY)}, or Every(one of these, stack), "
-            "a list of sets of heads such as ['L3H7,L5H1', 'L2'], RandomSets(draws, size) or Pairs(among)"
+            "a list of sets of heads such as ['L3H7,L5H1', 'L2'], Pairs(among), or RandomSets(draws, size)"
         )
     heads = heads_of(layout, by.stack)
     keys: tuple[Any, ...] = tuple(heads)

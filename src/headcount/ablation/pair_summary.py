@@ -22,16 +22,24 @@ from headcount.ablation.evidence import AnyMetric, evidence_of, which_test
 from headcount.ablation.screened import missed_among
 from headcount.ablation.summary import Summary, check_scores, metric_name, same_predictions, table_of
 from headcount.core.claims import kind_of_pair
-from headcount.core.interactions import interactions, pseudo_values, score_interval, sign_flip_test
+from headcount.core.interactions import (
+    interactions,
+    pseudo_values,
+    score_interval,
+    sign_flip_test,
+    strongest_interaction,
+)
 from headcount.core.mean_changes import mean_changes
 from headcount.core.pair_schemas import pair_schemas
-from headcount.core.results import HEAD_DIMS, by_head
+from headcount.core.results import HEAD_DIMS, PAIR, by_head
 from headcount.core.score_tables import ScoreTable, Sums
 from headcount.core.statistics import bootstrap, false_discovery, interval, permutation_test, rank_correlation
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 from headcount.errors import InvalidOption
 
+ROUNDING = 1e-6
+"""Relative size of what is no interaction: a few units of float32's last place, of sums of four numbers."""
 LEAST_COMPARED = 3
 """Pairs of the control from which on the estimate is compared with the interactions."""
 
@@ -96,8 +104,8 @@ def summarise_pairs(
 ) -> Summary:
     """The statistics of a sweep over pairs as named arrays.
 
-    Along `pair`: `interaction`, the change of the score without both heads (`joint`, with its 95 % interval) minus the
-    sum of the changes without each (`first_effect`, `second_effect`); its 95 % interval `low` to `high`, `p`, and `q`
+    Along `head_pair`: `interaction`, the change of the score without both heads (`joint`, with its 95 % interval) minus
+    the sum of the changes without each (`first_effect`, `second_effect`); its 95 % interval `low` to `high`, `p` and `q`
     (Benjamini and Hochberg, over all pairs that the run ones were selected from); `kind`, as `core/claims.py` defines
     it. Classifiers also get the interaction in the loss, `loss_interaction` and so on. Along (stack, layer, head):
     `single`, the change without the head alone, with its interval, `single_p` and `single_q`.
@@ -116,8 +124,9 @@ def summarise_pairs(
     effects = _effects(table, outputs, labels, metric, resampled, seed)
     base_low, base_high = interval(resampled[:, 0])
     delta = scores[1:] - scores[0]
-    evidence = {"interaction": numbers.interact(scores)}
-    evidence |= _evidence(numbers, table, outputs, labels, metric, seed, paired.tests)
+    values, weights = _shares(numbers, table, outputs, labels, metric)
+    evidence = {"interaction": numbers.interact(scores), **_evidence(values, weights, metric, seed, paired.tests)}
+    strongest = strongest_interaction(values, weights, seed=seed)
     whole, *without = [kind.predictions(output) for output in outputs]
     per_pair = {
         "score": scores[1:][numbers.both],
@@ -132,14 +141,24 @@ def summarise_pairs(
         **_loss_interactions(numbers, outputs, labels, metric, kind, seed, paired.tests),
     }
     per_pair["kind"] = kind_of_pair(per_pair["interaction"], per_pair["q"], higher).astype(float)
-    overall = {"baseline": float(scores[0]), "baseline_low": float(base_low), "baseline_high": float(base_high)}
-    arrays: Summary = {name: (("pair",), values) for name, values in per_pair.items()}
+    overall = {
+        "baseline": float(scores[0]),
+        "baseline_low": float(base_low),
+        "baseline_high": float(base_high),
+        "strongest_naive": strongest.naive,
+        "strongest_honest": strongest.honest,
+        "strongest_honest_low": strongest.low,
+        "strongest_honest_high": strongest.high,
+    }
+    arrays: Summary = {name: ((PAIR,), values) for name, values in per_pair.items()}
     arrays |= _singles(choices, delta, effects)
     if paired.screened is not None:
         top = np.arange(len(numbers.both)) < len(paired.screened.top)
         overall |= missed_among(top, paired.screened.of, per_pair["interaction"], per_pair["p"])
         overall |= _agreement(paired, per_pair, metric, ~top, seed)
     arrays |= {name: ((), np.asarray(value)) for name, value in overall.items()}
+    names = choices.names()
+    arrays["strongest"] = ((), np.asarray(names[numbers.both[strongest.number]], dtype=object))
     schemas = pair_schemas(metric_name(metric), higher)
     return {name: (*array, schemas[name].attributes()) if name in schemas else array for name, array in arrays.items()}
 
@@ -155,29 +174,27 @@ def _effects(
     return evidence_of(table, outputs, labels, metric, resampled, tested, exchanged, seed).per_choice
 
 
-def _evidence(
-    numbers: Numbers,
-    table: ScoreTable,
-    outputs: list[dict[str, Any]],
-    labels: Any,
-    metric: AnyMetric,
-    seed: int,
-    tests: int,
-) -> dict[str, np.ndarray]:
-    """`low`, `high` and `p` of the interaction of each pair."""
+def _shares(
+    numbers: Numbers, table: ScoreTable, outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each example contributes to each interaction [pair, example], and the weights [example] of the mean."""
     test = which_pair_test(metric)
-    if test == "sign-flip":
-        assert isinstance(metric, Metric)
-        assert metric.correct is not None
-        values = numbers.interact(np.stack([metric.correct(output, labels) for output in outputs]).astype(int))
-        low, high = score_interval(values)
-        return {"low": low, "high": high, "p": sign_flip_test(values)}
-    if test == "bootstrap-t":
+    if test == "jackknife-t":
+        sums, weights = pseudo_values(table), np.ones(table.examples)
+    else:
         assert isinstance(table, Sums)
         sums, weights = table.features[..., 0], table.features[0, :, 1]
-    else:
-        sums, weights = pseudo_values(table), np.ones(table.examples)
-    tested = mean_changes(_without_rounding(numbers.interact(sums), sums), weights, seed, tests)
+    return _without_rounding(numbers.interact(sums), sums), weights
+
+
+def _evidence(
+    values: np.ndarray, weights: np.ndarray, metric: AnyMetric, seed: int, tests: int
+) -> dict[str, np.ndarray]:
+    """`low`, `high` and `p` of the interaction of each pair."""
+    if which_pair_test(metric) == "sign-flip":
+        low, high = score_interval(values)
+        return {"low": low, "high": high, "p": sign_flip_test(values)}
+    tested = mean_changes(values, weights, seed, tests)
     return {"low": tested.low, "high": tested.high, "p": tested.p}
 
 
@@ -189,10 +206,6 @@ def _without_rounding(values: np.ndarray, sums: np.ndarray) -> np.ndarray:
     """
     scale = np.abs(sums).max(0)
     return np.where(np.abs(values) <= ROUNDING * scale, 0.0, values)
-
-
-ROUNDING = 1e-6
-"""Relative size of what is no interaction: a few units of float32's last place, of sums of four numbers."""
 
 
 def _loss_interactions(

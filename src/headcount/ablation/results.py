@@ -13,7 +13,7 @@ from headcount.ablation.pair_summary import summarise_pairs
 from headcount.ablation.screened import why_run
 from headcount.ablation.summary import Summary, summarise_sweep
 from headcount.core.pair_schemas import pair_schemas
-from headcount.core.results import ArrayPlan, head_coords, label_axes
+from headcount.core.results import PAIR, ArrayPlan, head_coords, label_axes, present_heads
 from headcount.data.kinds.outputs import DTYPES
 from headcount.engines.run import Arrays
 
@@ -79,16 +79,12 @@ def _pair_names(choices: Choices) -> dict[str, tuple[Any, ...]]:
         return {}
     names, numbers = np.array(choices.names(), dtype=object), np.array(choices.paired.numbers, dtype=int).T
     both, first, second = (names[column] for column in numbers)
-    named: dict[str, tuple[Any, ...]] = {
-        "pair": (("pair",), both),
-        "first": (("pair",), first),
-        "second": (("pair",), second),
-    }
+    named: dict[str, tuple[Any, ...]] = {PAIR: ((PAIR,), both), "first": ((PAIR,), first), "second": ((PAIR,), second)}
     screened = choices.paired.screened
     if screened is not None:
         schema = pair_schemas("", True)["estimated"].attributes()
-        named["estimated"] = (("pair",), np.array(screened.estimated), schema)
-    return label_axes(head_coords(choices.layout)) | named
+        named["estimated"] = ((PAIR,), np.array(screened.estimated), schema)
+    return label_axes(head_coords(choices.layout)) | named | present_heads(choices.layout)
 
 
 def _text(value: Any) -> str:

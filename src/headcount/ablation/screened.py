@@ -10,7 +10,7 @@ import numpy as np
 from headcount.ablation.choices import Choices, Screened
 from headcount.core.claims import CONFIDENCE, significant
 from headcount.core.proportions import most_in_population
-from headcount.core.results import HEAD_DIMS, by_head
+from headcount.core.results import HEAD_DIMS, PAIR, by_head
 from headcount.core.schema import Schema
 from headcount.core.statistics import false_discovery
 from headcount.core.sweep_schemas import ABLATED
@@ -29,11 +29,11 @@ PAIR_SELECTED = replace(SELECTED, title="Why the pair was run")
 
 
 def why_run(choices: Choices) -> dict[str, tuple[Any, ...]]:
-    """`selected` [stack, layer, head] or [pair]: 0 where a head is not run, 1 for the top ones, 2 for the control."""
+    """`selected` [stack, layer, head] or [head_pair]: 0 for what is not run, 1 for the top ones, 2 for the control."""
     if choices.paired is not None and choices.paired.screened is not None:
         pairs = choices.paired.screened
         codes = np.repeat([TOP, CONTROL], [len(pairs.top), len(pairs.control)]).astype(float)
-        return {"selected": (("pair",), codes, PAIR_SELECTED.attributes())}
+        return {"selected": ((PAIR,), codes, PAIR_SELECTED.attributes())}
     screened = choices.screened
     if screened is None:
         return {}
