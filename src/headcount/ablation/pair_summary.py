@@ -105,7 +105,7 @@ def summarise_pairs(
     """The statistics of a sweep over pairs as named arrays.
 
     Along `head_pair`: `interaction`, the change of the score without both heads (`joint`, with its 95 % interval) minus
-    the sum of the changes without each (`first_effect`, `second_effect`); its 95 % interval `low` to `high`, `p` and `q`
+    the sum of the changes without each (`first_effect`, `second_effect`); its 95 % interval `low` to `high`, `p`, `q`
     (Benjamini and Hochberg, over all pairs that the run ones were selected from); `kind`, as `core/claims.py` defines
     it. Classifiers also get the interaction in the loss, `loss_interaction` and so on. Along (stack, layer, head):
     `single`, the change without the head alone, with its interval, `single_p` and `single_q`.

@@ -93,7 +93,7 @@ def curvature(
     tokens = compute.batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
     batches = [order[first:last] for first, last in plan_batches(job.encodings.lengths[order], tokens)]
     run = Run(
-        group_name("pruning/curvature", name),
+        group_name("curvature/gates", name),
         find_origin(model, job.fingerprint, seed),
         {
             "task": job.task.name,
