@@ -73,7 +73,7 @@ export function pairs(study, told, open, tip) {
 
   function squares(rows) {
     const widest = Math.max(...study.stacks.map((stack) => stack.width));
-    const size = Math.max(12, Math.min(30, Math.floor(560 / widest)));
+    const size = Math.max(12, Math.min(56, Math.floor(560 / widest)));
     const label = `${rows.length} pairs of heads as arcs between squares, which show the change without the head alone`;
     const node = grid(study, effect, { size, label, open, hover: hoverHead, tabs: false });
     const middle = (index) => {
@@ -182,12 +182,12 @@ export function pairs(study, told, open, tip) {
     );
 
   draw();
-  const many = told.tables[0].rows.length;
+  const most = told.of > MOST ? `; at most ${MOST} of ${told.of.toLocaleString("en")} pairs are drawn` : "";
   return figure(
     "Heads together",
     "An arc joins two heads whose effect together differs from the sum of their effects: worse without both than the " +
       "sum says where they are redundant (each covers for the other), better where they are synergistic. The wider, " +
-      `the stronger; at most ${MOST} of ${many.toLocaleString("en")} pairs are drawn. Squares show what happens without ` +
+      `the stronger${most}. Squares show what happens without ` +
       `the head alone (${told.how}). Click an arc or a pair to keep it in sight.`,
     content,
     {
