@@ -53,11 +53,11 @@ def test_arcs_filters_and_the_pinned_pair(visit: Visit, shelf: Shelf, page_file:
     assert counts(page) == (redundant, 0, 0)
     page.get_by_label("Pairs", exact=True).select_option("0")
     page.get_by_label("q < 0.05 only").uncheck()
-    assert counts(page) == (redundant, synergistic, 66 - redundant - synergistic)
+    assert sum(counts(page)) == 60, "the strongest of 66"
     strongest = str(result["strongest"].values)
     button = page.locator("table.pairs").get_by_role("button", name=strongest, exact=True)
     button.click()
-    assert page.locator(".pair-arc.faded").count() == 65
+    assert page.locator(".pair-arc.faded").count() == 59
     button = page.locator("table.pairs").get_by_role("button", name=strongest, exact=True)
     assert button.get_attribute("aria-pressed") == "true"
     button.click()

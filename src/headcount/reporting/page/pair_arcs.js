@@ -8,7 +8,7 @@ export const [FIRST, SECOND, KIND, INTERACTION, LOW, HIGH, Q, JOINT, FIRST_EFFEC
 
 export const KINDS = ["no significant interaction", "redundant", "synergistic"];
 
-export const MOST = 100;
+export const MOST = 60;
 
 // The strongest pairs that the filters leave; `kind` 0 stands for all kinds.
 export const chosen = (rows, { only, kind }) =>
