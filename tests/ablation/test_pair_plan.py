@@ -38,7 +38,7 @@ def test_every_choice_runs_once_and_starts_where_it_may() -> None:
 
 
 def test_the_layers_that_are_run() -> None:
-    """Each pair runs from its second head's layer on, not from that of its first: 2,964 layers of 5,424."""
+    """Each pair runs from its second head's layer on, not from that of its first: half of the layers."""
     generator = np.random.default_rng(0)
     heads = [list(BERT)[number] for number in sorted(generator.choice(144, 20, replace=False))]
     choices = choose_head_sets(BERT, Pairs(heads))
@@ -47,7 +47,7 @@ def test_the_layers_that_are_run() -> None:
     first = sum(12 - min(a.layer, b.layer) for a, b in combinations(heads, 2))
     assert plan(choices).layers_run(12) == alone + second
     assert plan(choices, replay=False).layers_run(12) == 12 * len(choices.sets)
-    assert (alone + second) / (alone + first) < 0.6
+    assert (alone + second, alone + first) == (885, 1719), "as in docs/benchmarks.md"
 
 
 def test_a_narrower_plan_runs_the_same() -> None:

@@ -66,13 +66,3 @@ def test_pairs_of_several_stacks(tmp_path: Path) -> None:
     assert len(found) == 3
     assert len(told["tables"]) == 1, "the loss is the metric"
     assert np.isfinite([row[3] for row in told["tables"][0]["rows"]]).all()
-
-
-def test_the_figure_shows_the_numbers(study: Path) -> None:
-    drawn = hc.figure(study, "pairs", study.parent / "pairs.svg")
-    ax = drawn.axes[0]
-    assert ax.get_yticklabels()[0].get_text() == "L0H0 + L1H1"
-    points = {str(line.get_label()): list(line.get_xdata()) for line in ax.lines}
-    assert points["redundant"] == [-0.5]
-    assert "synergistic" not in points
-    assert ax.get_xlabel().startswith("interaction in accuracy")

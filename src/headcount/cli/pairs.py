@@ -102,19 +102,18 @@ def largest_interactions(result: xr.Dataset, metric: str, prefix: str = "", most
     from headcount.story.pairs import pair_kinds
 
     rows = as_table(result)
-    names = ("joint", "first_effect", "second_effect", "interaction", "low", "high", "q")
-    joint, first, second, interaction, low, high, q = (rows[f"{prefix}{name}"] for name in names)
+    names = ("joint", "interaction", "low", "high", "q")
+    joint, interaction, low, high, q = (rows[f"{prefix}{name}"] for name in names)
     kinds = pair_kinds(result, prefix)
     order = sorted(range(len(rows)), key=lambda row: (kinds[row] == 0, -abs(interaction[row])))
     shown = Table("left out", title=f"Interactions in {metric}", title_justify="left")
-    for column in ("both", "sum", "interaction [95 %]", "q"):
+    for column in ("change", "interaction [95 %]", "q"):
         shown.add_column(column, justify="right")
     shown.add_column("")
     for row in order[:most]:
         shown.add_row(
             rows[PAIR][row],
             f"{joint[row]:+.3f}",
-            f"{first[row] + second[row]:+.3f}",
             f"{interaction[row]:+.3f} [{low[row]:+.3f}, {high[row]:+.3f}]",
             f"{q[row]:.2g}",
             KINDS[kinds[row]] if kinds[row] else "",
