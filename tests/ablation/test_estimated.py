@@ -17,7 +17,7 @@ from headcount.errors import InvalidOption
 from headcount.story.sweeps import sweep_sentences
 from tests import planted
 from tests.choosing import pairs
-from tests.choosing.test_attribution import linear_pair, saturated_pair
+from tests.choosing.linear import linear_pair, saturated_pair
 from tests.closeness import ROUNDED, assert_same
 
 

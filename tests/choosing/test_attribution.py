@@ -21,6 +21,7 @@ from headcount.errors import DataProblem, InvalidOption, NotFinite
 from headcount.models.anatomy import read_anatomy
 from tests import planted
 from tests.choosing import pairs
+from tests.choosing.linear import linear_pair, saturated_pair
 from tests.closeness import ROUNDED, assert_same
 
 STEP = 1e-4
@@ -139,22 +140,6 @@ def test_named_spans_of_texts_of_unlike_length(tokenizer: Any) -> None:
     assert float(swept["delta"].sel(at)) == pytest.approx((moved(1) - moved(0)).item(), rel=1e-4)
 
 
-def linear_pair() -> tuple[Any, Any]:
-    """The planted classifier without its tanh and norms: the logits are linear in what the heads give."""
-    model = planted.classifier().double()
-    layer = model.bert.encoder.layer
-    for norm in [
-        model.bert.embeddings.LayerNorm,
-        *(part.LayerNorm for one in layer for part in (one.attention.output, one.output)),
-    ]:
-        norm.forward = lambda states: states
-    model.bert.pooler.activation = torch.nn.Identity()
-    table = planted.texts(24).assign(wrong=lambda rows: 1 - rows["label"])
-    flipped = {"good": "bad", "bad": "good", "up": "down", "down": "up"}
-    table["counterpart"] = [" ".join(flipped.get(word, word) for word in text.split()) for text in table["sentence"]]
-    return model, table
-
-
 def test_exact_where_the_metric_is_linear(tokenizer: Any) -> None:
     model, table = linear_pair()
     found = attribution(model, tokenizer, table, task="sst2")
@@ -163,15 +148,6 @@ def test_exact_where_the_metric_is_linear(tokenizer: Any) -> None:
     carrying = found["attribution"].sel(stack="encoder", layer=0, head=0)
     assert float(carrying) > 0.1
     assert float(np.abs(found["attribution"].sel(stack="encoder", layer=1)).max()) == 0
-
-
-def saturated_pair() -> tuple[Any, Any]:
-    """The same with the pooler's tanh far in its flat part on either input: its slope is 0, its values are apart."""
-    model, table = linear_pair()
-    model.bert.pooler.activation = torch.nn.Tanh()
-    with torch.no_grad():
-        model.bert.pooler.dense.weight.mul_(1e4)
-    return model, table
 
 
 def test_a_saturated_head_is_missed(tokenizer: Any) -> None:

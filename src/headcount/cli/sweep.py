@@ -1,4 +1,4 @@
-"""`headcount sweep`: the score of a task with each head, each layer or any set of heads ablated."""
+"""`headcount sweep`: the score of a task with each head, each layer, pairs or any set of heads ablated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
+from headcount.cli.pairs import HESSIAN, check_pairs, find_pairs, show_pairs
 from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
-    from headcount.ablation.choices import Every, RandomSets, Screened
+    from headcount.ablation.choices import Every, Pairs, RandomSets, Screened, ScreenedPairs
     from headcount.ablation.hows import Means, Patch, Resample
 
 
@@ -37,8 +38,15 @@ def sweep(
     out: options.Out = None,
     name: options.Name = None,
     by: Annotated[
-        Literal["head", "layer", "all-but-one", "position"] | None,
+        Literal["head", "layer", "all-but-one", "position", "pair"] | None,
         Parameter(help="What is ablated at a time; head by default. position: a head at one position (--how patch)."),
+    ] = None,
+    among: Annotated[
+        str | None,
+        Parameter(
+            help="Heads whose pairs --by pair ablates: names such as L3H7,L5, a number for as many of the most "
+            "important ones, or all."
+        ),
     ] = None,
     how: Annotated[
         str, Parameter(help="Replacement for the head's output: zero, uniform, mean, patch or resample.")
@@ -77,15 +85,17 @@ def sweep(
     ] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[
-        Literal["importance", "taylor", "norm", "attribution"] | None,
+        Literal["importance", "taylor", "norm", "attribution", "hessian"] | None,
         Parameter(
             help="Run only the heads that this estimate ranks highest (one backward pass), and a control; "
-            "attribution is for --how patch."
+            "attribution is for --how patch, hessian ranks pairs (one backward pass per head)."
         ),
     ] = None,
-    top: Annotated[int | None, Parameter(help="Number of heads that --screen ranks highest; 64 by default.")] = None,
+    top: Annotated[
+        int | None, Parameter(help="Number of heads or pairs that --screen ranks highest; 64 by default.")
+    ] = None,
     control: Annotated[
-        int | None, Parameter(help="Number of other heads, drawn at random, to check --screen; 32 by default.")
+        int | None, Parameter(help="Number of other heads or pairs, drawn at random, to check --screen; 32 by default.")
     ] = None,
     stop_when: Annotated[
         float | None,
@@ -129,9 +139,11 @@ def sweep(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Ablate each head, each layer, all heads of a layer but one, or any sets of heads, and score the task.
+    """Ablate each head, each layer, all heads of a layer but one, pairs or any sets of heads, and score the task.
 
     Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
+
+    Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --by pair --among 6
 
     With --how patch, each head takes its output from the other input of a pair (columns counterpart and wrong):
     headcount sweep LLM --how patch --data synthetic:names --out study
@@ -146,7 +158,7 @@ def sweep(
     from headcount.ablation.choices import Every
     from headcount.ablation.hows import Resample
     from headcount.ablation.sweep import sweep as run
-    from headcount.choosing.screen import TOP
+    from headcount.choosing.screen import ATTRIBUTION, TOP
     from headcount.choosing.screen import screen as screen_heads
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
@@ -155,41 +167,48 @@ def sweep(
     replacement = read_how(how, part, direction, positions, align, mean_by, None if size else draws)
     if isinstance(replacement, Resample) and not size:
         draws = None
-    left_out: Every | RandomSets | Screened | list[str] = what_is_left_out(by, stack, sets, draws, size)
-    check_screen(screen, top, control, left_out)
+    check_pairs(by, among, screen, top, control, stack)
+    left_out: Every | RandomSets | Screened | Pairs | ScreenedPairs | list[str]
+    left_out = what_is_left_out(by, stack, sets, draws, size)
+    if by != "pair":
+        check_screen(screen, top, control, left_out)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
     known = find_named_task(task, data, text, label, labels, metric, counterpart, wrong)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained, device_map
     )
     compute = Compute(batch_tokens, memory, compiled, shard)
-    if screen is not None:
-        ranking = screen if screen == "attribution" else "importance"
-        with show_progress(ranking, "examples", limited=limit is None) as progress:
-            left_out = screen_heads(
-                loaded,
-                loaded_tokenizer,
-                known.name if data is None else data,
-                task=known,
-                estimate=screen,
-                how=replacement if screen == "attribution" else None,
-                top=TOP if top is None else top,
-                control=control,
-                stack=stack,
-                limit=limit,
-                seed=seed,
-                max_length=max_length,
-                out=out,
-                name=name,
-                compute=compute,
-                progress=progress,
-            )
+    source = known.name if data is None else data
+    if screen is not None or by == "pair":
+        steps = {HESSIAN: ("curvature", "heads"), ATTRIBUTION: ("attribution", "examples")}
+        step, unit = steps.get(screen or "", ("importance", "examples"))
+        with show_progress(step, unit, limited=limit is None) as progress:
+            screening: dict[str, Any] = {
+                "task": known,
+                "stack": stack,
+                "limit": limit,
+                "seed": seed,
+                "max_length": max_length,
+                "out": out,
+                "name": name,
+                "compute": compute,
+                "progress": progress,
+            }
+            if by == "pair":
+                left_out = find_pairs(loaded, loaded_tokenizer, source, among, screen, top, control, screening)
+            else:
+                assert screen is not None
+                screening |= {"how": replacement} if screen == ATTRIBUTION else {}
+                size_of_top = TOP if top is None else top
+                left_out = screen_heads(
+                    loaded, loaded_tokenizer, source, estimate=screen, top=size_of_top, control=control, **screening
+                )
     of = f"{read_anatomy(loaded).layout.count} heads on " if left_out == Every() else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
             loaded,
             loaded_tokenizer,
-            known.name if data is None else data,
+            source,
             task=known,
             by=left_out,
             how=replacement,
@@ -280,9 +299,12 @@ def show(result: xr.Dataset, out: Path | None) -> None:
         return
     if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
-    console.print(largest_effects(result))
-    for sentence in sweep_sentences(result):
-        console.print(sentence)
+    if result.attrs["by"] == "pair":
+        show_pairs(console, result)
+    else:
+        console.print(largest_effects(result))
+        for sentence in sweep_sentences(result):
+            console.print(sentence)
     if out is not None:
         say_saved(console, out)
 

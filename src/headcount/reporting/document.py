@@ -29,6 +29,7 @@ from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
+from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import find_typical, read_patterns
 from headcount.reporting.probes import find_probes
 from headcount.reporting.series import (
@@ -106,7 +107,7 @@ def make_page(studies: Sequence[tuple[View, str]]) -> str:
     for index, (view, path) in enumerate(studies):
         study, packed = describe(view, path, room)
         for maps in (*study["maps"], *([study["typical"]] if study["typical"] else [])):
-            for stack in maps["stacks"]:
+            for stack in (part for each in maps["stacks"] for part in (each, each.get("blocks")) if part):
                 stack["layers"] = [f"s{index}-{id_}" for id_ in stack["layers"]]
         described.append(study)
         blobs |= {f"s{index}-{id_}": text for id_, text in packed.items()}
@@ -137,6 +138,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "sentences": find_sentences(view),
         "colourings": find_colourings(view),
+        "pairs": find_pairs(view),
         "flips": find_flips(view),
         "layers": find_layers(view),
         "curves": find_curves(view),

@@ -21,10 +21,9 @@ def patch_sentences(result: xr.Dataset) -> list[str]:
     )
     ran, given = ("corrupted", "clean") if denoise else ("clean", "corrupted")
     part = PARTS.get(result.attrs["part"], result.attrs["part"])
-    inputs = f"{metric} is {clean} on the clean input and {corrupted} on the corrupted one"
     runs = f"Each {_what(result)} in turn runs on the {ran} input with its {part} from the {given} one{_where(result)}"
     sentences = [
-        f"{inputs[0].upper()}{inputs[1:]} ({result.sizes['example']} pairs, 95 % intervals).",
+        f"On the clean input {metric} is {clean}, on the corrupted one {corrupted} ({result.sizes['example']} pairs).",
         f"{runs}: {_counted(result)}.",
     ]
     if "share" not in result:
@@ -52,14 +51,11 @@ def _counted(result: xr.Dataset) -> str:
 def _best(result: xr.Dataset, denoise: bool) -> str:
     """The head that brings most, on the pairs that selected it and on held-out ones."""
     whole = abs(float(result["difference"]))
-    naive, honest, low, high = (
-        float(result[name]) / whole for name in ("naive_gain", "honest_gain", "honest_gain_low", "honest_gain_high")
-    )
+    naive, honest = (float(result[name]) / whole for name in ("naive_gain", "honest_gain"))
     verb = "brings back" if denoise else "takes away"
-    held_out = f"{honest:.2f} ({low:.2f} to {high:.2f} in 95 % of the splits)"
     return (
         f"{result['best'].values} {verb} most of the difference: a share of {naive:.2f} on the pairs that selected it; "
-        f"selected on one half and evaluated on the other, {held_out}."
+        f"selected on one half and evaluated on the other, {honest:.2f} on average of the splits."
     )
 
 
