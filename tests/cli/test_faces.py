@@ -44,11 +44,16 @@ PYTHON_ONLY = {
     "learn-gates": {"weight_learning_rate"},  # changes the model, which the verb does not save
     "cost": {"models"},
     "carriers": {"label", "labels"},  # a text is its own label
+    "function-vectors": {"label", "labels"},
+    # The same options have other groups elsewhere: by= is a name here, and how= a patch.
+    "attribution": {"sets", "draws", "size", "screen", "top", "control", "among", "how"},
 }
 TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
     "recover": {"out", "overwrite"},  # Python has the model, and hc.save
     "cost": {"other"},
+    "attribution": {"direction", "positions", "align", "counterpart", "wrong"},  # Patch(...), find_task(...)
+    "function-vectors": {"counterpart"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)

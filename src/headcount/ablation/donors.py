@@ -67,12 +67,13 @@ class Donor:
         each = [self.places(example, draw) for example in examples]
         return torch.tensor([[*places, *[0] * (width - len(places))] for places in each])
 
-    def instead(self, kept: Mapping[LayerKey, Kept], examples: Sequence[int]) -> Mapping[LayerKey, Kept]:
-        """What these examples are given: what was kept of their givers, or means."""
+    def instead(self, kept: Mapping[LayerKey, Kept], examples: Sequence[int], width: int) -> Mapping[LayerKey, Kept]:
+        """What these examples, of `width` positions, are given: what was kept of their givers, or means."""
         if self.means is None or self.receives is None:
             return kept
         groups = torch.as_tensor(self.receives[list(examples)])
-        return {key: Kept("output", self.means[key][groups.to(self.means[key].device)][:, None]) for key in kept}
+        means = {key: self.means[key][groups.to(self.means[key].device)] for key in kept}
+        return {key: Kept("output", mean[:, None].expand(-1, width, -1, -1)) for key, mean in means.items()}
 
     def mask(self, where: Where | None, examples: Sequence[int], width: int) -> Tensor | None:
         """Bool [example, position]: the positions of the examples that are replaced; None for all."""

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.choices import AtPositions, Choices, Every, choose_head_sets
 from headcount.ablation.donors import Donor, patch_donor, position_names
-from headcount.ablation.hows import How, Patch, find_how, how_options, spell_how
+from headcount.ablation.hows import ALL, How, Patch, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job
 from headcount.choosing.importance import (
     CPU_TOKENS,
@@ -32,7 +32,7 @@ from headcount.choosing.importance import (
     padding_of,
 )
 from headcount.core.heads import Head
-from headcount.core.options import belongs_to, one_of
+from headcount.core.options import belongs_to, one_of, without_effect
 from headcount.core.provenance import fingerprint
 from headcount.core.results import ArrayPlan, Labelled, by_head, with_interval
 from headcount.core.schema import Schema, with_schemas
@@ -105,6 +105,8 @@ def attribution(
     belongs_to("name", name, "out", out)
     one_of("by", by, ("head", "position"))
     patch = check_patch(how)
+    if by == "position":
+        without_effect("positions", None if patch.positions == ALL else patch.positions, "by='position' takes each")
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, patch, metric, limit, seed, max_length)

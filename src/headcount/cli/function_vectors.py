@@ -42,7 +42,7 @@ def function_vectors(
 ) -> None:
     """Put each head's mean output over clean few-shot prompts into shuffled ones, and see whether the answer returns.
 
-    Example: headcount function-vectors MODEL --data synthetic:few-shot --limit 100 --out study
+    Example: headcount function-vectors MODEL --data synthetic:few-shot --limit 200 --out study
 
     The mean is over the last token of other prompts of the same task, without the answers of those it is put into. The
     induction score of each head is measured beside it: are the heads that carry a task those that copy?

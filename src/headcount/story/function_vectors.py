@@ -82,13 +82,13 @@ def _carrying(result: xr.Dataset) -> list[str]:
     lower = int(((q < LEVEL) & (rise < 0)).sum())
     test = f"(q < {LEVEL}, {tested} heads tested)"
     if not found:
-        return [f"No head's mean output raises it significantly {test}, {lower} lower it."]
+        return [f"No head's mean output raises it significantly {test}; {lower} lower it."]
     names = ", ".join(_name(result, place) for place in found[:NAMED]) + (", ..." if len(found) > NAMED else "")
-    heads = "1 head raises" if len(found) == 1 else f"{len(found)} heads raise"
+    heads = "output of 1 head raises" if len(found) == 1 else f"outputs of {len(found)} heads raise"
     honest, low, high = interval_of(result, "honest_rise")
     held_out = f"{honest:+.2f} ({low:+.2f} to {high:+.2f} in 95 % of the splits)"
     return [
-        f"The mean output of {heads} it significantly {test}: {names}; {lower} lower it.",
+        f"The mean {heads} it significantly {test}: {names}; {lower} lower it.",
         f"The best head, selected on one half of the prompts and evaluated on the other: {held_out}.",
     ]
 
