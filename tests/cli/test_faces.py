@@ -49,6 +49,8 @@ TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
     "recover": {"out", "overwrite"},  # Python has the model, and hc.save
     "cost": {"other"},
+    # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
+    "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
