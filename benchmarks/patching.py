@@ -5,7 +5,7 @@
     python benchmarks/patching.py --device cuda --prompts 64
 
 A GPT-2-shaped decoder with random weights in float32, prompts of random words with counterparts of the same length; the
-difference of the logits of two words after the prompt, with the output of each head at all positions from the clean run.
+difference of the logits of two words after the prompt, with each head's output from the clean run at all positions.
 All of them run in turns, in one process. Where transformer-lens is not installed (it needs an environment of its own:
 `pip install transformer-lens==4.3.0`, with Headcount's sources on PYTHONPATH), it is left out. The whole call of
 `hc.sweep` is timed, with tokenizing, baselines and statistics.
@@ -75,7 +75,8 @@ def main() -> None:
     best = {name: min(values) for name, values in times.items()}
     for name, seconds in best.items():
         apart = np.nanmax(np.abs(results[name] - results["sweep"]))
-        print(f"{name:16} {seconds:7.2f} s  {seconds / best['sweep']:.2f} times the sweep  largest difference {apart:.1e}")
+        ratio = seconds / best["sweep"]
+        print(f"{name:16} {seconds:7.2f} s  {ratio:.2f} times the sweep  largest difference {apart:.1e}")
 
 
 def make_data(words: int, prompts: int, length: int) -> tuple[Any, pd.DataFrame]:
