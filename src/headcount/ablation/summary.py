@@ -46,7 +46,7 @@ def summarise_sweep(
     tests = None if screened is None else screened.of
     by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
     outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
-    table = _table(outputs, labels, metric, kind)
+    table = table_of(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
@@ -111,7 +111,8 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> No
         )
 
 
-def _table(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+def table_of(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+    """The scores of the outputs, the first of which are the baseline's, for any weights of the examples."""
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
