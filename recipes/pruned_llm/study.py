@@ -118,7 +118,11 @@ def recovery_table(study: Study) -> pd.DataFrame:
     held_out = HeldOut.read(study.model, study.tokenizer, study.scored, task, PERPLEXITY, options.tokens)
     outputs: dict[str, Any] = {"whole": held_out.outputs(study.model)}
     tried: dict[str, Order] = {"whole": ()}
-    tried |= {f"{by} {share} %": heads for by, share, heads in study.cuts() if share in options.recovered}
+    tried |= {
+        f"{by} {share} %": heads
+        for by, share, heads in study.cuts()
+        if share in options.recovered and by in options.recovered_by
+    }
     for name, heads in tried.items():
         model = hc.prune(copy.deepcopy(study.model), heads)
         if heads:
@@ -175,6 +179,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--new-tokens", type=int, default=32, help="tokens that are decoded after it")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--recovered", type=int, nargs="+", default=[30], help="shares to recover from, in percent")
+    parser.add_argument(
+        "--recovered-by", nargs="+", choices=UNITS, default=list(UNITS), help="what goes together there"
+    )
     parser.add_argument("--train", type=int, default=160, help="passages to train on")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--batch", type=int, default=4)

@@ -44,6 +44,11 @@ def test_the_cache_shrinks_with_whole_groups_alone(gone: list[str], kv_heads: in
     assert min(*found.prefill, *found.decode) > 0
 
 
+def test_a_layer_without_heads_keeps_a_slice_of_zeros() -> None:
+    found = generate_once(hc.prune(groups.llama(), ["L2"]), PROMPT, 5)
+    assert found.cache_bytes == by_hand(4 + 1, 12, 2)
+
+
 def test_half_precision_takes_half() -> None:
     assert generate_once(groups.llama().bfloat16(), PROMPT, 5).cache_bytes == by_hand(6, 12, 2) // 2
 

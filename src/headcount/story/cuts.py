@@ -5,8 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
-from headcount.core.results import ENDS
-from headcount.story.names import spell_interval
+from headcount.story.names import interval_of, spell_interval
 
 SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
 
@@ -23,11 +22,14 @@ def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
 
 
 def start_clause(curve: xr.Dataset) -> str:
-    """Where a score without a scale of its own starts, and its direction; empty for scores of which more is better."""
+    """Where a score of which less is better starts, since it has no scale of its own; empty for other scores."""
     if curve.attrs.get("higher_is_better", True):
         return ""
-    whole = tuple(float(curve[f"baseline{end}"]) for end in ENDS)
-    return f" from {spell_interval((whole[0], whole[1], whole[2]), digits_of(curve.attrs['metric']))} (lower is better)"
+    digits = digits_of(curve.attrs["metric"])
+    whole = f"{float(curve['baseline']):.{digits}f}"
+    if "baseline_low" in curve:
+        whole = spell_interval(interval_of(curve, "baseline"), digits)
+    return f" from {whole} (lower is better)"
 
 
 def change_of(curve: xr.Dataset, order: str, count: int, digits: int | None = None) -> str:
