@@ -37,6 +37,8 @@ GROUPS: dict[str, dict[str, Any]] = {
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},
 }
 """Options that Python takes as one object; the command line takes their fields."""
+BY_NAME = {"choose", "curve"}
+"""Verbs whose `by` is a word in Python too: what is removed together."""
 PYTHON_ONLY = {
     "*": {"progress"},
     "finetune": {"more", "save_steps"},  # any of TrainingArguments
@@ -54,6 +56,8 @@ TYPED_ONLY = {
     "cost": {"other"},
     "attribution": {"direction", "positions", "align", "counterpart", "wrong"},  # Patch(...), find_task(...)
     "function-vectors": {"counterpart"},
+    # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
+    "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
@@ -72,7 +76,8 @@ def written(verb: str) -> dict[str, Any]:
     """The options of the function and their defaults, those of groups one by one."""
     found: dict[str, Any] = {}
     for name, parameter in inspect.signature(getattr(hc, verb.replace("-", "_"))).parameters.items():
-        found |= GROUPS.get(name, {name: parameter.default})
+        single = name == "by" and verb in BY_NAME
+        found |= {name: parameter.default} if single else GROUPS.get(name, {name: parameter.default})
     gone = LOADING | PYTHON_ONLY["*"] | PYTHON_ONLY.get(verb, set()) | (set() if verb == "sweep" else set(SWEPT))
     return {name: default for name, default in found.items() if name not in gone}
 
@@ -111,7 +116,8 @@ def test_the_same_options_with_the_same_defaults(verb: str) -> None:
 
 def test_prune_has_the_options_of_what_it_is_made_of() -> None:
     """choose, prune, recover and save; none is given where --heads says which heads go."""
-    recovery = {"recover", "learning_rate"}
+    trained = {"learning_rate", "lora", "lora_rank"}
+    recovery = {"recover", *trained}
     here = set(typed("prune"))
     assert here - {"heads", "out", "overwrite"} - recovery == set(typed("choose"))
-    assert {"learning_rate"} <= set(inspect.signature(hc.recover).parameters)
+    assert trained <= set(inspect.signature(hc.recover).parameters)

@@ -16,7 +16,7 @@ ATTRIBUTION = "attribution {classifier} --task sst2 --data {reversed}"
 SCREENED = "sweep {classifier} --task sst2 --data {reversed} --screen attribution --top 1"
 TWINS = "adversarial --data {arguments} --choices first second"
 UNKNOWN = {
-    CHOOSE: ("--out small", "--heads L0H0", "--metric accuracy", "--recover 5", "--steps=2 --tolerence 1"),
+    CHOOSE: ("--out small", "--heads L0H0", "--recover 5", "--steps=2 --tolerence 1"),
     CURVE: ("--study s", "--drop 50%", "--heads L0"),
     GATES: ("--strength 0.1", "--steps 10", "--batch 8", "--epochs 3"),
     RECOVER: ("--steps 5", "--recover 5", "--epochs 3", "--heads L0", "--study s"),
@@ -56,6 +56,9 @@ ROWS = [
     bad("a language model", CHOOSE.replace("{classifier}", "{causal}") + " --drop 1", "GPT2LMHeadModel"),
     bad("a folder of runs", CHOOSE.replace("{classifier}", "{empty-folder}") + " --drop 1", "{empty-folder}"),
     bad("a study that is a model", CHOOSE + " --drop 1 --study {pruned}", "{pruned}", "not a study"),
+    bad("what goes together, misspelt", CHOOSE + " --drop 1 --by groups", "--by", "groups", "group"),
+    bad("what goes together, as in a sweep", CHOOSE + " --drop 1 --by layer", "--by", "layer", "group"),
+    bad("a metric of another task", CHOOSE + " --drop 1 --metric perplexity", "perplexity", "accuracy"),
     bad("steps by a tenth", CHOOSE + " --drop 1 --steps 0.1", "--steps", "0.1", "whole"),
     # curve
     bad("curve: no steps", CURVE + " --steps 0", "--steps", "at least 1"),
@@ -101,6 +104,9 @@ ROWS = [
     bad("recover: no steps", RECOVER + " --max-steps 0", "--max-steps", "at least 1"),
     bad("recover: steps below 0", RECOVER + " --max-steps=-5", "--max-steps", "-5"),
     bad("recover: no rate", RECOVER + " --learning-rate 0", "--learning-rate", "above 0"),
+    bad("recover: no rank", RECOVER + " --lora --lora-rank 0", "--lora-rank", "at least 1"),
+    bad("recover: a rank without adapters", RECOVER + " --lora-rank 4", "--lora-rank", "--lora"),
+    bad("recover: a rank in place of a switch", RECOVER + " --lora 8", "8"),
     bad("recover: a bare model", RECOVER.replace("{pruned}", "{bare}"), "BertModel"),
     bad("recover: no label column", RECOVER + " --label stars", "'stars'", "sentence"),
     bad("recover: a task for other models", RECOVER.replace("sst2", "translation"), "translation|source"),

@@ -425,6 +425,8 @@ ROWS = [
     ],
     bad("longer than the model takes", "cost {classifier} --lengths 65", "65", "64"),
     *[bad(f"cost --repeats {count}", f"cost {{classifier}} --repeats={count}", "repeat") for count in ("0", "-1", "x")],
+    bad("new tokens of a classifier", "cost {classifier} --new-tokens 4", "--new-tokens", "{classifier}", "no decoder"),
+    bad("no new tokens", "cost {causal} --new-tokens 0", "--new-tokens", "at least 1"),
     bad("a name of no study", COMMANDS["cost"] + " --name mine", "--name", "--study"),
     *numbers("dynamics", "steps", "0", "-1", "x"),
     # The demo

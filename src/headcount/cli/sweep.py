@@ -143,10 +143,9 @@ def sweep(
 
     Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
 
-    Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --by pair --among 6
+    Pairs of heads: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --by pair --among 6
 
-    With --how patch, each head takes its output from the other input of a pair (columns counterpart and wrong):
-    headcount sweep LLM --how patch --data synthetic:names --out study
+    Heads of one input in a run on another: headcount sweep LLM --how patch --data synthetic:names --out study
 
     An interrupted run resumes when the same command is run again with --out.
 
