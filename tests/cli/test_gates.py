@@ -1,4 +1,4 @@
-"""The verb `learn-gates`: a row for each price; the needed head stays open longest."""
+"""The verb `gates`: a row for each price; the needed head stays open longest."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(folder: Path, *more: str) -> list[str]:
-    return ["learn-gates", str(folder / "needed"), "--task", "sst2", "--data", str(folder / "texts.csv"), *more]
+    return ["gates", str(folder / "needed"), "--task", "sst2", "--data", str(folder / "texts.csv"), *more]
 
 
 def test_the_needed_head_stays_open(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = ["--strengths", "0.05,0.1", "--max-steps", "120", "--per-device-train-batch-size", "16"]
+    more = ["--price", "0.05,0.1", "--max-steps", "120", "--per-device-train-batch-size", "16"]
     assert main(words(folder, *more)) == 0
     rows = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     assert [row[0].strip() for row in rows] == ["0.05", "0.1"]
@@ -35,14 +35,14 @@ def test_the_needed_head_stays_open(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(folder, "--strengths", "0", "--max-steps", "1", "--json")) == 0
+    assert main(words(folder, "--price", "0", "--max-steps", "1", "--json")) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 8
     assert {"gate", "open", "log_a"} <= set(rows[0])
 
 
 def test_a_study_keeps_them(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = words(folder, "--strengths", "0.1", "--max-steps", "2", "--out", str(tmp_path / "study"))
+    command = words(folder, "--price", "0.1", "--max-steps", "2", "--out", str(tmp_path / "study"))
     assert main(command) == 0
     first = capsys.readouterr().out
     assert f"Saved in {tmp_path / 'study'}" in first
@@ -53,5 +53,5 @@ def test_a_study_keeps_them(folder: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_prices_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(folder, "--strengths", "cheap")) == 2
-    assert "got --strengths cheap; expected numbers" in capsys.readouterr().err
+    assert main(words(folder, "--price", "cheap")) == 2
+    assert "got --price cheap; expected numbers" in capsys.readouterr().err

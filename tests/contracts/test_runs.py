@@ -38,6 +38,7 @@ NAMES = [
     "classifiers",
     "importance",
     "gates",
+    "roles",
     "carriers",
     "choose",
     "cost",
@@ -57,6 +58,8 @@ WRITERS = {
     "statistical_cues/cue_heads.py",
     "choosing/importance.py",
     "choosing/gates.py",
+    "choosing/roles.py",
+    "choosing/role_checks.py",
     "choosing/carriers.py",
     "choosing/curves.py",
     "choosing/dynamics.py",
@@ -197,7 +200,7 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert one.attrs["command"].startswith("headcount."), key
 
 
-@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "choose", "cost", "dynamics"])
+@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "roles", "choose", "cost", "dynamics"])
 def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
     """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
     verbs.uninterrupted(name)

@@ -197,7 +197,7 @@ def test_importance() -> None:
 def test_learned_gates_come_after_importance() -> None:
     gates = measured(UNEVEN, openness="")
     gates["openness"].attrs = SCHEMAS["openness"].attributes()
-    gates = gates.assign(gate=gates["openness"].expand_dims(strength=[0.1, 0.2]))
+    gates = gates.assign(gate=gates["openness"].expand_dims(price=[0.1, 0.2]))
     importance = measured(UNEVEN, michel="").assign_attrs(measure="importance")
     found = find_colourings(view_of({"pruning/gates": gates, "pruning/importance": importance}))
     assert [metric["id"] for metric in found] == ["pruning/importance:michel", "pruning/gates:openness"]
