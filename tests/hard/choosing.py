@@ -75,10 +75,7 @@ ROWS = [
         bad(f"gates --price {price}", f"{GATES} --price='{price}'", "--price", "0.001")
         for price in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
     ],
-    *[
-        bad(f"gates --price {price}", f"{GATES} --price={price}", "--price", price)
-        for price in ("-1", "nan", "inf")
-    ],
+    *[bad(f"gates --price {price}", f"{GATES} --price={price}", "--price", price) for price in ("-1", "nan", "inf")],
     *[bad(f"gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
     *[
         bad(f"gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)

@@ -81,7 +81,7 @@ def gates(
     prices = None if price is None else _read_prices(price)
     known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
-    with show_progress("gates", "phases" if roles else "steps") as progress:
+    with show_progress("gates", "done" if roles else "steps") as progress:
         result = learn_gates(
             loaded,
             loaded_tokenizer,
@@ -150,12 +150,15 @@ def _show_roles(console: Any, result: xr.Dataset) -> None:
 
     from headcount.story.gate_roles import COLUMNS, role_rows, role_sentences
 
-    table = Table(*COLUMNS, title="Heads with the highest scores [over seeds]", title_justify="left")
+    table = Table(*COLUMNS, title="Heads with the highest scores", title_justify="left")
+    for column in table.columns[:2]:
+        column.no_wrap = True
     for column in table.columns[2:]:
-        column.justify, column.no_wrap = "right", True
+        column.justify = "right"
     for row in role_rows(result):
         table.add_row(*row)
-    console.print(table)
+    if table.row_count:
+        console.print(table)
     for sentence in role_sentences(result):
         console.print(sentence, markup=False)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from headcount.core.claims import HURTS_FROM, ROLES, tolerance_of
+from headcount.core.claims import HURTS_FROM, ROLES, Verdict, tolerance_of
 from headcount.story.names import interval_of, short_name, spell_head, spell_interval
 from headcount.story.notes import blank_note, cut_note
 
 SCORES = ("facilitation", "interference", "irrelevance")
-COLUMNS = ("head", "role", *SCORES)
-MOST = 5
+COLUMNS = ("head", "role", *SCORES, "range over seeds")
+RANDOM_HEAD = ("a random head of the same layer", "this one")
+UNSURE: Verdict = "too few examples to tell"
+MOST, LEAST = 5, 0.1
+"""Heads that are listed for a score at most, and from which score on."""
 
 
 def role_rows(result: xr.Dataset, most: int = MOST) -> list[tuple[str, ...]]:
@@ -22,16 +25,13 @@ def role_rows(result: xr.Dataset, most: int = MOST) -> list[tuple[str, ...]]:
         values = np.nan_to_num(result[score].values, nan=-1)
         for flat in np.argsort(-values.ravel(), kind="stable")[:most]:
             index = np.unravel_index(flat, values.shape)
-            if values[index] < 0:
+            if values[index] < LEAST:
                 break
             at = result.isel(dict(zip(("stack", "layer", "head"), map(int, index), strict=True)))
             head = spell_head(result, index, result.sizes["stack"] > 1)
-            rows[head] = (head, names[int(at["role"])], *(_spell_score(at, name) for name in SCORES))
+            numbers = (f"{float(at[name]):.2f}" for name in (*SCORES, "seed_range"))
+            rows[head] = (head, names[int(at["role"])], *numbers)
     return list(rows.values())
-
-
-def _spell_score(at: xr.Dataset, name: str) -> str:
-    return f"{float(at[name]):.2f} [{float(at[f'{name}_least']):.2f}, {float(at[f'{name}_most']):.2f}]"
 
 
 def role_sentences(result: xr.Dataset) -> list[str]:
@@ -46,13 +46,15 @@ def role_sentences(result: xr.Dataset) -> list[str]:
 
 def _counts(result: xr.Dataset) -> str:
     attributes, roles = result.attrs, result["role"].values
-    names = result["role"].attrs["names"]
-    counts = [int((roles == number).sum()) for number in range(len(names))]
-    listed = ", ".join(f"{count:,} {name}" for name, count in zip(names, counts, strict=True))
-    seeds = "the only seed" if attributes["seeds"] == 1 else f"all {attributes['seeds']} seeds"
+    *known, unclear = result["role"].attrs["names"]
+    counts = [f"{int((roles == number).sum()):,} {name}" for number, name in enumerate(known)]
+    seeds = attributes["seeds"]
+    unsure = "no score is above one half" if seeds == 1 else f"the {seeds} seeds do not agree on a role"
+    model = short_name(str(attributes.get("model", "the model")))
     return (
-        f"Of {attributes['heads']:,} heads of {short_name(str(attributes.get('model', 'the model')))}, gates fitted on "
-        f"{attributes['fitted_on']:,} examples make {listed}; a role is one that {seeds} give."
+        f"By gates fitted on {attributes['fitted_on']:,} examples, of {attributes['heads']:,} heads of "
+        f"{model} {', '.join(counts[:-1])} and {counts[-1]} were found; "
+        f"{int((roles == len(known)).sum()):,} are {unclear}: {unsure}."
     )
 
 
@@ -62,38 +64,42 @@ def _check(row: xr.Dataset, role: str) -> list[str]:
     if not size:
         return [f"No head is {role} in every seed: there is nothing to check on held-out examples."]
     change = interval_of(row, "change")
-    subject = f"the {size:,} {role} heads" if size > 1 else f"the {role} head ({row['checked_heads'].values})"
-    told = f"{spell_interval(change, signed=True)}, from {float(row['baseline']):.3f}"
+    subject = f"the {size:,} {role} heads" if size > 1 else f"the {role} head ({row['checked_heads'].item()})"
+    unsure = " Not enough examples to tell." if row["verdict"].item() == UNSURE else ""
     return [
-        f"Without {subject}, the loss of {examples:,} held-out examples {_verdict(row, role)}: {told}.",
+        (
+            f"Without {subject}, the loss of {examples:,} held-out examples {_verdict(row, role)}: "
+            f"{spell_interval(change, signed=True)}, from {float(row['baseline']):.3f}.{unsure}"
+        ),
         _beside_random(row, size),
     ]
 
 
 def _verdict(row: xr.Dataset, role: str) -> str:
     high = interval_of(row, "change")[2]
-    verdict, allowed = str(row["verdict"].values), tolerance_of(HURTS_FROM, "loss", 0.0)
+    verdict, allowed = row["verdict"].item(), tolerance_of(HURTS_FROM, "loss", 0.0)
     if role == ROLES[1]:
         if verdict == "confirmed":
             return "falls, as it should"
         return "does not fall, which refutes the role" if verdict == "refuted" else "is not shown to fall"
     if verdict == "confirmed":
         return "falls" if high < 0 else f"does not rise by more than {allowed:g}, as it should not"
-    return "rises, which refutes the role" if verdict == "refuted" else f"may rise by more than {allowed:g}"
+    return (
+        "rises, so together they are not irrelevant" if verdict == "refuted" else f"may rise by more than {allowed:g}"
+    )
 
 
 def _beside_random(row: xr.Dataset, size: int) -> str:
     draws, beyond = row["random_set"].values, interval_of(row, "beyond_random")
     if float(row["random_shared"]) == 1:
         return "Random heads to compare with would be the same ones: they are all heads of their layers."
-    verdict = (
-        f"{'these' if size > 1 else 'this one'} can be removed more safely than those"
-        if beyond[2] < 0
-        else f"removing {'these' if size > 1 else 'this one'} is worse than that"
-        if beyond[1] > 0
-        else "a difference is not shown"
-    )
+    those, these = ("as many random heads of the same layers", "these") if size > 1 else RANDOM_HEAD
+    verdict = "a difference is not shown"
+    if beyond[2] < 0:
+        verdict = f"{these} can be removed more safely than those"
+    elif beyond[1] > 0:
+        verdict = f"removing {these} is worse than that"
     return (
-        f"Without as many random heads of the same layers it changes by {float(row['random_change']):+.3f} on average "
-        f"({len(draws)} draws); {verdict}: {spell_interval(beyond, signed=True)}."
+        f"Without {those} it changes by {float(row['random_change']):+.3f} on average ({len(draws)} draws); {verdict}: "
+        f"{spell_interval(beyond, signed=True)}."
     )
