@@ -170,7 +170,7 @@ def test_the_gaps_of_real_studies(tmp_path: Path) -> None:
     for what, missing in (("maps", "attention maps"), ("layer", "each layer"), ("measures", "every head looks at")):
         view = read_view(studies.partial_study(tmp_path / what, what))
         gaps = find_gaps(view, str(tmp_path / what))
-        assert len(gaps) == 12
+        assert len(gaps) == 13
         assert not any(missing in gap["what"] for gap in gaps)
         for gap in gaps:
             parsed(gap["command"])
