@@ -145,7 +145,7 @@ def test_a_pruned_model(tokenizer: Any) -> None:
 
 def test_another_price_is_another_result(tokenizer: Any, tmp_path: Path) -> None:
     roles(tokenizer, max_steps=1, out=tmp_path / "study")
-    with pytest.raises(StudyProblem, match=r"price: 0\.01 -> 0\.1"):
+    with pytest.raises(StudyProblem, match=r"price: 0\.001 -> 0\.1"):
         roles(tokenizer, max_steps=1, price=0.1, out=tmp_path / "study")
 
 

@@ -103,7 +103,7 @@ def learn_gates(
     too, and the model is changed; otherwise it stays as it is.
 
     With `roles`, a Dataset with dims (stack, layer, head): on one half of the examples and with each of `seeds` seeds
-    (3 by default), a gate for each head is fitted on the loss alone, then from there with a push of `price` (0.01 by
+    (3 by default), a gate for each head is fitted on the loss alone, then from there with a push of `price` (0.001 by
     default) towards 1 (G+) and towards 0 (G-), for `max_steps` steps each. `facilitation` is G-, `interference` 1 - G+
     and `irrelevance` G+ (1 - G-), means over the seeds, with `..._least` and `..._most`; `role` is the one whose score
     is above one half in every seed. On the held-out half, along `checked`: `change` of the loss without all

@@ -31,8 +31,9 @@ from headcount.engines.run import Arrays, Run, Unit, group_name
 from headcount.models.fingerprint import find_origin
 from headcount.trace.precision import wide
 
-PRICE = 0.01
-"""Of an open gate while gates are pushed towards 0, and of a closed one while they are pushed towards 1."""
+PRICE = 0.001
+"""Of an open gate while gates are pushed towards 0, and of a closed one while they are pushed towards 1: over the range
+of the logits, a head must be worth about a point of the loss (0.01) to resist."""
 SEEDS, RANDOMS = 3, 10
 FITTED = {
     "values_logit": Schema("Logit of the gate", "logit", "high: open", signed=True, shown=False, paper=PAPER),

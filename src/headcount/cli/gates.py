@@ -28,7 +28,7 @@ def gates(
         str | None,
         Parameter(
             help="Prices of an open gate, in increasing order; 0.001,0.003,0.01,0.03 by default. With --roles one "
-            "price, with which gates are pushed towards 1 and towards 0; 0.01 by default."
+            "price, with which gates are pushed towards 1 and towards 0; 0.001 by default."
         ),
     ] = None,
     max_steps: Annotated[int, Parameter(help="Training steps for each price; with --roles for each phase.")] = 100,
