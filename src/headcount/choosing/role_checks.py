@@ -119,8 +119,11 @@ def held_out_losses(
         batches = [rows[first:last] for first, last in plan_batches(job.encodings.lengths[rows], tokens)]
         losses = []
         for batch in batches:
-            losses.append(np.stack([_losses(job, batch, padding, heads) for heads in variants], -1))
-            ledger.tick(len(batch))
+            columns = []
+            for heads in variants:
+                columns.append(_losses(job, batch, padding, heads))
+                ledger.tick(len(batch) / len(variants))
+            losses.append(np.stack(columns, -1))
         return {run.group: {"values_loss": np.concatenate(losses)}}
 
     with evaluating(job.model), torch.no_grad():
