@@ -27,7 +27,8 @@ def with_change(found: xr.Dataset, role: str, low: float, high: float) -> xr.Dat
 
 def test_what_was_planted(found: xr.Dataset) -> None:
     lines = role_sentences(found)
-    assert "1 facilitating, 1 interfering and 6 irrelevant were found; 0 are unclear: the 2 seeds do not" in lines[0]
+    assert "find 1 facilitating, 1 interfering and 6 irrelevant heads among the 8 of " in lines[0]
+    assert lines[0].endswith("; none is unclear.")
     assert lines[1].startswith("Without the interfering head (L1H2), the loss of 40 held-out examples falls, as it")
     assert "this one can be removed more safely than those" in lines[2]
     assert "the 6 irrelevant heads, the loss of 40 held-out examples does not rise by more than 0.01" in lines[3]
@@ -61,6 +62,13 @@ def test_random_heads_that_are_no_worse(found: xr.Dataset) -> None:
     assert "removing this one is worse than that" in " ".join(role_sentences(other))
     other["random_shared"].values[:] = 1
     assert "would be the same ones" in " ".join(role_sentences(other))
+
+
+@pytest.mark.parametrize(("seeds", "why"), [(1, "no score is above one half"), (3, "the 3 seeds do not agree")])
+def test_heads_without_a_role(found: xr.Dataset, seeds: int, why: str) -> None:
+    other = found.copy(deep=True).assign_attrs(seeds=seeds)
+    other["role"].values[0, 0, :2] = 3
+    assert f"2 are unclear: {why}" in role_sentences(other)[0]
 
 
 def test_a_role_that_no_head_has(found: xr.Dataset) -> None:

@@ -150,11 +150,9 @@ def _show_roles(console: Any, result: xr.Dataset) -> None:
 
     from headcount.story.gate_roles import COLUMNS, role_rows, role_sentences
 
-    table = Table(*COLUMNS, title="Heads with the highest scores", title_justify="left")
-    for column in table.columns[:2]:
-        column.no_wrap = True
+    table = Table(*COLUMNS, title="Heads with the highest scores (spread: between seeds)", title_justify="left")
     for column in table.columns[2:]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     for row in role_rows(result):
         table.add_row(*row)
     if table.row_count:

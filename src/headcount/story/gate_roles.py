@@ -10,7 +10,7 @@ from headcount.story.names import interval_of, short_name, spell_head, spell_int
 from headcount.story.notes import blank_note, cut_note
 
 SCORES = ("facilitation", "interference", "irrelevance")
-COLUMNS = ("head", "role", *SCORES, "range over seeds")
+COLUMNS = ("head", "role", *SCORES, "spread")
 RANDOM_HEAD = ("a random head of the same layer", "this one")
 UNSURE: Verdict = "too few examples to tell"
 MOST, LEAST = 5, 0.1
@@ -48,13 +48,12 @@ def _counts(result: xr.Dataset) -> str:
     attributes, roles = result.attrs, result["role"].values
     *known, unclear = result["role"].attrs["names"]
     counts = [f"{int((roles == number).sum()):,} {name}" for number, name in enumerate(known)]
-    seeds = attributes["seeds"]
-    unsure = "no score is above one half" if seeds == 1 else f"the {seeds} seeds do not agree on a role"
-    model = short_name(str(attributes.get("model", "the model")))
+    seeds, unsure = attributes["seeds"], int((roles == len(known)).sum())
+    why = "no score is above one half" if seeds == 1 else f"the {seeds} seeds do not agree on a role"
     return (
-        f"By gates fitted on {attributes['fitted_on']:,} examples, of {attributes['heads']:,} heads of "
-        f"{model} {', '.join(counts[:-1])} and {counts[-1]} were found; "
-        f"{int((roles == len(known)).sum()):,} are {unclear}: {unsure}."
+        f"Gates fitted on {attributes['fitted_on']:,} examples find {', '.join(counts[:-1])} and {counts[-1]} heads "
+        f"among the {attributes['heads']:,} of {short_name(str(attributes.get('model', 'the model')))}; "
+        f"{f'{unsure:,} are {unclear}: {why}' if unsure else f'none is {unclear}'}."
     )
 
 
