@@ -24,6 +24,7 @@ FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
 PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
 CURVE = "curve model --task sst2 --data texts.csv"
+GATES = "gates model --task sst2 --data texts.csv"
 TASKS = (
     "sweep",
     "importance",
@@ -31,7 +32,7 @@ TASKS = (
     "dynamics",
     "choose",
     "curve",
-    "learn-gates",
+    "gates",
     "recover --out new",
 )
 """Verbs that read labelled examples."""
@@ -257,7 +258,11 @@ ROWS = [
     (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{CURVE} --name x", "--name", "without --out"),
     ("recover model --task sst2 --data texts.csv --out new --lora-rank 4", "--lora-rank", "without --lora"),
-    ("learn-gates model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    (f"{GATES} --name x", "--name", "without --out"),
+    (f"{GATES} --seeds 2", "--seeds", "without --roles"),
+    (f"{GATES} --randoms 2", "--randoms", "without --roles"),
+    (f"{GATES} --roles --train-weights 1e-4", "--train-weights", "its weights are frozen"),
+    (f"{GATES} --roles --name x", "--name", "without --out"),
     *[
         (f"{command} {option} 2", option, "no texts are generated for accuracy")
         for command in (CURVE, "dynamics runs --task sst2 --data texts.csv")
@@ -265,7 +270,7 @@ ROWS = [
     ],
     *[
         (f"{verb} masked --task masked-lm --data plain.csv {more} --label a", "--label", "no label column")
-        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("learn-gates", ""), ("recover", "--out new"))
+        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("gates", ""), ("recover", "--out new"))
     ],
     ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
@@ -339,7 +344,8 @@ ALWAYS = {
     "max_steps",
     "learning_rate",
     "per_device_train_batch_size",
-    "strengths",
+    "price",
+    "gates roles",
     "estimator",
     "weight_decay",
     "num_train_epochs",

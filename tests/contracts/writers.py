@@ -88,7 +88,10 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         ),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
         "gates": lambda out: hc.learn_gates(
-            model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out
+            model, tokenizer, texts, task="sst2", price=(0.01, 0.1), max_steps=2, out=out
+        ),
+        "roles": lambda out: hc.learn_gates(
+            model, tokenizer, texts, task="sst2", roles=True, max_steps=2, seeds=2, randoms=2, out=out
         ),
         "carriers": lambda out: hc.carriers(
             decoder, decoder_tokenizer, "synthetic:repeat,length=6", limit=40, top=2, randoms=2, out=out

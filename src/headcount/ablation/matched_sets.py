@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,24 @@ def plan_sets(
         for _ in range(randoms):
             drawn.append(HeadSet.of(_draw_beside(heads, layout, generator), layout))
     return chosen, drawn
+
+
+def draw_alike(heads: HeadSet, layout: Layout, randoms: int, seed: int) -> list[HeadSet]:
+    """Random sets with as many heads of each layer, drawn from all heads of that layer.
+
+    Some of the heads may be drawn themselves, so that a set of any size has random ones to be compared with.
+    """
+    generator = np.random.default_rng(seed)
+    layers = Counter((head.stack, head.layer) for head in sorted(heads))
+    drawn = []
+    for _ in range(randoms):
+        picked = [
+            Head(stack, layer, int(number))
+            for (stack, layer), count in layers.items()
+            for number in generator.choice(layout.stacks[stack][layer], count, replace=False)
+        ]
+        drawn.append(HeadSet.of(picked, layout))
+    return drawn
 
 
 def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> list[Head]:

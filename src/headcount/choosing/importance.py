@@ -147,7 +147,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     edits, observers = {key: Gate(tensor) for key, tensor in gates.items()}, dict.fromkeys(gates, measure)
     with torch.enable_grad(), session(job.model, edits, observers, purpose="importance", outputs_only=True):
         lost = job.task.kind.losses(job.model(**inputs), labels)
-    _check_losses(job, rows, padding, lost)
+    check_losses(job, rows, padding, lost)
     slopes = torch.autograd.grad(lost.sum(), list(gates.values()), allow_unused=True)
     gradients: dict[LayerKey, Tensor | None] = dict(zip(gates, slopes, strict=True))
     _check_gradients(job, rows, gradients, width)
@@ -168,7 +168,7 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     }
 
 
-def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> None:
+def check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> None:
     """An error with the example and the layer where a loss stopped being finite."""
     bad = (~lost.detach().isfinite()).nonzero()
     if len(bad):

@@ -17,6 +17,7 @@ RESUMED = {
     "measure": "--out",
     "partial": "--out",
     "find-patterns": "--out",
+    "gates": "--out",
     "patterns": "--out",
     "probe": "--out",
     "prune": "--study",
@@ -31,7 +32,6 @@ AT_THE_END = (
     "export",
     "figure",
     "heads",
-    "learn-gates",
     "maps",
     "recover",
     "report",
@@ -52,7 +52,8 @@ def stopped_line(words: list[str]) -> str:
     if verb is None:
         return "stopped"
     option = RESUMED.get(verb)
-    if option is None or (verb == "prune" and option_value(words, "--heads")):
+    whole = (verb == "prune" and option_value(words, "--heads")) or (verb == "gates" and "--roles" not in words)
+    if option is None or whole:
         return f"stopped; {verb} writes nothing before it is done; to start again: {_command(words)}"
     folder = option_value(words, option) or {"demo": "demo-out"}.get(verb)
     if folder is None:

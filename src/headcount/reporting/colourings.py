@@ -81,10 +81,10 @@ def _sweeps(view: View) -> list[Colouring]:
 
 
 def _importance(view: View) -> list[Colouring]:
-    """Importance, then learned gates."""
+    """Importance, then learned gates and roles by gates."""
     return [
         colouring
-        for kind in ("importance", "gates")
+        for kind in ("importance", "gates", "roles")
         for name, dataset in view.of("pruning").items()
         if name.split("@")[0] == kind and not view.is_passing_checkpoint(name)
         for colouring in _variables(view, f"pruning/{name}", dataset)

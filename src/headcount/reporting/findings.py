@@ -10,6 +10,7 @@ from headcount.story.changes import difference_sentence
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
+from headcount.story.gate_roles import role_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
@@ -41,6 +42,9 @@ def find_sentences(view: View) -> list[str]:
         sentences += cue_head_sentences(carried)
     for carried in view.of("carriers").values():
         sentences += carrier_sentences(carried)
+    for name, result in view.of("pruning").items():
+        if name.split("@")[0] == "roles":
+            sentences += role_sentences(result)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:
