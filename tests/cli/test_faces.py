@@ -47,6 +47,9 @@ PYTHON_ONLY = {
     "partial": {"more", "save_steps", "checkpoints", "spacing", "report_to", "labels"},  # of whole trainings: finetune
     "cost": {"models"},
     "carriers": {"label", "labels"},  # a text is its own label
+    "function-vectors": {"label", "labels"},
+    # The same options have other groups elsewhere: by= is a name here, and how= a patch.
+    "attribution": {"sets", "draws", "size", "screen", "top", "control", "among", "how"},
 }
 TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
@@ -54,6 +57,8 @@ TYPED_ONLY = {
     "cost": {"other"},
     # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
     "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
+    "attribution": {"direction", "positions", "align", "counterpart", "wrong"},  # Patch(...), find_task(...)
+    "function-vectors": {"counterpart"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)

@@ -13,6 +13,7 @@ import transformers as tf
 
 from headcount.cli.main import app, main
 from tests import planted
+from tests.choosing import planted_vectors
 from tests.contracts.zoo import BY_NAME
 
 SWEEP = "sweep model --task sst2 --data texts.csv"
@@ -25,6 +26,8 @@ PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
 CURVE = "curve model --task sst2 --data texts.csv"
 GATES = "gates model --task sst2 --data texts.csv"
+ATTRIBUTION = "attribution model --task sst2 --data switched.csv"
+VECTORS = "function-vectors vectors --data prompts.csv --task completion"
 TASKS = (
     "sweep",
     "importance",
@@ -205,6 +208,12 @@ ROWS = [
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    (f"{ATTRIBUTION} --name x", "--name", "without --out"),
+    (f"{ATTRIBUTION} --shard 1/2", "--shard", "without --out"),
+    (f"{ATTRIBUTION} --by position --positions last", "--positions", "takes each"),
+    (f"{ATTRIBUTION} --metric log_probability --wrong label", "--wrong", "no use for wrong answers"),
+    (f"{ATTRIBUTION} --labels a b", "--labels", "the data's labels are the model's classes"),
+    (f"{VECTORS} --name x", "--name", "without --out"),
     ("importance masked --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{PRUNE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
     (f"{PRUNE} --drop 50% --learning-rate 1e-3", "--learning-rate", "without --recover"),
@@ -371,6 +380,15 @@ ALWAYS = {
     "recover lora",
     "carriers measure",
     "carriers randoms",
+    "attribution by",
+    "attribution direction",
+    "attribution align",
+    "attribution counterpart",
+    "attribution metric",
+    "attribution label",
+    "function-vectors repeated",
+    "function-vectors texts",
+    "function-vectors counterpart",
     "cues classifier",
     "partial label",
     "tests",
@@ -388,6 +406,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.assign(label=table["label"].map(planted.NAMES)).to_csv(path / "named.csv", index=False)
     table.rename(columns={"sentence": "text"}).to_csv(path / "plain.csv", index=False)
     pd.DataFrame({"source": table["sentence"], "target": table["sentence"]}).to_csv(path / "pairs.csv", index=False)
+    switched = [text.replace("good", "so").replace("bad", "so") for text in table["sentence"]]
+    table.assign(counterpart=switched, label=table["label"].map(planted.NAMES)).to_csv(
+        path / "switched.csv", index=False
+    )
+    planted_vectors.save(path / "vectors")
+    planted_vectors.prompts(12).to_csv(path / "prompts.csv", index=False)
     (path / "sets.txt").write_text("L0H0\nL1H1\n")
     (path / "trees.conllu").write_text("1\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_\n\n")
     tree = {"tokens": [["good"]], "upos": [["ADJ"]], "heads": [[0]], "deprels": [["root"]]}

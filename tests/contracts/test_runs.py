@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing import curvature, importance
+from headcount.choosing import attribution, curvature, importance
 from headcount.core.provenance import PACKAGES
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import read_schema
@@ -38,9 +38,11 @@ NAMES = [
     "cue_heads",
     "classifiers",
     "importance",
+    "attribution",
     "gates",
     "roles",
     "carriers",
+    "function_vectors",
     "choose",
     "cost",
     "dynamics",
@@ -58,6 +60,8 @@ WRITERS = {
     "statistical_cues/cues.py",
     "statistical_cues/cue_heads.py",
     "choosing/importance.py",
+    "choosing/attribution.py",
+    "choosing/function_vectors.py",
     "choosing/curvature.py",
     "choosing/gates.py",
     "choosing/roles.py",
@@ -116,7 +120,7 @@ class Verbs:
 @pytest.fixture(scope="module")
 def verbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verbs]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (passes, importance):
+        for module in (passes, importance, attribution):
             patch.setattr(module, "UNIT", 16)
         patch.setattr(curvature, "UNIT", 2)
         yield Verbs(tmp_path_factory.mktemp("runs"))

@@ -12,6 +12,8 @@ PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
 CHOICES = "cues --data {arguments} --choices first second --least 2"
 CUE_HEADS = "cue-heads {classifier} --data {texts} --task sst2"
+ATTRIBUTION = "attribution {classifier} --task sst2 --data {reversed}"
+SCREENED = "sweep {classifier} --task sst2 --data {reversed} --screen attribution --top 1"
 TWINS = "adversarial --data {arguments} --choices first second"
 UNKNOWN = {
     CHOOSE: ("--out small", "--heads L0H0", "--recover 5", "--steps=2 --tolerence 1"),
@@ -188,6 +190,32 @@ ROWS = [
     ),
     bad("carriers: a classification", "carriers {classifier} --data {texts} --task sst2", "sst2", "causal-lm"),
     bad("carriers: too many heads", "carriers {masked} --data {texts} --task masked-lm --top 500", "--top 500"),
+    # attribution
+    bad("attribution: no data", "attribution {classifier} --task sst2", "--data"),
+    bad("attribution: no second input", "attribution {classifier} --task sst2 --data {texts}", "counterpart"),
+    bad(
+        "attribution: the same input twice",
+        "attribution {classifier} --task sst2 --data {texts} --counterpart sentence",
+        "equal as the tokenizer encodes them",
+    ),
+    bad(
+        "attribution: no such column",
+        "attribution {classifier} --task sst2 --data {texts} --counterpart other",
+        "other",
+        "sentence",
+    ),
+    bad("attribution: a metric without a gradient", ATTRIBUTION + " --metric accuracy", "accuracy", "log_probability"),
+    bad("attribution: another stack", ATTRIBUTION + " --stack cross", "cross", "encoder"),
+    bad("attribution: no such positions", ATTRIBUTION + " --positions verb", "verb", "all, last, answer"),
+    bad("attribution: a part of it", ATTRIBUTION + " --part key", "--part"),
+    bad("attribution: a task without answers", "attribution {masked} --task masked-lm --data {texts}", "counterpart"),
+    bad("a screen by attribution without a patch", SCREENED, "zero", "patch"),
+    bad("a screen by attribution of queries", SCREENED + " --how patch --part query", "query", "output"),
+    # function-vectors
+    bad("function-vectors: no data", "function-vectors {classifier}", "--data"),
+    bad("function-vectors: a classification", "function-vectors {classifier} --data {texts} --task sst2", "completion"),
+    bad("function-vectors: a masked model", "function-vectors {masked} --data synthetic:few-shot", "causal"),
+    bad("function-vectors: no texts", "function-vectors {masked} --data synthetic:few-shot --texts 0", "--texts 0"),
     # cue-heads
     bad("cue-heads: no data", "cue-heads {classifier} --task sst2", "--data"),
     bad("cue-heads: no cue that matters", CUE_HEADS, "none of", "--cue"),

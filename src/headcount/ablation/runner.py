@@ -204,7 +204,7 @@ class Runner:
         del result
         width_of_text = batch["input_ids"].shape[-1]
         places = donor.positions(examples, draw, width_of_text)
-        kept = {key: part.at(places) for key, part in kept.items()}
+        kept = donor.instead({key: part.at(places) for key, part in kept.items()}, examples, width_of_text)
         variants = donor.variants(self.choices, self._columns, kept, examples, width_of_text)
         return self._run_variants(variants, batch, baseline, width), given if donor.compared else {}
 

@@ -19,6 +19,7 @@ from rich.console import Console, ConsoleOptions
 import headcount
 from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
+from headcount.cli.attribution import attribution
 from headcount.cli.carriers import carriers
 from headcount.cli.choose import choose
 from headcount.cli.compare import compare
@@ -32,6 +33,7 @@ from headcount.cli.export import export
 from headcount.cli.figure import figure
 from headcount.cli.find_patterns import find_patterns
 from headcount.cli.finetune import finetune
+from headcount.cli.function_vectors import function_vectors
 from headcount.cli.gates import gates
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
@@ -94,7 +96,9 @@ for verb in (
     partial,
     importance,
     gates,
+    attribution,
     carriers,
+    function_vectors,
     curve,
     choose,
     prune,

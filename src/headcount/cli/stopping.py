@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 RESUMED = {
+    "attribution": "--out",
     "carriers": "--out",
     "choose": "--study",
     "compare": "--out",
@@ -13,6 +14,7 @@ RESUMED = {
     "demo": "--out",
     "dynamics": "--study",
     "finetune": "--out",
+    "function-vectors": "--out",
     "importance": "--out",
     "measure": "--out",
     "partial": "--out",

@@ -70,6 +70,10 @@ def lines(*rows: Any) -> str:
 
 
 _csv("texts", sentences())
+_csv(
+    "reversed",
+    sentences().assign(counterpart=[" ".join(reversed(text.split())) for text in sentences()["sentence"]]),
+)
 _csv("pairs", toy.pairs(COUNT))
 _csv("scores", toy.numbers(COUNT))
 _parquet(
