@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose import Choice as Choice
     from headcount.choosing.choose import choose as choose
+    from headcount.choosing.circuit import circuit as circuit
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
     from headcount.choosing.gates import learn_gates as learn_gates
@@ -89,6 +90,7 @@ _HOMES = {
     "bundled_sentences": "zoo.bundled",
     "carriers": "choosing.carriers",
     "choose": "choosing.choose",
+    "circuit": "choosing.circuit",
     "compare": "measures.compare",
     "cost": "costs.cost",
     "cue_heads": "statistical_cues.cue_heads",
