@@ -291,6 +291,35 @@ def test_maps_of_a_long_text_are_those_between_its_stretches(block: int, monkeyp
     np.testing.assert_allclose(unpack(seen.maps_decoder.values), expected, atol=0.02)
 
 
+@pytest.mark.parametrize("name", ["llama", "bert", "bart"])
+def test_blocks_of_a_long_text_are_those_of_the_whole_map(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headcount.attention_maps.exact_blocks.SIZE", 5)
+    model, tokenizer = tiny(name), words_tokenizer()
+    texts = (" ".join(["cat dog sat"] * 5), " ".join(["dog"] * 11) if name == "bart" else None)
+    whole = hc.maps(model, tokenizer, *texts)
+    monkeypatch.setattr("headcount.attention_maps.plan.MOST_BYTES", 1000)
+    hc.maps(model, tokenizer, *texts, out=tmp_path / "study", name="long")
+    seen = hc.open_study(tmp_path / "study")["maps/long"].to_dataset()
+    stacks = [str(key).removeprefix("maps_") for key in whole if str(key).startswith("maps_")]
+    assert stacks
+    assert all(not str(key).startswith("block") for key in whole)
+    for stack in stacks:
+        exact, starts = whole[f"maps_{stack}"].values, seen[f"block_starts_{stack}"].values
+        assert len(starts) > 3
+        for number, (query, key) in enumerate(starts):
+            np.testing.assert_allclose(
+                seen[f"blocks_{stack}"].values[:, :, number].astype(int),
+                exact[..., query : query + 5, key : key + 5].astype(int),
+                atol=1,
+            )
+            for axis, start in (("query", query), ("key", key)):
+                side = {"cross": {"query": "_decoder", "key": "_encoder"}}.get(stack, {}).get(axis, f"_{stack}")
+                tokens = whole[f"tokens{side}" if f"tokens{side}" in whole else "tokens"].values[start : start + 5]
+                assert seen[f"block_{axis}_tokens_{stack}"].values[number].tolist() == tokens.tolist()
+
+
 @pytest.mark.parametrize("text", ["", "  \n ", "</s>", "<s> <pad>"])
 def test_only_special_tokens(text: str) -> None:
     for texts in ((text, None), (TEXT, text)):

@@ -76,6 +76,11 @@ ROWS = [
     bad("an encoder-decoder", "sweep {translator} --data synthetic:repeat,length=5", "completion", "causal"),
     bad("too long a copy", "sweep {causal} --data synthetic:repeat,length=500", "whole words", "500"),
     bad("no names", "sweep {causal} --data synthetic:names", "first names as single tokens"),
+    bad("no nouns", "sweep {causal} --data synthetic:agreement", "nouns as single tokens"),
+    bad(
+        "an unknown word task", "sweep {causal} --data synthetic:few-shot,task=rhymes", "'rhymes'", "opposites, plural"
+    ),
+    bad("no labels", "sweep {causal} --data synthetic:few-shot", "single tokens", "fewer shots"),
     bad(
         "no such haystack",
         "sweep {causal} --data synthetic:needle,text=no/such.txt",

@@ -89,6 +89,36 @@ def test_maps_between_stretches_say_so() -> None:
     assert told[0]["text"] == "(each cell 64 x 64 tokens) A long text."
 
 
+def with_blocks(seed: int = 1) -> xr.Dataset:
+    """Maps between stretches of 4 tokens, with two exact blocks of 3 x 3 tokens."""
+    generator = np.random.default_rng(seed)
+    words = np.array([["a", "b", "c"], ["d", "e", "f"]], dtype=object)
+    dims = ("block_encoder", "block_query_encoder", "block_key_encoder")
+    exact = generator.integers(0, 256, (3, 2, 2, 3, 3)).astype(np.uint8)
+    return (
+        random_maps()
+        .assign_attrs(pooled=4)
+        .assign(
+            blocks_encoder=(("layer", "head", *dims), exact),
+            block_starts_encoder=((dims[0], "side"), np.array([[0, 0], [50, 0]])),
+            block_query_tokens_encoder=(dims[:2], words),
+            block_key_tokens_encoder=((dims[0], dims[2]), words[::-1]),
+        )
+    )
+
+
+def test_exact_blocks_come_with_their_tokens() -> None:
+    one = with_blocks()
+    told, blobs = find_maps(view_of({"maps/a": one}))
+    assert told[0]["pooled"] == 4
+    blocks = told[0]["stacks"][0]["blocks"]
+    assert blocks["starts"] == [[0, 0], [50, 0]]
+    assert (blocks["queries"][1], blocks["keys"][1]) == (["d", "e", "f"], ["a", "b", "c"])
+    layers = [inflate_layer(blobs[id_], (2, 2, 3, 3)) for id_ in blocks["layers"]]
+    np.testing.assert_array_equal(np.stack(layers), one["blocks_encoder"].values)
+    assert blocks["shape"] == [3, 4, 3, 3]
+
+
 def test_levels_are_fewer_only_where_the_room_is_short() -> None:
     """Each step is taken when the one before does not fit, and what is shown is then the nearest of its shades."""
     one = random_maps()

@@ -243,6 +243,7 @@ def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.Monk
         "loss": (("example", "class"), large),
         "text": (("example",), np.array(["x"] * 30, dtype=object)),
         "maps_encoder": (("example", "class"), large.astype("uint8")),
+        "blocks_encoder": (("example", "class"), large.astype("uint8")),
         "done": (("unit",), np.ones(2, dtype=bool)),
     }
     write_result(
@@ -254,7 +255,7 @@ def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.Monk
         write_result(tmp_path / "s", place, {}, pictures)
     monkeypatch.setattr(view_file, "LARGEST", 20)
     found = read_view(tmp_path / "s").results
-    assert {"delta", "logits", "text", "maps_encoder"} <= set(found["sweep/head-zero"].data_vars)
+    assert {"delta", "logits", "text", "maps_encoder", "blocks_encoder"} <= set(found["sweep/head-zero"].data_vars)
     assert not {"values_sep", "loss", "done"} & set(found["sweep/head-zero"].variables)
     assert not found["sweep/sets-zero@prune"].variables
     for place in ("patterns/typical", "patterns/typical@mine"):

@@ -6,7 +6,7 @@ A byte is 255 times the square root of a weight, so that small weights stay visi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import xarray as xr
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from headcount.attention_maps.exact_blocks import ExactBlocks
 from headcount.attention_maps.plan import MapsPlan, plan_maps
 from headcount.core.options import belongs_to
 from headcount.core.writers import writes_study
@@ -66,7 +67,9 @@ def maps(
     ("text" or "pair") are those of the queries; an encoder-decoder has `tokens_encoder` and `tokens_decoder` (what the
     decoder reads: the target after its start token) and dimensions of those names. Of a long text whose maps would take
     more than 64 MB, those between at most 512 stretches of it are given: the attribute `pooled` says how many tokens a
-    stretch has; a weight is the mean over its queries of their attention to all of its keys.
+    stretch has; a weight is the mean over its queries of their attention to all of its keys. Some blocks of 48 x 48
+    tokens, along the diagonal and at the first keys, are then given exactly: `blocks_<stack>` [layer, head, block,
+    query, key], with their first queries and keys in `block_starts_<stack>`.
 
     >>> import headcount as hc
     >>> seen = hc.maps(*hc.load(hc.bundled()), "Who wrote it?", "Anna Lund wrote it.")
@@ -84,16 +87,20 @@ def _run(model: PreTrainedModel, plan: MapsPlan, name: str | None = None) -> Run
         plan.origin,
         plan.options,
         plan.attributes,
-        lambda _: plan.label(run_maps(model, plan)),
+        lambda _: plan.label(*run_maps(model, plan)),
         fixed=plan.known(),
         # Each layer in a chunk of its own, so that a head's map can be read without reading all maps.
-        by_layer=[f"maps_{stack}" for stack in plan.stacks],
+        by_layer=[*(f"maps_{stack}" for stack in plan.stacks), *(f"blocks_{stack}" for stack in plan.blocks)],
     )
 
 
 @takes_compiled
-def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
-    """By stack, the packed maps [layer, head, query, key]; each layer's map is packed as soon as the layer has run."""
+def run_maps(model: PreTrainedModel, plan: MapsPlan) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """By stack, the packed maps [layer, head, query, key], and of a long text blocks [layer, head, block, query, key].
+
+    Each layer's map is packed as soon as the layer has run.
+    """
+    blocks = {stack: np.zeros(plan.block_shape(stack), dtype=np.uint8) for stack in plan.blocks}
     maps = {stack: np.zeros(plan.shape(stack), dtype=np.uint8) for stack in plan.stacks}
     layout = plan.anatomy.layout
 
@@ -106,12 +113,14 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> dict[str, np.ndarray]:
             )
         stack, layer = run.layer_key
         maps[stack][layer, list(run.block.heads)] = pack(weights)
+        if stack in blocks:
+            blocks[stack][layer, list(run.block.heads)] = pack(_exact(run, plan.blocks[stack]))
 
     observers = {(block.stack, block.layer): take for block in plan.anatomy if block.stack in plan.stacks}
     inputs = {key: torch.tensor([ids], device=input_device(model)) for key, ids in plan.inputs.items()}
     with evaluating(model), torch.no_grad(), session(model, observers=observers, purpose="taking maps"):
         model(**inputs)
-    return maps
+    return maps, blocks
 
 
 def _weights(run: LayerRun, pooled: int) -> Tensor:
@@ -126,6 +135,18 @@ def _weights(run: LayerRun, pooled: int) -> Tensor:
         for count in (run.call.queries, run.call.value.shape[2])
     )
     return in_blocks_if_long(view).picture((rows / rows.sum(0))[None], columns[None])[0]
+
+
+def _exact(run: LayerRun, blocks: ExactBlocks) -> Tensor:
+    """The blocks [head, block, query, key] of a layer's map; only the rows of their queries are computed."""
+    assert run.call is not None
+    parts, rows, before = [], None, -1
+    for query, key in blocks.starts:  # those of the same queries follow each other
+        if rows is None or query != before:
+            call = run.call.of_queries(slice(query, query + blocks.queries))
+            rows, before = replace(run, call=call).attention().map[0], query
+        parts.append(rows[..., key : key + blocks.keys])
+    return torch.stack(parts, 1)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedModel
 
+from headcount.attention_maps.exact_blocks import ExactBlocks, plan_blocks
 from headcount.core.heads import Layout
 from headcount.core.provenance import Origin, fingerprint
 from headcount.data.number_options import check_numbers
@@ -88,10 +89,40 @@ class MapsPlan:
             for layer, heads in enumerate(self.anatomy.layout.stacks[stack]):
                 present[layer, list(heads)] = True
             known[f"present_{stack}"] = (("layer", "head"), present)
+        return known | self._known_of_blocks()
+
+    @property
+    def blocks(self) -> dict[str, ExactBlocks]:
+        """By stack, the blocks that are kept token by token if the maps are between stretches."""
+        if self.pooled == 1:
+            return {}
+        layers, heads = _heads(self.anatomy.layout, self.stacks)
+        every = layers * heads * len(self.stacks)
+        lengths = {stack: [len(self.ids[side]) for side in _sides(stack, self.ids)] for stack in self.stacks}
+        return {stack: plan_blocks(queries, keys, every) for stack, (queries, keys) in lengths.items()}
+
+    def block_shape(self, stack: str) -> tuple[int, ...]:
+        blocks = self.blocks[stack]
+        return (*_heads(self.anatomy.layout, self.stacks), len(blocks.starts), blocks.queries, blocks.keys)
+
+    def _known_of_blocks(self) -> Variables:
+        known: Variables = {}
+        for stack, blocks in self.blocks.items():
+            known[f"block_starts_{stack}"] = ((f"block_{stack}", "side"), np.array(blocks.starts))
+            sizes = {"query": blocks.queries, "key": blocks.keys}
+            for number, (axis, side) in enumerate(zip(sizes, _sides(stack, self.ids), strict=True)):
+                words = [self.tokens[side][start[number] : start[number] + sizes[axis]] for start in blocks.starts]
+                dims = (f"block_{stack}", f"block_{axis}_{stack}")
+                known[f"block_{axis}_tokens_{stack}"] = (dims, np.array(words, dtype=object))
         return known
 
-    def label(self, maps: dict[str, np.ndarray]) -> Variables:
-        return {f"maps_{stack}": (self.dims(stack), values) for stack, values in maps.items()}
+    def label(self, maps: dict[str, np.ndarray], blocks: dict[str, np.ndarray]) -> Variables:
+        """The maps and blocks by the names of their variables, with their dimensions."""
+        whole = {f"maps_{stack}": (self.dims(stack), values) for stack, values in maps.items()}
+        dims = ("layer", "head", "block_{0}", "block_query_{0}", "block_key_{0}")
+        return whole | {
+            f"blocks_{stack}": (tuple(dim.format(stack) for dim in dims), values) for stack, values in blocks.items()
+        }
 
 
 def _sides(stack: str, ids: dict[str, list[int]]) -> tuple[str, str]:
@@ -181,7 +212,9 @@ def _pooled_if_large(plan: MapsPlan) -> MapsPlan:
     layers, heads = _heads(plan.anatomy.layout, plan.stacks)
     most = min(MOST_CELLS, isqrt(MOST_BYTES // (layers * heads * len(plan.stacks))))
     pooled = -(-max(plan.options["lengths"]) // max(1, most))
-    options, attributes = ({**given, "pooled": pooled} for given in (plan.options, plan.attributes))
+    pooling = {"pooled": pooled}
+    options = {**plan.options, **pooling, "blocks": True}  # studies of earlier versions have none
+    attributes = {**plan.attributes, **pooling}
     return replace(plan, options=options, attributes=attributes, pooled=pooled)
 
 

@@ -132,6 +132,7 @@ def carriers(
             "selecting": len(first),
             "cut": swept.attrs.get("cut", 0),
             ATTRIBUTE: swept.attrs.get(ATTRIBUTE, {}),
+            "notes": swept.attrs.get("notes", []),
         },
         lambda _: _summarise(swept, [layout.spell(head) for head in order[:top]], scores[:top], seed),
     )

@@ -23,7 +23,8 @@ def measure(
         str | None,
         Parameter(
             help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, "
-            "bundled:pairs, bundled:sentences, or synthetic texts such as synthetic:repeat,length=50."
+            "bundled:pairs, bundled:sentences, or synthetic texts such as synthetic:repeat,length=50 (others: "
+            "needle, names, agreement, few-shot)."
         ),
     ] = None,
     out: options.Study = None,

@@ -32,7 +32,8 @@ Data = Annotated[
     str,
     Parameter(
         help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME, "
-        "bundled:pairs, which comes with the package, or synthetic texts such as synthetic:repeat,length=50."
+        "bundled:pairs, which comes with the package, or synthetic texts such as synthetic:repeat,length=50 (others: "
+        "needle, names, agreement, few-shot)."
     ),
 ]
 Text = Annotated[
@@ -56,7 +57,8 @@ Texts = Annotated[
     str,
     Parameter(
         help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, bundled:pairs, "
-        "bundled:sentences, or synthetic texts such as synthetic:repeat,length=50."
+        "bundled:sentences, or synthetic texts such as synthetic:repeat,length=50 (others: "
+        "needle, names, agreement, few-shot)."
     ),
 ]
 TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="One or two text columns.", consume_multiple=True)]

@@ -28,7 +28,8 @@ def sweep(
         str | None,
         Parameter(
             help="A parquet, csv, tsv or jsonl file, a folder with validation.*, "
-            "hub:NAME, or synthetic texts such as synthetic:repeat,length=50; "
+            "hub:NAME, or synthetic texts such as synthetic:repeat,length=50 (others: "
+            "needle, names, agreement, few-shot); "
             "without it the hub's GLUE; bundled:pairs comes with the package."
         ),
     ] = None,

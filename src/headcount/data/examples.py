@@ -13,6 +13,7 @@ from headcount.data.blank_rows import is_absent, known_blank, leave_out_blank
 from headcount.data.kinds.texts import Texts
 from headcount.data.labels import LabelColumn
 from headcount.data.row_numbers import name_row
+from headcount.data.source_notes import notes_of
 from headcount.data.tasks import Task
 from headcount.errors import DataProblem, short
 
@@ -68,7 +69,8 @@ def read_examples(
         column = LabelColumn(table[task.label], task.names, task.user_labels, id2label or {})
     labels, notes = task.kind.read_labels(column, texts)
     texts = task.kind.input_texts(texts)
-    return Examples(task, table.index.to_numpy(), texts, labels, label_notes + notes, known_blank(table), table.attrs)
+    notes = notes_of(table.attrs) + label_notes + notes
+    return Examples(task, table.index.to_numpy(), texts, labels, notes, known_blank(table), table.attrs)
 
 
 def draw_rows(table: pd.DataFrame, limit: int | None, seed: int) -> pd.DataFrame:

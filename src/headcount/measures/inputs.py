@@ -23,6 +23,7 @@ from headcount.data.marks import Facts, VocabularyIds, find_facts
 from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
+from headcount.data.source_notes import notes_of
 from headcount.data.spans import COMPLETION, NEEDLE, Spans, read_spans, tokens_of_span
 from headcount.data.synthetic.source import Synthetic, find_source
 from headcount.data.tables import read_table
@@ -65,6 +66,8 @@ class Inputs:
     """Whether the annotations tell how words hang together: those of a tagger do not."""
     blank: dict[str, Any] = field(default_factory=dict)
     """The rows that were left out: their count, of how many, the numbers of the first."""
+    notes: tuple[str, ...] = ()
+    """What the source of the texts left out."""
 
     @property
     def fingerprint(self) -> str:
@@ -122,7 +125,7 @@ def read_inputs(
     else:
         spans = read_spans(table, [text for (text,) in texts]) if len(names) == 1 else None
         inputs = _plain(texts, rows, tokenizer, longest, model, table.attrs, spans=spans)
-    return replace(inputs, blank=blank)
+    return replace(inputs, blank=blank, notes=notes_of(table.attrs))
 
 
 def check_tokenizer(tokenizer: Any) -> None:

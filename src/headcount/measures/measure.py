@@ -106,6 +106,7 @@ def measure(
         "left_out": left_out,
         "cut": measurement.inputs.cut,
         ATTRIBUTE: measurement.inputs.blank,
+        "notes": list(measurement.inputs.notes),
         "texts": len(measurement.inputs.ids),
     }
     return tree

@@ -106,7 +106,7 @@ def make_page(studies: Sequence[tuple[View, str]]) -> str:
     for index, (view, path) in enumerate(studies):
         study, packed = describe(view, path, room)
         for maps in (*study["maps"], *([study["typical"]] if study["typical"] else [])):
-            for stack in maps["stacks"]:
+            for stack in (part for each in maps["stacks"] for part in (each, each.get("blocks")) if part):
                 stack["layers"] = [f"s{index}-{id_}" for id_ in stack["layers"]]
         described.append(study)
         blobs |= {f"s{index}-{id_}": text for id_, text in packed.items()}

@@ -36,7 +36,12 @@ def find_maps(view: View, room: int = ROOM) -> tuple[list[dict[str, Any]], dict[
 
 def _estimate_size(results: dict[str, xr.Dataset], levels: int) -> int:
     """The approximate packed size of all maps, from the middle layer of each stack."""
-    arrays = [array for dataset in results.values() for name, array in dataset.items() if str(name).startswith("maps_")]
+    arrays = [
+        array
+        for dataset in results.values()
+        for name, array in dataset.items()
+        if str(name).startswith(("maps_", "blocks_"))
+    ]
     return sum(len(deflate_layer(array.values[len(array) // 2], levels)) * len(array) for array in arrays if len(array))
 
 
@@ -53,14 +58,40 @@ def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blob
             layers.append(f"map-{index}-{stack}-{layer}")
             blobs[layers[-1]] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
         queries, keys = (_tokens(dataset, str(dim)) for dim in array.dims[-2:])
-        stacks.append({"stack": stack, "shape": list(array.shape), "queries": queries, "keys": keys, "layers": layers})
+        described: dict[str, Any] = {
+            "stack": stack,
+            "shape": list(array.shape),
+            "queries": queries,
+            "keys": keys,
+            "layers": layers,
+        }
+        if f"blocks_{stack}" in dataset:
+            described["blocks"] = _describe_blocks(index, dataset, stack, levels, blobs)
+        stacks.append(described)
     return {
         "name": name,
         "text": _pooled(attributes) + attributes.get("text", ""),
         "pair": attributes.get("pair"),
         "model": str(attributes.get("model", "")),
         "levels": levels,
+        "pooled": int(attributes.get("pooled", 1)),
         "stacks": stacks,
+    }
+
+
+def _describe_blocks(index: int, dataset: xr.Dataset, stack: str, levels: int, blobs: dict[str, str]) -> dict[str, Any]:
+    """The blocks of a long text's maps that are exact: head after head, and of each head block after block."""
+    array = dataset[f"blocks_{stack}"]
+    layers, heads, count, queries, keys = array.shape
+    ids = [f"block-{index}-{stack}-{layer}" for layer in range(layers)]
+    for layer, id_ in enumerate(ids):
+        blobs[id_] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
+    return {
+        "shape": [layers, heads * count, queries, keys],
+        "layers": ids,
+        "starts": dataset[f"block_starts_{stack}"].values.tolist(),
+        "queries": dataset[f"block_query_tokens_{stack}"].values.tolist(),
+        "keys": dataset[f"block_key_tokens_{stack}"].values.tolist(),
     }
 
 

@@ -67,7 +67,7 @@ def _is_shown(result: str, array: str, shape: tuple[int, ...]) -> bool:
         return False
     if result.startswith("patterns/"):
         return True
-    return math.prod(shape) <= LARGEST or array in NEEDED or array.startswith("maps_")
+    return math.prod(shape) <= LARGEST or array in NEEDED or array.startswith(("maps_", "blocks_"))
 
 
 ORDER = ("encoder", "decoder", "cross")

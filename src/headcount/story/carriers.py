@@ -7,7 +7,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.story.names import interval_of, spell_interval
-from headcount.story.notes import blank_note, cut_note
+from headcount.story.notes import blank_note, cut_note, source_note
 
 COLUMNS = ("head", "score", "change of the loss without it", "q")
 
@@ -54,4 +54,4 @@ def carrier_sentences(result: xr.Dataset) -> list[str]:
     correlation = float(result["score_and_effect"])
     if np.isfinite(correlation):
         lines.append(f"Among the {top}, score and effect have a rank correlation of {correlation:+.2f}.")
-    return [*lines, *cut_note(attributes), *blank_note(attributes)]
+    return [*lines, *source_note(attributes), *cut_note(attributes), *blank_note(attributes)]

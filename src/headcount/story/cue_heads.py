@@ -7,7 +7,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.story.names import in_points, interval_of, short_name, spell_head, spell_interval
-from headcount.story.notes import blank_note, cut_note
+from headcount.story.notes import blank_note, cut_note, source_note
 
 COLUMNS = ("head", "reliance on cues", "q", "right", "wrong", "attention")
 
@@ -44,7 +44,7 @@ def cue_head_sentences(result: xr.Dataset) -> list[str]:
         *_carriers(result),
         *_attention(result),
         *_without(result),
-        *(f"Note: {note}." for note in result.attrs["notes"]),
+        *source_note(result.attrs),
         *cut_note(result.attrs),
         *blank_note(result.attrs),
     ]

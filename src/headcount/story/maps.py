@@ -21,6 +21,9 @@ def maps_sentences(maps: xr.Dataset, group: str, size: int, new: bool, out: Path
             f"The maps of so many tokens are kept between stretches: each cell {pooled} x {pooled} tokens, "
             "the mean over its queries, the sum over its keys."
         )
+        starts = [array.sizes[array.dims[0]] for name, array in maps.items() if str(name).startswith("block_starts_")]
+        if starts:
+            sentences.append(f"{sum(starts)} blocks of them, along the diagonal and at the first keys, are exact.")
     heads = sum(int(array.sum()) for name, array in maps.items() if str(name).startswith("present_"))
     lengths = " and ".join(map(str, attributes["identity"]["lengths"]))
     spelled = f"{size / 1e6:.1f} MB" if size >= 10**5 else f"{-(-size // 1000)} kB"

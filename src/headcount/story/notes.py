@@ -17,6 +17,15 @@ def cut_note(attributes: Mapping[Any, Any]) -> list[str]:
     return [f"{cut} texts were longer than the model takes and were cut."] if cut else []
 
 
+def source_note(attributes: Mapping[Any, Any]) -> list[str]:
+    """What the source of the data left out, and how its labels were read.
+
+    >>> source_note({"notes": ["one word is left out"]})
+    ['Note: one word is left out.']
+    """
+    return [f"Note: {note}." for note in attributes.get("notes", ())]
+
+
 def left_out_note(count: int, what: str, why: str) -> list[str]:
     """What was left out and why, if anything was.
 
@@ -53,7 +62,7 @@ def blank_note(attributes: Mapping[Any, Any]) -> list[str]:
 
 def measure_notes(measured: xr.DataTree) -> list[str]:
     """Sentences on truncated texts, on distances within and between layers, and on what was not measured."""
-    lines = cut_note(measured.attrs)
+    lines = [*source_note(measured.attrs), *cut_note(measured.attrs)]
     distances = measured.children.get("distances")
     if distances is not None:
         columns = [distances.to_dataset()[name].values for name in ("stack", "p", "within_layers", "between_layers")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headcount.data.synthetic.contract import FILE, Source, number, numbers, shares
+from headcount.data.synthetic.contract import FILE, Source, choices, number, numbers, shares
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Example(Source):
     one: int = number(3, 2)
     more: tuple[int, ...] = numbers((8,), 4)
     parts: tuple[float, ...] = shares((0.5,))
+    word: tuple[str, ...] = choices(("left", "right"), "left/right")
     path: Path | None = field(default=None, metadata=FILE)
 
 
@@ -33,6 +34,9 @@ def read(option: str, value: Any) -> Any:
         ("more", [4, 5], (4, 5)),
         ("parts", "0/0.25/1", (0.0, 0.25, 1.0)),
         ("parts", 1, (1.0,)),
+        ("word", "right", ("right",)),
+        ("word", "right/left", ("right", "left")),
+        ("word", ["left"], ("left",)),
         ("path", "a/b.txt", Path("a/b.txt")),
         ("examples", "1", 1),
     ],
@@ -47,6 +51,7 @@ def test_read(option: str, value: Any, expected: Any) -> None:
         *(("one", value) for value in ("1", "", "2.0", "-3", "²", "1_0", 1, 2.5, True, None, str(2**31))),
         *(("more", value) for value in ("", "4/", "4/4", "3", [], None, [4, True])),
         *(("parts", value) for value in ("1.1", "-0.1", "nan", "x", "0.5/0.50", None, True)),
+        *(("word", value) for value in ("", "up", "left/left", "left/", [], None, 3, ["left", 3])),
         *(("path", value) for value in ("", None, 3)),
     ],
 )

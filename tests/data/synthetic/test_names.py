@@ -7,10 +7,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from headcount.data.synthetic.names import NAMES, TEMPLATES, Names, single_tokens
+from headcount.data.synthetic.names import TEMPLATES, Names
 from headcount.errors import DataProblem
 from tests import planted
 from tests.data.synthetic.tokenizers import make, plain_ids
+
+PROMPTS = [
+    "Because Maria and Eric had quarrelled at the school, Eric sent a ticket to",
+    "Last week Sam and Emma worked at the garden, and Sam sold the map to",
+]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -35,12 +40,17 @@ def test_rows_depend_on_the_seed_and_their_number_only() -> None:
     assert whole["prompt"].tolist() != Names().table(tokenizer, 12, seed=2)["prompt"].tolist()
 
 
-def test_only_names_that_are_one_token() -> None:
-    tokenizer = make("wordpiece")
-    kept = single_tokens(tokenizer, (*NAMES, "Ottilie", "Zbigniew"))
-    assert "Mary" in kept
-    assert "Zbigniew" not in kept
-    assert all(len(plain_ids(tokenizer, name)) == 1 for name in kept)
+def test_the_prompts_of_a_seed_stay_as_they_are() -> None:
+    """Studies and tables that were made earlier can be resumed and compared."""
+    table = Names().table(make("wordpiece"), 2, seed=0)
+    assert table["prompt"].tolist() == PROMPTS
+
+
+def test_in_the_counterpart_the_other_name_gives() -> None:
+    for row in Names().table(make("bpe"), 40, seed=0).itertuples():
+        halves, corrupted = row.prompt.split(","), row.counterpart.split(",")
+        assert halves[0] == corrupted[0]
+        assert corrupted[1] == halves[1].replace(row.wrong, row.completion) != halves[1]
 
 
 def test_no_names(tmp_path: Any) -> None:

@@ -47,4 +47,4 @@ def test_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     command = ["measure", str(tmp_path / "model"), "--only", "entropy", "--limit", "3", "--data"]
     assert main([*command, "synthetic:counting"]) == 0
     assert main([*command, "synthetic:counts"]) == 2
-    assert "repeat, needle, names, counting" in capsys.readouterr().err
+    assert "repeat, needle, names, agreement, few-shot, counting" in capsys.readouterr().err

@@ -48,8 +48,8 @@ def test_anything_else_is_no_source(data: Any) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("synthetic:", "got the synthetic texts ''; expected one of repeat, needle, names"),
-        ("synthetic:copy", "'copy'; expected one of repeat, needle, names"),
+        ("synthetic:", "got the synthetic texts ''; expected one of repeat, needle, names, agreement, few-shot"),
+        ("synthetic:copy", "'copy'; expected one of repeat, needle, names, agreement, few-shot"),
         (
             "synthetic:repeat,size=3",
             "the option 'size' in 'synthetic:repeat,size=3'; repeat has examples, length, times",
@@ -61,6 +61,15 @@ def test_anything_else_is_no_source(data: Any) -> None:
         ("synthetic:needle,depth=2", "got '2' for 'depth' in .*; expected a number from 0 to 1"),
         ("synthetic:needle,tokens=512/x", "for 'tokens' in .*; expected a whole number of at least 64, or several"),
         ("synthetic:needle,text=", "got '' for 'text' in .*; expected the path of a text file"),
+        (
+            "synthetic:agreement,number=dual",
+            "got 'dual' for 'number' in .*; expected one of singular, plural, or several",
+        ),
+        (
+            "synthetic:few-shot,task=rhymes",
+            "'rhymes' for 'task' in .*; expected one of opposites, plural, past-tense, capi",
+        ),
+        ("synthetic:few-shot,shots=1", "got '1' for 'shots' in .*; expected a whole number of at least 2"),
         ("synthetic:names,examples=0", "got '0' for 'examples' in .*; expected a whole number of at least 1"),
     ],
 )
@@ -88,7 +97,7 @@ def test_python_names_what_is_wrong() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_how_many(name: str) -> None:
     tokenizer = make("bpe")
-    options = {"needle": {"tokens": 128}}.get(name, {})
+    options: dict[str, Any] = {"needle": {"tokens": 128}, "few-shot": {"task": "opposites/plural"}}.get(name, {})
     made = Synthetic(name, **options)
     whole = made.read(tokenizer, None, 0)
     assert len(whole) == 100

@@ -29,6 +29,12 @@ def shares(default: tuple[float, ...]) -> Any:
     return _option(default, lambda value: _several(value, _share), "a number from 0 to 1, or several such as 0.1/0.9")
 
 
+def choices(default: tuple[str, ...], example: str) -> Any:
+    """An option that is one of the words of its default, or several: `number=singular/plural`."""
+    expected = f"one of {', '.join(default)}, or several such as {example}"
+    return _option(default, lambda value: _several(value, lambda each: _word(each, default)), expected)
+
+
 def _option(default: Any, read: Callable[[Any], Any], expected: str) -> Any:
     """A field of a source; `read` gives the value of what a user wrote in a string or in Python, or a ValueError."""
     return field(default=default, metadata={"read": read, "expected": expected})
@@ -50,6 +56,12 @@ def _share(value: Any) -> float:
     if not 0 <= float(value) <= 1:  # also if it is NaN
         raise ValueError
     return float(value)
+
+
+def _word(value: Any, words: tuple[str, ...]) -> str:
+    if value not in words:
+        raise ValueError
+    return str(value)
 
 
 def _several(value: Any, read: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -87,6 +99,7 @@ class Source:
     def table(self, tokenizer: Any, count: int, seed: int) -> pd.DataFrame:
         """`count` rows with `prompt`, `completion` (what is to be predicted after it) and what else is known of them.
 
-        Row n depends on the tokenizer, the seed and n only: more rows leave the first ones as they are.
+        Row n depends on the tokenizer, the seed and n only: more rows leave the first ones as they are. Sources with
+        pairs of inputs have the columns that `pairs.py` describes.
         """
         raise NotImplementedError

@@ -6,12 +6,16 @@ The indirect object is the name that occurs once; a model that copies any earlie
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from headcount.data.source_notes import add_notes
 from headcount.data.synthetic.contract import Source
+from headcount.data.synthetic.pairs import Pair, draw_pairs, fill
+from headcount.data.synthetic.single_tokens import left_out_note, single_tokens
 from headcount.errors import DataProblem
 
 TEMPLATES = (
@@ -40,7 +44,8 @@ ORDERS = ("ABBA", "BABA")
 class Names(Source):
     """The names are single tokens of the tokenizer, the two orders of the names take turns.
 
-    Columns: `wrong` (the other name, as it would be completed), `order` (ABBA or BABA), `template` (its number).
+    In the counterpart the other name gives, and `wrong` is due. Columns beside those of pairs: `order` (ABBA or BABA),
+    `template` (its number). Spans: `first`, `second`, `giver`, `place`, `thing`.
     """
 
     name = "names"
@@ -53,31 +58,16 @@ class Names(Source):
                 f"{type(tokenizer).__name__} has {len(names)} of {len(NAMES)} English first names as single tokens; "
                 "'synthetic:names' needs two of them"
             )
-        return pd.DataFrame([_row(names, np.random.default_rng([seed, row]), row) for row in range(count)])
+        table = draw_pairs(self.name, tokenizer, count, seed, partial(_draw, names))
+        return add_notes(table, left_out_note(self.name, len(names), len(NAMES), "first names"))
 
 
-def _row(names: list[str], generator: np.random.Generator, row: int) -> dict[str, Any]:
+def _draw(names: list[str], generator: np.random.Generator, row: int) -> Pair:
     template = int(generator.integers(len(TEMPLATES)))
     due, giver = (names[number] for number in generator.permutation(len(names))[:2])
     order = ORDERS[row % len(ORDERS)]
     first, second = (due, giver) if order == "ABBA" else (giver, due)
     place, thing = (words[int(generator.integers(len(words)))] for words in (PLACES, THINGS))
-    prompt = TEMPLATES[template].format(first=first, second=second, giver=giver, place=place, thing=thing)
-    return {
-        "prompt": prompt,
-        "completion": f" {due}",
-        "wrong": f" {giver}",
-        "order": order,
-        "template": template,
-    }
-
-
-def single_tokens(tokenizer: Any, words: tuple[str, ...]) -> list[str]:
-    """The words that are one token each after a space, and not an unknown one."""
-    before = list(tokenizer("to", add_special_tokens=False, verbose=False)["input_ids"])
-    encoded = tokenizer([f"to {word}" for word in words], add_special_tokens=False, verbose=False)["input_ids"]
-    return [
-        word
-        for word, ids in zip(words, encoded, strict=True)
-        if list(ids[:-1]) == before and len(ids) and ids[-1] != tokenizer.unk_token_id
-    ]
+    words = {"first": first, "second": second, "place": place, "thing": thing}
+    clean, corrupted = (fill(TEMPLATES[template], words | {"giver": name}) for name in (giver, due))
+    return Pair(clean, corrupted, f" {due}", f" {giver}", {"order": order, "template": template})

@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 
 from headcount.data.row_numbers import remember_source
+from headcount.data.synthetic.agreement import Agreement
 from headcount.data.synthetic.contract import EXAMPLES, Source
+from headcount.data.synthetic.few_shot import FewShot
 from headcount.data.synthetic.names import Names
 from headcount.data.synthetic.needle import Needle
 from headcount.data.synthetic.repeat import Repeat
@@ -16,7 +18,7 @@ from headcount.errors import DataProblem, InvalidOption, listed, short
 
 PREFIX = "synthetic:"
 WELL_FORMED = "synthetic:repeat,length=50,times=2"
-SOURCES: dict[str, type[Source]] = {source.name: source for source in (Repeat, Needle, Names)}
+SOURCES: dict[str, type[Source]] = {source.name: source for source in (Repeat, Needle, Names, Agreement, FewShot)}
 
 
 @dataclass(frozen=True, init=False)

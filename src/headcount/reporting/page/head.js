@@ -4,6 +4,7 @@ import { figure } from "./download.js";
 import { plain, shown, sure } from "./format.js";
 import { flips, numbers, offsets, relations } from "./head_numbers.js";
 import { headPatterns } from "./head_patterns.js";
+import { lookInto } from "./long_map.js";
 import { headMap, lines } from "./maps.js";
 
 export function headPage(study, index, state, { close, step }) {
@@ -76,13 +77,21 @@ function attention(study, stack, layer, head, state) {
       return;
     }
     const coarse = maps.levels < 256 ? ` Kept in ${maps.levels} shades, so that the page stays small.` : "";
-    const map = await headMap(found, layer, head, told);
+    const look = maps.pooled > 1 ? lookInto(found, maps.pooled, layer, head) : null;
+    const map = await headMap(found, layer, head, told, look ?? undefined);
+    const into = look ? " Click a place of the map to look into it; blocks that are stored exactly are outlined." : "";
     if (mine !== turn) return; // another text was chosen meanwhile
     container.replaceChildren(
-      figure("As a map", `A row shows where a token attends; stronger colours mean more attention.${coarse}`, map, {
-        level: "h4",
-      }),
+      figure(
+        "As a map",
+        `A row shows where a token attends; stronger colours mean more attention.${coarse}${into}`,
+        map,
+        {
+          level: "h4",
+        },
+      ),
       told,
+      ...(look ? [look.node] : []),
     );
     // The lines come after the map has been painted, which is sure in the second frame: on long texts they are many.
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))));

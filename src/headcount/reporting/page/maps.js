@@ -38,10 +38,15 @@ export function picture(bytes, offset, rows, columns) {
 }
 
 // One head's map with its tokens; the cell under the pointer is told in words.
-export async function headMap(stack, layerNumber, head, told) {
+export async function headMap(stack, layerNumber, head, told, more) {
   const bytes = await layer(stack, layerNumber);
   const [, , rows, columns] = stack.shape;
-  const offset = head * rows * columns;
+  return tokenMap(bytes, head * rows * columns, stack.queries, stack.keys, told, more);
+}
+
+// `outlines`: rectangles in cells [row, column, rows, columns]; `choose` is called with the cell that is clicked.
+export function tokenMap(bytes, offset, queries, keys, told, { outlines = [], choose = null } = {}) {
+  const [rows, columns] = [queries.length, keys.length];
   const named = Math.max(rows, columns) <= 64;
   const size = Math.max(1, Math.min(16, Math.floor(420 / Math.max(rows, columns))) || 1);
   const cell = Math.max(rows, columns) > 420 ? 420 / Math.max(rows, columns) : size;
@@ -61,14 +66,14 @@ export async function headMap(stack, layerNumber, head, told) {
   const font = Math.min(11, Math.max(6, cell));
   const names = named
     ? [
-        stack.queries.map((token, row) =>
+        queries.map((token, row) =>
           s(
             "text",
             { x: left - 4, y: top + (row + 0.75) * cell, "text-anchor": "end", class: "token", "font-size": font },
             shorten(token, 13),
           ),
         ),
-        stack.keys.map((token, column) =>
+        keys.map((token, column) =>
           s(
             "text",
             {
@@ -81,16 +86,36 @@ export async function headMap(stack, layerNumber, head, told) {
         ),
       ]
     : [];
-  const node = drawing(width, height, "Attention map: from the tokens on the left to the tokens above", names, image);
-  node.addEventListener("mousemove", (event) => {
+  const frames = outlines.map(([row, column, high, wide]) =>
+    s("rect", {
+      x: left + column * cell,
+      y: top + row * cell,
+      width: wide * cell,
+      height: high * cell,
+      class: "outline",
+    }),
+  );
+  const said = "Attention map: from the tokens on the left to the tokens above";
+  const node = drawing(width, height, said, names, image, frames);
+  const under = (event) => {
     const pointer = new DOMPoint(event.clientX, event.clientY).matrixTransform(node.getScreenCTM().inverse());
     const column = Math.floor((pointer.x - left) / cell),
       row = Math.floor((pointer.y - top) / cell);
-    const inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    told.textContent = inside
-      ? `${stack.queries[row]} → ${stack.keys[column]}: ${plain(weight(bytes[offset + row * columns + column]))}`
+    return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
+  };
+  node.addEventListener("mousemove", (event) => {
+    const at = under(event);
+    told.textContent = at
+      ? `${queries[at[0]]} → ${keys[at[1]]}: ${plain(weight(bytes[offset + at[0] * columns + at[1]]))}`
       : "";
   });
+  if (choose) {
+    node.classList.add("choosable");
+    node.addEventListener("click", (event) => {
+      const at = under(event);
+      if (at) choose(...at);
+    });
+  }
   return node;
 }
 
