@@ -189,6 +189,7 @@ def _completeness(trials: Trials, at: Numbers, scores: StoredScores) -> dict[str
     """For each subset: the circuit and the model without it, and how much better the circuit is."""
     without = [(at.keeping(trials.circuit - subset), at.losing(subset)) for subset in trials.subsets]
     gaps = np.stack([np.stack(scores_between(scores, [first], [second])) for first, second in without])
+    tested = [scores.evidence(second, [first]).per_choice["p"][0] for first, second in without]
     several = [
         pair for pair, subset in zip(without, trials.subsets, strict=True) if 1 < len(subset) < len(trials.heads)
     ]
@@ -201,6 +202,7 @@ def _completeness(trials: Trials, at: Numbers, scores: StoredScores) -> dict[str
         "circuit_without": (("subset",), scores.scores[[first for first, _ in without]]),
         "model_without": (("subset",), scores.scores[[second for _, second in without]]),
         **with_interval("gap", ("subset",), list(gaps.T)),
+        "gap_q": (("subset",), false_discovery(np.array(tested))),
         **with_interval("mean_gap", (), mean),
     }
 
@@ -269,6 +271,7 @@ def schemas(metric: str) -> dict[str, Schema]:
             signed=True,
             paper=WANG,
         ),
+        "gap_q": Schema("q-value of the gap", "", "corrected for all subsets", (0, 1)),
         "mean_gap": Schema("Mean gap over random halves of the circuit", metric, "0: complete", signed=True),
         "random_set": Schema("Random set with as many heads in each layer"),
         "random_faithfulness": Schema("Faithfulness of the random set", share),

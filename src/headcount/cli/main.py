@@ -21,6 +21,7 @@ from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
 from headcount.cli.carriers import carriers
 from headcount.cli.choose import choose
+from headcount.cli.circuit import circuit
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
 from headcount.cli.cue_heads import cue_heads
@@ -95,6 +96,7 @@ for verb in (
     importance,
     learn_gates,
     carriers,
+    circuit,
     curve,
     choose,
     prune,

@@ -7,6 +7,7 @@ import os
 RESUMED = {
     "carriers": "--out",
     "choose": "--study",
+    "circuit": "--out",
     "compare": "--out",
     "cue-heads": "--out",
     "curve": "--out",

@@ -7,6 +7,7 @@ from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
 from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
+from headcount.story.circuits import circuit_sentences
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
@@ -37,6 +38,8 @@ def find_sentences(view: View) -> list[str]:
         sentences += cue_head_sentences(carried)
     for carried in view.of("carriers").values():
         sentences += carrier_sentences(carried)
+    for found in view.of("circuit").values():
+        sentences += circuit_sentences(found)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:
