@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headcount.ablation.hows import Patch as Patch
     from headcount.ablation.hows import Resample as Resample
     from headcount.ablation.means import mean_outputs as mean_outputs
+    from headcount.ablation.paths import paths as paths
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
@@ -112,6 +113,7 @@ _HOMES = {
     "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.read_study",
+    "paths": "ablation.paths",
     "partial": "training.partial",
     "probe": "probing.probe",
     "prune": "pruning.prune",

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 import headcount as hc
-from headcount.choosing.circuit import Target, circuit_heads
+from headcount.choosing.circuit import Target
 from headcount.choosing.halves import halves
+from headcount.core.circuits import circuit_heads
 from headcount.errors import DataProblem, InvalidOption
 from headcount.trace.anatomy import read_anatomy
 from tests import planted

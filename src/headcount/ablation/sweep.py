@@ -17,6 +17,7 @@ from headcount.ablation.donors import Donor, patch_donor, position_names, resamp
 from headcount.ablation.evidence import which_test
 from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
+from headcount.ablation.path_choices import Paths, choose_paths
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
@@ -65,7 +66,7 @@ def sweep(
     data: Data,
     *,
     task: str | Task | None = None,
-    by: By = "head",
+    by: By | Paths = "head",
     how: How = "zero",
     metric: str | Callable[[Any, Any], float] | None = None,
     reference: Data | None = None,
@@ -117,7 +118,11 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
-    choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
+    layout = job.anatomy.layout
+    if isinstance(by, Paths):
+        choices: Choices = choose_paths(layout, by)
+    else:
+        choices = choose_head_sets(layout, _at_positions(by, job), seed)
     generated = job.generated
     check_other_input(spec, job, stop_when)
     job, donor = _find_donor(job, spec, choices, seed)
@@ -197,7 +202,7 @@ def sweep(
         attributes |= race.attributes
     special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
     run = Run(
-        group_name(f"sweep/{choices.by}-{_spell_how(spec)}{special}", name),
+        group_name(f"{choices.group}{_spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,

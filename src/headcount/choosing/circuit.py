@@ -161,17 +161,6 @@ def circuit(
     return perform(run, out)
 
 
-def circuit_heads(found: xr.Dataset, layout: Layout) -> HeadSet:
-    """The heads of a circuit that was found."""
-    values, stacks = found["in_circuit"].values, [str(stack) for stack in found["stack"].values]
-    heads = [
-        head
-        for head in layout
-        if head.stack in stacks and values[(stacks.index(head.stack), head.layer, head.head)] == 1
-    ]
-    return HeadSet.of(heads, layout)
-
-
 @dataclass(frozen=True)
 class Target:
     """How small: a tolerance, in points of the score or as a share of what all heads bring; or a number of heads."""

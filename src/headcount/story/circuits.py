@@ -128,8 +128,8 @@ def _complete(found: xr.Dataset) -> list[str]:
     return [
         first,
         (
-            f"Without {int(clear.sum())} of {tested}, circuit and model differ significantly (q < {LEVEL}); most without "
-            f"{which}: the circuit is {spell_interval(ends)} "
+            f"Without {int(clear.sum())} of {tested}, circuit and model differ significantly (q < {LEVEL}); most "
+            f"without {which}: the circuit is {spell_interval(ends)} "
             f"{'better' if gap[0] > 0 else 'worse'}{share if np.isfinite(float(found['faithfulness'])) else ''}."
         ),
     ]
