@@ -70,7 +70,8 @@ def test_a_naive_loop_gives_the_same(make: Any, direction: str, tmp_path: Path) 
     torch.manual_seed(0)
     model, layers = make()
     for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.8)
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.4)
     model = model.double().eval()
     tokenizer, table = planted.tokenizer(tmp_path), pairs()
     found = hc.paths(model, tokenizer, table, HEADS, task="sst2", how=hc.Patch(direction=direction), metric="loss")
@@ -94,7 +95,7 @@ def test_a_naive_loop_gives_the_same(make: Any, direction: str, tmp_path: Path) 
             expected = float(torch.nn.functional.cross_entropy(logits, labels) - whole)
             got = float(found["delta"].sel(sender=names[0], receiver=names[1], into=into))
             assert got == pytest.approx(expected, abs=5e-7), (names, into)  # logits are stored in float32
-            compared += abs(expected) > 1e-4
+            compared += abs(expected) > 1e-5
     assert compared >= 8
     backwards = found["delta"].sel(sender="L1H0", receiver="L1H0")
     assert np.isnan(backwards.values).all()

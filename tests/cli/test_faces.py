@@ -49,6 +49,7 @@ TYPED_ONLY = {
     "recover": {"out", "overwrite"},  # Python has the model, and hc.save
     "cost": {"other"},
     "finetune": {"text", "label"},  # find_task(...) for each
+    "paths": {"direction"},  # Patch(direction=...)
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
 }

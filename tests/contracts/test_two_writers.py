@@ -34,6 +34,8 @@ NAMES = [
     "importance",
     "gates",
     "carriers",
+    "circuit",
+    "paths",
     "choose",
     "cost",
     "patterns",

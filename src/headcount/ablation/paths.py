@@ -16,7 +16,6 @@ from headcount.ablation.sweep import sweep
 from headcount.core.circuits import circuit_heads
 from headcount.core.heads import Heads
 from headcount.data.tasks import Task
-from headcount.engines.compute import Compute
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.models.compiled import takes_compiled
@@ -40,7 +39,6 @@ def paths(
     max_length: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
-    compute: Compute | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The effect of each head through each later one, as a Dataset with dims (sender, receiver, into).
@@ -78,6 +76,5 @@ def paths(
         out=out,
         name=name,
         texts=False,
-        compute=compute,
         progress=progress,
     )

@@ -39,6 +39,7 @@ from headcount.cli.learn_gates import learn_gates
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.partial import partial
+from headcount.cli.paths import paths
 from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
@@ -97,6 +98,7 @@ for verb in (
     learn_gates,
     carriers,
     circuit,
+    paths,
     curve,
     choose,
     prune,

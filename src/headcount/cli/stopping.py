@@ -17,6 +17,7 @@ RESUMED = {
     "importance": "--out",
     "measure": "--out",
     "partial": "--out",
+    "paths": "--out",
     "find-patterns": "--out",
     "patterns": "--out",
     "probe": "--out",

@@ -14,6 +14,7 @@ from headcount.story.cuts import choice_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
+from headcount.story.paths import path_sentences
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
@@ -40,6 +41,8 @@ def find_sentences(view: View) -> list[str]:
         sentences += carrier_sentences(carried)
     for found in view.of("circuit").values():
         sentences += circuit_sentences(found)
+    for found in view.of("paths").values():
+        sentences += path_sentences(found)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:

@@ -12,7 +12,7 @@ from headcount.core.results import HEAD_DIMS, as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")
-ROWS = ("sweep/", "pruning/", "probe/", "cues/", "cue_heads/", "carriers/", "circuit/")
+ROWS = ("sweep/", "pruning/", "probe/", "cues/", "cue_heads/", "carriers/", "circuit/", "paths/")
 """Results that are stacked below each other."""
 OF_HEAD = "_of_head"
 """`relation_of_head` has the number of a label along `relation` for each head."""
