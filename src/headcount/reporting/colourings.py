@@ -27,7 +27,7 @@ the colouring to look at beside it. `unknown`: why a head has no value, if that 
 def find_colourings(view: View) -> list[Colouring]:
     """The colourings of a study, those that people look for first in front."""
     colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view), *_followed(view)]
-    for kind in ("patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
+    for kind in ("circuit", "patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
     return colourings or _heads_alone(view)
