@@ -54,7 +54,7 @@ def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator)
     return drawn
 
 
-def draw_alike(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> HeadSet:
+def draw_others(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> HeadSet:
     """A random set with as many heads in each layer: others, where a layer has enough of them."""
     drawn: list[Head] = []
     for (stack, layer), numbers in heads.by_layer().items():
