@@ -83,6 +83,10 @@ def find_cycle(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
+ORDINARY = frozenset(("align",))
+"""Words that are also the name of a model type."""
+
+
 def known_architectures(source: str) -> set[str]:
     """What some source says of architectures: model types, suffixes of class names, `Conv1D`.
 
@@ -94,7 +98,9 @@ def known_architectures(source: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             text = node.value
-            if text in CONFIG_MAPPING_NAMES or (SUFFIX.fullmatch(text) and not text.startswith("AutoModelFor")):
+            if text in CONFIG_MAPPING_NAMES.keys() - ORDINARY or (
+                SUFFIX.fullmatch(text) and not text.startswith("AutoModelFor")
+            ):
                 said.add(text)
         elif isinstance(node, ast.Attribute) and node.attr in ("model_type", "Conv1D"):
             said.add(node.attr)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headcount.ablation.ablated import ablated as ablated
     from headcount.ablation.choices import Every as Every
+    from headcount.ablation.choices import Pairs as Pairs
     from headcount.ablation.choices import RandomSets as RandomSets
     from headcount.ablation.hows import Means as Means
     from headcount.ablation.hows import Patch as Patch
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
     from headcount.choosing.screen import screen as screen
+    from headcount.choosing.screen_pairs import screen_pairs as screen_pairs
     from headcount.core.agreement import agreement as agreement
     from headcount.core.heads import Head as Head
     from headcount.core.heads import HeadSet as HeadSet
@@ -78,6 +80,7 @@ _HOMES = {
     "Layout": "core.heads",
     "Means": "ablation.hows",
     "Observation": "trace.observe",
+    "Pairs": "ablation.choices",
     "Patch": "ablation.hows",
     "RandomSets": "ablation.choices",
     "Resample": "ablation.hows",
@@ -122,6 +125,7 @@ _HOMES = {
     "report": "reporting.document",
     "save": "models.checkpoint",
     "screen": "choosing.screen",
+    "screen_pairs": "choosing.screen_pairs",
     "sweep": "ablation.sweep",
     "table": "reporting.table",
 }

@@ -19,7 +19,8 @@ from tests import planted
 
 @pytest.mark.parametrize(("kind", "metric"), [(kind, metric) for kind in KINDS.values() for metric in kind.metrics])
 def test_every_metric_has_a_test(kind: Kind, metric: Metric) -> None:
-    expected = {"loss": "bootstrap-t", "perplexity": "bootstrap-t"}.get(metric.name, "permutation")
+    means = ("loss", "perplexity", "log_probability")
+    expected = "bootstrap-t" if metric.name in means else "permutation"
     if metric.name == "accuracy" and kind.name != "token-classification":
         expected = "mcnemar"
     assert which_test(metric) == expected

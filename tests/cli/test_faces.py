@@ -17,7 +17,8 @@ from headcount.training.trainer import Settings
 VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
 """The demo is a tour through the others."""
 BLOCKS = {
-    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task", "screen"),  # inside a Python program
+    *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
+    *("screen", "screen_pairs"),  # sweep --screen
     "adversarial_scores",  # adversarial --model
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
@@ -26,10 +27,10 @@ LOADING = {"model", "tokenizer", "device", "device_map", "dtype", "trust_remote_
 """The command line names a model and loads it; Python has loaded it."""
 GROUPS: dict[str, dict[str, Any]] = {
     "task": {"task": None, "text": None, "label": None, "labels": None},  # find_task(...)
-    # Every(by, stack), a list of sets (from a file), RandomSets(draws, size, stack), or screen(...)
+    # Every(by, stack), a list of sets (from a file), RandomSets(draws, size, stack), screen(...), or Pairs(among)
     "by": {
         **{"by": "head", "stack": None, "sets": None, "draws": None, "size": None},
-        **{"screen": None, "top": None, "control": None},
+        **{"screen": None, "top": None, "control": None, "among": None},
     },
     "generate": {"num_beams": None, "max_new_tokens": None},
     "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},  # but what only sweeps read
@@ -48,6 +49,8 @@ TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
     "recover": {"out", "overwrite"},  # Python has the model, and hc.save
     "cost": {"other"},
+    # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
+    "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "paths": {"direction"},  # Patch(direction=...)
     "cues": {"output"},  # Python has the Dataset

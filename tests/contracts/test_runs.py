@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing import importance
+from headcount.choosing import curvature, importance
 from headcount.core.provenance import PACKAGES
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import read_schema
@@ -27,6 +27,7 @@ from tests.engines.runs import missing
 NAMES = [
     "sweep",
     "screened",
+    "pairs",
     "raced",
     "measure",
     "compare",
@@ -58,6 +59,7 @@ WRITERS = {
     "statistical_cues/cues.py",
     "statistical_cues/cue_heads.py",
     "choosing/importance.py",
+    "choosing/curvature.py",
     "choosing/gates.py",
     "choosing/carriers.py",
     "choosing/circuit.py",
@@ -116,6 +118,7 @@ def verbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verbs]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (passes, importance):
             patch.setattr(module, "UNIT", 16)
+        patch.setattr(curvature, "UNIT", 2)
         yield Verbs(tmp_path_factory.mktemp("runs"))
 
 

@@ -33,7 +33,7 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-SHARDED = ("sweep", "screened", "measure", "compare", "patterns", "classifiers", "importance")
+SHARDED = ("sweep", "screened", "pairs", "measure", "compare", "patterns", "classifiers", "importance")
 """Those that several processes can share."""
 
 
@@ -63,6 +63,15 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
             texts,
             task="sst2",
             by=hc.screen(model, tokenizer, texts, task="sst2", top=2, control=1, out=out, **part),
+            out=out,
+            compute=hc.Compute(batch_tokens=64, shard=shard),
+        ),
+        "pairs": lambda out: hc.sweep(
+            model,
+            tokenizer,
+            texts,
+            task="sst2",
+            by=hc.screen_pairs(model, tokenizer, texts, task="sst2", top=2, control=1, out=out, **part),
             out=out,
             compute=hc.Compute(batch_tokens=64, shard=shard),
         ),

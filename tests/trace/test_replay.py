@@ -71,6 +71,38 @@ def test_sets_that_touch_several_layers(case: Case, how: str) -> None:
     assert_replay_is_plain(case, model, batch, sets, how)
 
 
+@pytest.mark.parametrize("how", REPLACEMENTS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_variants_that_go_on_with_others(case: Case, how: str) -> None:
+    """Two heads in different layers, from a recording of the pass without the first; also in different stacks."""
+    model, batch = exact(case.name, case.kernels[0]), inputs(case)
+    lower = [head for name in ("L0H3", "L0H1") for head in case.spell(name)]
+    if case.kind == "pair":
+        upper = [name for name in case.spell("L1H2") + case.spell("L2H0") if not name.startswith("encoder")]
+        lower = [name for name in lower if not name.startswith("cross")]
+    else:
+        upper = case.spell("L2H0")
+    anatomy = read_anatomy(model)
+    means = hc.mean_outputs(model, batch) if how == "mean" else None
+    with torch.no_grad(), Replay(model, anatomy) as replay:
+        replay.record(batch)
+        # Those of one layer are recorded together, as a sweep does.
+        recordings = {name: replay.record_variants([variant(model, [name], how, means)])[1][0] for name in lower}
+        together = [name for name in lower if name.split(".")[0] == lower[0].split(".")[0]][:2]
+        result, both = replay.record_variants([variant(model, [name], how, means) for name in together])
+        recordings |= dict(zip(together, both, strict=True))
+        for last in upper:
+            found = hidden(
+                replay.run([variant(model, [last], how, means)] * len(lower), [recordings[name] for name in lower])
+            ).chunk(len(lower))
+            for name, got in zip(lower, found, strict=True):
+                with hc.ablated(model, [name, last], how=how, reference=means):
+                    assert_same(got, hidden(model(**batch)), case.within, f"{name} and {last}")
+    for name, got in zip(together, hidden(result).chunk(len(together)), strict=True):
+        with torch.no_grad(), hc.ablated(model, [name], how=how, reference=means):
+            assert_same(got, hidden(model(**batch)), case.within, name)
+
+
 FIRST = [
     (name, head)
     for name in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")

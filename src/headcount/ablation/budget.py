@@ -58,18 +58,29 @@ def pays_to_compile(model: Any, tokens: int, variants: int) -> bool:
 
 
 def plan_budget(
-    model: Any, anatomy: Anatomy, vocabulary: bool, widest: int, memory: int | None, tokens: int | None, longest: int
+    model: Any,
+    anatomy: Anatomy,
+    vocabulary: bool,
+    widest: int,
+    memory: int | None,
+    tokens: int | None,
+    longest: int,
+    nested: bool = False,
 ) -> Budget:
     """A budget for a sweep whose largest group has `widest` variants and whose longest text has `longest` tokens.
 
-    `vocabulary`: whether logits over the whole vocabulary are computed, which then need most memory.
+    `vocabulary`: whether logits over the whole vocabulary are computed, which then need most memory. `nested`: whether
+    as many variants as run together are also remembered, layer by layer.
     """
     device = input_device(model)
     if memory is None:
         memory = int(torch.cuda.mem_get_info(device)[0] * GPU_SHARE) if device.type == "cuda" else CPU_MEMORY
     each = bytes_per_token(model, vocabulary)
     kept = sum(len(block.heads) * block.head_size for block in anatomy) * model.dtype.itemsize
+    if nested and device.type == "cpu":
+        widest = min(widest, USUAL_WIDTH)
     width = max(1, min(widest, memory // max(1, longest * (each + kept))))
+    kept *= 1 + width if nested else 1
     usual = GPU_TOKENS if device.type == "cuda" else CPU_TOKENS
     fast = tokens or max(usual, usual * USUAL_WIDTH // width)
     planned = max(1, min(fast, memory // (width * each + kept)))

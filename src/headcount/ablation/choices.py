@@ -1,10 +1,11 @@
-"""Which heads a sweep leaves out at a time: each head, each layer, all heads of a layer but one, or any sets."""
+"""Which heads a sweep leaves out at a time: each head, each layer, all heads of a layer but one, pairs, or any sets."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,52 @@ class AtPositions:
     stack: str | None = None
 
 
-By = str | Every | AtPositions | RandomSets | Screened | Iterable[Any]
+Pair = tuple[Head, Head]
+"""Two heads, in the order of a pass."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of some heads, and each of these heads alone.
+
+    `among`: heads, such as "L3H7, L5, L2H0-3"; "all"; or what `headcount.screen` returns, for its top heads.
+    """
+
+    among: Any
+
+
+@dataclass(frozen=True)
+class ScreenedPairs:
+    """Some pairs of many: those that an estimate ranks highest, and a random sample of the others as a control.
+
+    `headcount.screen_pairs` makes one.
+    """
+
+    estimate: str
+    top: tuple[Pair, ...]
+    control: tuple[Pair, ...]
+    of: int
+    """How many pairs were ranked."""
+    estimated: tuple[float, ...]
+    """The interaction in the loss that was estimated for each of the top pairs and of the control."""
+
+
+By = str | Every | AtPositions | RandomSets | Screened | Pairs | ScreenedPairs | Iterable[Any]
 """What is left out at a time; a string is short for `Every(string)`, anything else is sets of heads."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """How the choices of a sweep over pairs belong together."""
+
+    numbers: tuple[tuple[int, int, int], ...]
+    """Of each pair: the number of the choice without both heads, without the first, and without the second."""
+    tests: int
+    """The number of pairs that q-values are corrected for: all that the run ones were selected from."""
+    ranked: Screened | None = None
+    """The ranking that selected the heads, if one did."""
+    screened: ScreenedPairs | None = None
+    """The screening that selected the pairs, if one did."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +127,8 @@ class Choices:
     """How the heads were selected, if not all of them are run."""
     positions: tuple[str | int, ...] | None = None
     """For each choice the position at which its head is replaced, in a map of heads and positions."""
+    paired: Paired | None = None
+    """Which of the sets are pairs of which others."""
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -95,7 +142,7 @@ class Choices:
 
     def coords(self) -> dict[str, Any]:
         if self.dims == ("set",):
-            return {"set": [str(heads) for heads in self.sets]}
+            return {"set": self.names()}
         coords = head_coords(self.layout, heads=self.heads or self.positions is not None)
         return coords if self.positions is None else coords | {"position": [str(name) for name in self.at]}
 
@@ -150,6 +197,8 @@ class Choices:
             return [f"{self.layout.spell(head)} at {name}" for head, name in self.keys]
         if self.by == "layer":
             return [self.layout.spell_layer(*key) for key in self.keys]
+        if self.paired is not None:
+            return [spell_pair(self.layout, heads) for heads in self.sets]
         return [str(heads) for heads in self.sets]
 
 
@@ -169,6 +218,10 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
         both = tuple((head, name) for head in heads_of(layout, by.stack) for name in by.positions)
         sets = tuple(HeadSet.of(head, layout) for head, _ in both)
         return Choices("position", layout, both, sets, by.stack, positions=tuple(name for _, name in both))
+    if isinstance(by, Pairs):
+        return _pair_up(layout, by)
+    if isinstance(by, ScreenedPairs):
+        return _run_pairs(layout, [*by.top, *by.control], by.of, screened=by)
     if isinstance(by, Iterable):
         sets = tuple(HeadSet.of(heads, layout) for heads in by)
         if not sets or not all(sets):
@@ -177,7 +230,7 @@ def choose_head_sets(layout: Layout, by: By = "head", seed: int = 0) -> Choices:
     if not isinstance(by, Every) or by.what not in EVERY:
         raise InvalidOption(
             f"got by={getattr(by, 'what', by)!r}; expected one of {', '.join(EVERY)}, or Every(one of these, stack), "
-            "a list of sets of heads such as ['L3H7,L5H1', 'L2'], or RandomSets(draws, size)"
+            "a list of sets of heads such as ['L3H7,L5H1', 'L2'], Pairs(among), or RandomSets(draws, size)"
         )
     heads = heads_of(layout, by.stack)
     keys: tuple[Any, ...] = tuple(heads)
@@ -211,6 +264,55 @@ def _run_some(layout: Layout, screened: Screened) -> Choices:
     heads = tuple(head for head in known if head in screened.heads)
     sets = tuple(HeadSet.of(head, layout) for head in heads)
     return Choices("head", layout, heads, sets, screened.stack, screened)
+
+
+def _pair_up(layout: Layout, wanted: Pairs) -> Choices:
+    """All pairs of the heads that are named, or of the top heads of a screening."""
+    ranked = wanted.among if isinstance(wanted.among, Screened) else None
+    heads = find_among(layout, wanted.among if ranked is None else list(ranked.top))
+    count = len(heads) if ranked is None else ranked.of
+    return _run_pairs(layout, list(combinations(heads, 2)), count * (count - 1) // 2, ranked=ranked)
+
+
+def find_among(layout: Layout, among: Any) -> list[Head]:
+    """The heads whose pairs are run, in the order of a pass; an error for fewer than two."""
+    if isinstance(among, int | float) or among is None:
+        raise InvalidOption(
+            f"got among={among}; expected heads such as 'L3H7, L5', 'all', or the top ones of "
+            "headcount.screen(..., top=20), which ranks them"
+        )
+    heads = list(layout) if among == "all" else list(HeadSet.of(among, layout))
+    if len(heads) < 2:
+        named = f"one head, {layout.spell(heads[0])}" if heads else "no head"
+        raise InvalidOption(f"got {named}, in among=; expected at least two heads: they are ablated in pairs")
+    return sorted(heads, key=lambda head: (layout.depth(head), head))
+
+
+def _run_pairs(
+    layout: Layout,
+    pairs: Sequence[Pair],
+    tests: int,
+    ranked: Screened | None = None,
+    screened: ScreenedPairs | None = None,
+) -> Choices:
+    """Each head of the pairs alone, then the pairs."""
+    among = HeadSet.of([head for pair in pairs for head in pair], layout)
+    heads = sorted(among, key=lambda head: (layout.depth(head), head))
+    number = {head: index for index, head in enumerate(heads)}
+    sets = [HeadSet.of(head, layout) for head in heads] + [HeadSet(frozenset(pair), layout) for pair in pairs]
+    numbers = tuple((len(heads) + index, number[a], number[b]) for index, (a, b) in enumerate(pairs))
+    return Choices(
+        "pair", layout, tuple(range(len(sets))), tuple(sets), paired=Paired(numbers, tests, ranked, screened)
+    )
+
+
+def spell_pair(layout: Layout, heads: Iterable[Head]) -> str:
+    """The name of one or two heads, in the order of a pass.
+
+    >>> spell_pair(Layout.even({"encoder": (2, 3)}), [Head("encoder", 1, 0), Head("encoder", 0, 2)])
+    'L0H2 + L1H0'
+    """
+    return " + ".join(layout.spell(head) for head in sorted(heads, key=lambda head: (layout.depth(head), head)))
 
 
 def _draw(layout: Layout, wanted: RandomSets, seed: int) -> Choices:

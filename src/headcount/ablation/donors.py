@@ -17,30 +17,12 @@ from headcount.data.counterparts import Counterparts, Spans, check_aligned, chec
 from headcount.data.encode import Encodings
 from headcount.data.kinds.tokens import Encoding
 from headcount.errors import DataProblem, InvalidOption
-from headcount.trace.call import AttentionCall
-from headcount.trace.edits import Edit, LayerKey
-from headcount.trace.parts import AT_KEYS, Kept, outputs_with
-from headcount.trace.variants import Replacement, Variant
+from headcount.trace.edits import LayerKey
+from headcount.trace.parts import Kept, Patched
+from headcount.trace.variants import Variant
 
 CLASS_SIZE = 8
 """How many examples of similar length a random one is drawn from, at least."""
-
-
-class Patched(Replacement):
-    """A part of the heads of a layer from another pass; `where` [example, position]: at some positions alone."""
-
-    def __init__(self, columns: list[int], kept: Kept, where: Tensor | None) -> None:
-        super().__init__(columns)
-        self.kept = kept
-        self.needs_call = kept.part != "output"
-        self.keys = where if kept.part in AT_KEYS else None
-        self.where = None if kept.part in AT_KEYS else where
-
-    def is_like(self, other: Edit) -> bool:
-        return isinstance(other, Patched) and other.kept is self.kept and other.keys is self.keys
-
-    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        return outputs_with(self.kept, outputs, call, self.keys)
 
 
 @dataclass(frozen=True)

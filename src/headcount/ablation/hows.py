@@ -81,7 +81,11 @@ How = str | Patch | Resample | Means
 """What a user gives; a name is short for the replacement with its defaults."""
 Spec = Patch | Resample | Means | Plain
 WITH_OPTIONS: dict[str, Any] = {"mean": Means, "patch": Patch, "resample": Resample}
-HOWS = (*REPLACEMENTS, "patch", "resample")
+
+
+def names_of_hows() -> tuple[str, ...]:
+    """All names that `how=` takes."""
+    return tuple(dict.fromkeys((*REPLACEMENTS, *WITH_OPTIONS)))
 
 
 def find_how(how: How | Spec) -> Spec:
@@ -94,5 +98,5 @@ def find_how(how: How | Spec) -> Spec:
         return how
     if how in WITH_OPTIONS:
         return WITH_OPTIONS[how]()  # type: ignore[no-any-return]
-    one_of("how", how, HOWS)
+    one_of("how", how, names_of_hows())
     return Plain(how)

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.evidence import AnyMetric
 from headcount.ablation.hows import How, Patch, Spec, find_how
 from headcount.ablation.means import mean_outputs
+from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.blank_rows import ATTRIBUTE
@@ -118,7 +119,11 @@ def prepare_job(
     examples = replace(examples, labels=task.kind.scored_labels(examples.labels, encodings.rows))
     chosen = task_metric(task, metric if metric is not None else _patch_metric(task, table, spec))
     job = Job(model, anatomy, task, examples, encodings, chosen)
-    if isinstance(spec, Patch):
+    if not job.contrasts:
+        without_effect("wrong", task.wrong, f"{job.metric_name} has no use for wrong answers, as {DIFFERENCE} has")
+    if not isinstance(spec, Patch):
+        without_effect("counterpart", task.counterpart, f"how={spec.name!r} takes nothing from another input")
+    else:
         pairs = read_counterparts(_rows(table, examples), examples, encodings, tokenizer, seed)
         job = replace(job, counterparts=pairs)
     return _with_wrong_answers(job, _rows(table, examples), tokenizer, class_names or {}) if job.contrasts else job

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from headcount.ablation.donors import Patched
 from headcount.core.heads import Head
 from headcount.models.anatomy import Anatomy
 from headcount.trace.edits import Edit, LayerKey
-from headcount.trace.parts import Kept
+from headcount.trace.parts import Kept, Patched
 from headcount.trace.readings import Reading, Rereading, keep_readings
 from headcount.trace.replay import Replay
 from headcount.trace.variants import Variant

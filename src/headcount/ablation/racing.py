@@ -210,6 +210,11 @@ def check_race(stop_when: float | None, choices: Choices, shard: str | None) -> 
     if stop_when is None:
         return
     without_effect("shard", shard, "a race decides after each round, from all examples so far", "leave one of them out")
+    if choices.paired is not None:
+        raise InvalidOption(
+            "got stop_when= for pairs of heads; expected one of the two: an interaction needs the pair and both of its "
+            "heads on the same examples"
+        )
     if choices.screened is not None:
         raise InvalidOption(
             "got stop_when= for screened heads; expected one of the two: what a screening may have missed is known "

@@ -11,10 +11,12 @@ from headcount.ablation.choices import Choices
 from headcount.ablation.donors import Donor
 from headcount.ablation.hows import Spec
 from headcount.ablation.job import Job
+from headcount.ablation.pair_summary import summarise_pairs
 from headcount.ablation.runner import Outcome
 from headcount.ablation.screened import why_run
 from headcount.ablation.summary import Summary, summarise_sweep
-from headcount.core.results import ArrayPlan, label_axes
+from headcount.core.pair_schemas import pair_schemas
+from headcount.core.results import PAIR, ArrayPlan, head_coords, label_axes, present_heads
 from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.kinds.outputs import DTYPES
 from headcount.engines.run import Arrays
@@ -51,6 +53,8 @@ def summarise_arrays(choices: Choices, job: Job, seed: int, spec: Spec, arrays: 
     keys = output_shapes(job)
     baseline = {key: arrays[f"baseline_{key}"] for key in keys}
     variants = {key: flat_choices(choices, arrays[key]) for key in keys}
+    if choices.paired is not None:
+        return summarise_pairs(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
     given = {key: arrays[f"given_{key}"] for key in keys if f"given_{key}" in arrays}
     return summarise_sweep(
         choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed, given, spec
@@ -67,7 +71,7 @@ def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
 
 def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> dict[str, tuple[Any, ...]]:
     """What is known before any pass: coordinates, labels and texts of the examples, in the order of `rows`."""
-    fixed = label_axes(choices.coords()) | why_run(choices)
+    fixed = label_axes(choices.coords()) | why_run(choices) | _pair_names(choices)
     fixed["example"] = (("example",), job.examples.ids[rows])
     labels = job.examples.labels
     if isinstance(labels, np.ndarray):
@@ -84,6 +88,20 @@ def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> d
             values = [_text(job.counterparts.texts[row][0]) for row in rows]
             fixed["counterpart"] = (("example",), np.array(values, dtype=object))
     return fixed
+
+
+def _pair_names(choices: Choices) -> dict[str, tuple[Any, ...]]:
+    """Of a sweep over pairs: the names of the pairs and of their heads, and the axes of what each head does alone."""
+    if choices.paired is None:
+        return {}
+    names, numbers = np.array(choices.names(), dtype=object), np.array(choices.paired.numbers, dtype=int).T
+    both, first, second = (names[column] for column in numbers)
+    named: dict[str, tuple[Any, ...]] = {PAIR: ((PAIR,), both), "first": ((PAIR,), first), "second": ((PAIR,), second)}
+    screened = choices.paired.screened
+    if screened is not None:
+        schema = pair_schemas("", True)["estimated"].attributes()
+        named["estimated"] = ((PAIR,), np.array(screened.estimated), schema)
+    return label_axes(head_coords(choices.layout)) | named | present_heads(choices.layout)
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,7 @@ from headcount.ablation.choices import Choices
 from headcount.ablation.donors import Donor
 from headcount.ablation.path_choices import PathChoices
 from headcount.ablation.path_edits import read_behind, reread
-from headcount.ablation.plan import SweepPlan
+from headcount.ablation.plan import Nested, SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
 from headcount.data.encode import Encodings
@@ -36,7 +36,7 @@ from headcount.trace.late_logits import LateLogits
 from headcount.trace.memory import try_in_memory
 from headcount.trace.not_finite import NotFiniteRow, not_finite
 from headcount.trace.parts import keep_part
-from headcount.trace.replay import Replay
+from headcount.trace.replay import Recording, Replay
 from headcount.trace.session import session
 from headcount.trace.variants import Variant, merge, tile
 
@@ -142,17 +142,11 @@ class Runner:
         if len(rows) > 1:
             middle = len(rows) // 2
             return join_batches([self._batch(rows[:middle], width), self._batch(rows[middle:], width)])
-        widest = max(len(numbers) for _, numbers in self.plan.passes)
+        widest = self.plan.widest
         smaller = (width or widest) // 2
         if smaller < 1:
             raise HeadcountError("the device has no memory for one text and one variant; take another device")
         return self._batch(rows, smaller)
-
-    def _passes(self, width: int | None) -> list[tuple[int, ...]]:
-        """The numbers of the variants of each pass, at most `width` of them."""
-        if width is None:
-            return [numbers for _, numbers in self.plan.passes]
-        return [numbers[at : at + width] for _, numbers in self.plan.passes for at in range(0, len(numbers), width)]
 
     def _replay(self, rows: list[int], width: int | None) -> Outcome:
         batch = self._rows(rows)
@@ -176,21 +170,26 @@ class Runner:
     ) -> Arrays:
         """The outputs [choice, example, ...] of all variants of the recorded batch."""
         outputs: dict[str, list[Any]] = {key: [value] * len(self.choices.sets) for key, value in baseline.items()}
-        passes, size = self._passes(width), len(batch["labels"])
+        plan, size = self.plan if width is None else self.plan.narrowed(width), len(batch["labels"])
+        ticks = size / max(1, sum(map(bool, self.choices.sets))) / (1 if self.donor is None else self.donor.draws)
+
+        def keep(numbers: Sequence[int], result: Any) -> None:
+            for key, tensor in self._reduce(result, tile(batch, size, len(numbers))).items():
+                for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
+                    outputs[key][number] = share
+            in_caller(self.tick, ticks * len(numbers))
+
         parts = self._paths(variants) if isinstance(self.choices, PathChoices) else [dict(enumerate(variants))]
         for edits in parts:
-            for wanted in passes:
+            for _, wanted in plan.passes:
                 numbers = [number for number in wanted if number in edits]
                 if numbers:
                     with self._postponed():
                         result = self.replay.run([edits[number] for number in numbers])
-                    reduced = self._reduce(result, tile(batch, size, len(numbers)))
+                    keep(numbers, result)
                     del result  # the next pass needs its memory
-                    for key, tensor in reduced.items():
-                        for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
-                            outputs[key][number] = share
-                done = size * len(numbers) / sum(map(len, passes))
-                in_caller(self.tick, done / (1 if self.donor is None else self.donor.draws))
+        for nested in plan.nested:
+            self._replay_nested(nested, variants, keep)
         return {
             key: torch.stack(values).cpu().numpy() if values else baseline[key].cpu().numpy()[None][:0]
             for key, values in outputs.items()
@@ -240,6 +239,25 @@ class Runner:
         block = self.anatomy.attention(*key)
         return [block.column(head) for head in heads]
 
+    def _replay_nested(
+        self, nested: Nested, variants: Sequence[Variant], keep: Callable[[Sequence[int], Any], None]
+    ) -> None:
+        """The passes that are remembered, and those that start in the middle of them."""
+        recordings: dict[int, Recording] = {}
+        for _, numbers in nested.firsts:
+            with self._postponed():
+                result, recorded = self.replay.record_variants([variants[number] for number in numbers])
+            recordings |= dict(zip(numbers, recorded, strict=True))
+            keep(numbers, result)
+        for _, pairs in nested.passes:
+            later = [
+                {key: edit for key, edit in variants[number].items() if key not in variants[first]}
+                for number, first in pairs
+            ]
+            with self._postponed():
+                result = self.replay.run(later, [recordings[first] for _, first in pairs])
+            keep([number for number, _ in pairs], result)
+
     def _postponed(self) -> AbstractContextManager[None]:
         return nullcontext() if self.late is None else self.late.postponed()
 
@@ -285,8 +303,8 @@ class Runner:
         inputs = self.kind.prompt(self.model, self._rows(rows))
         baseline = self._texts(inputs, rows, [])[0]
         generated = [baseline] * len(self.variants)
-        passes = self._passes(width)
-        for numbers in passes:
+        passes = (self.plan if width is None else self.plan.narrowed(width)).passes
+        for _, numbers in passes:
             for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
                 generated[number] = texts
             in_caller(self.tick, len(rows) / len(passes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from headcount.ablation.choices import Choices, Screened
 from headcount.core.claims import CONFIDENCE, significant
 from headcount.core.proportions import most_in_population
-from headcount.core.results import HEAD_DIMS, by_head
+from headcount.core.results import HEAD_DIMS, PAIR, by_head
 from headcount.core.schema import Schema
 from headcount.core.statistics import false_discovery
 from headcount.core.sweep_schemas import ABLATED
@@ -24,8 +25,15 @@ SELECTED = Schema(
 )
 
 
+PAIR_SELECTED = replace(SELECTED, title="Why the pair was run")
+
+
 def why_run(choices: Choices) -> dict[str, tuple[Any, ...]]:
-    """`selected` [stack, layer, head]: 0 where a head is not run, 1 for the top ones, 2 for the control."""
+    """`selected` [stack, layer, head] or [head_pair]: 0 for what is not run, 1 for the top ones, 2 for the control."""
+    if choices.paired is not None and choices.paired.screened is not None:
+        pairs = choices.paired.screened
+        codes = np.repeat([TOP, CONTROL], [len(pairs.top), len(pairs.control)]).astype(float)
+        return {"selected": ((PAIR,), codes, PAIR_SELECTED.attributes())}
     screened = choices.screened
     if screened is None:
         return {}
@@ -44,10 +52,15 @@ def missed_effects(choices: Choices, screened: Screened, delta: np.ndarray, p: n
     is about the changes on these examples.
     """
     top = np.isin([str(head) for head in choices.keys], [str(head) for head in screened.top])
+    return missed_among(top, screened.of, delta, p)
+
+
+def missed_among(top: np.ndarray, of: int, delta: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    """As `missed_effects`, for whatever was run: which are top ones (the others are the control), of how many."""
     sizes = np.abs(delta)
-    certain = sizes[top][significant(false_discovery(p[top], screened.of))]
+    certain = sizes[top][significant(false_discovery(p[top], of))]
     threshold = float(certain.min() if len(certain) else np.median(sizes[top]))
     beyond = int((sizes[~top] > threshold + 1e-12).sum())
-    others, drawn = screened.of - len(screened.top), len(screened.control)
+    others, drawn = of - int(top.sum()), int((~top).sum())
     most = int(most_in_population(np.array(beyond), drawn, others, CONFIDENCE)) if drawn else others
     return {"missed_effect": threshold, "missed_control": float(beyond), "missed_high": float(most - beyond)}

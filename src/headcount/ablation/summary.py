@@ -54,21 +54,21 @@ def summarise_sweep(
     tests = None if screened is None else screened.of
     outputs = [[kind.outputs(baseline)], *_by_choice(choices, variants, kind, spec)]
     drawn = len(outputs[-1]) > 1
-    table = _table(outputs, labels, metric, kind)
+    table = table_of(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
-    _check_scores(scores, choices, metric)
+    check_scores(scores, choices, metric)
     delta = scores[1:] - scores[0]
     resampled = bootstrap(table, seed=seed)
     tested, exchanged = permutation_test(table, seed)
     first = [draws[0] for draws in outputs]
     evidence = evidence_of(table, first, labels, metric, resampled, tested, exchanged, seed, tests, drawn)
     whole = kind.predictions(outputs[0][0])
-    same = np.array([np.mean([_same(whole, kind.predictions(each)) for each in draws]) for draws in outputs[1:]])
+    same = np.array([np.mean([same_predictions(whole, kind.predictions(one)) for one in each]) for each in outputs[1:]])
     shares, toward = None, higher
     if given and isinstance(spec, Patch):
-        both = _table([*outputs, [kind.outputs(given)]], labels, metric, kind)
+        both = table_of([*outputs, [kind.outputs(given)]], labels, metric, kind)
         shares = summarise_shares(both, spec.direction == "denoise", seed)
         toward = shares.toward
     gain = honest_gain(table, toward, seed=seed)
@@ -135,7 +135,7 @@ def metric_name(metric: AnyMetric) -> str:
     return metric.name if isinstance(metric, Metric) else getattr(metric, "__name__", "the metric")
 
 
-def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> None:
+def check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> None:
     """An error where a score is not finite, though the outputs are: a custom metric, a perplexity that overflows."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
@@ -146,7 +146,8 @@ def _check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> No
         )
 
 
-def _table(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+def table_of(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+    """The scores of the baseline and of all variants, each of which may be drawn several times."""
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000
@@ -154,6 +155,6 @@ def _table(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, 
     return Calls([kind.predictions(each[0]) for each in outputs], labels, metric)
 
 
-def _same(first: Any, second: Any) -> float:
+def same_predictions(first: Any, second: Any) -> float:
     """The share of examples whose prediction is the same as the baseline's."""
     return float(np.mean([np.array_equal(a, b) for a, b in zip(first, second, strict=True)]))

@@ -17,6 +17,7 @@ from headcount.ablation.donors import Donor, patch_donor, position_names, resamp
 from headcount.ablation.evidence import which_test
 from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
+from headcount.ablation.pair_summary import check_pair_metric, describe_pairs, which_pair_test
 from headcount.ablation.path_choices import Paths, choose_paths
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
@@ -89,15 +90,16 @@ def sweep(
     from the seed, whose completions are scored unless `task` says otherwise. `by`: what is left out at a time: `head`,
     `layer` or `all-but-one` (all other heads of the layer gone), of one stack with `Every("head", stack="cross")`; or
     sets of heads, as a list (`["L3H7, L5", "L2"]`) or `RandomSets(draws, size)`; or the heads that `headcount.screen`
-    selects; with a patch also `position` (each head at each position). `how`: the replacement for a head's output:
-    `zero`, `uniform`, `mean` (over `reference=`, data like `data`; `Means(by="position")` at each position), `patch`
-    (what the head does on the other input of a pair; `Patch(part, direction, positions, align)`) or `resample` (its
-    output on another example, `Resample(draws)`). `metric`: a name, or a function of predictions and labels. `out`: a
-    study folder, written as the sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a
-    classifier that was never trained will do. `compute`: how it runs. `generate`: where texts are generated, options of
-    transformers' `generate`, such as {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a
-    margin, such as 0.002, for a race: examples come in rounds, in random order, and a head runs no further once it is
-    settled whether its change on all examples lies beyond the margin or within it.
+    selects; with a patch also `position` (each head at each position); or pairs of heads, `Pairs(among="L3H7, L5")`, or
+    those that `screen_pairs` selects. `how`: the replacement for a head's output: `zero`, `uniform`, `mean` (over
+    `reference=`, data like `data`; `Means(by="position")` at each position), `patch` (what the head does on the other
+    input of a pair; `Patch(part, direction, positions, align)`) or `resample` (its output on another example,
+    `Resample(draws)`). `metric`: a name, or a function of predictions and labels. `out`: a study folder, written as the
+    sweep runs; the same call resumes. `texts`: keep the texts there. `untrained`: a classifier that was never trained
+    will do. `compute`: how it runs. `generate`: where texts are generated, options of transformers' `generate`, such as
+    {"num_beams": 4, "max_new_tokens": 64} (1 and 128 by default). `stop_when`: a margin, such as 0.002, for a race:
+    examples come in rounds, in random order, and a head runs no further once it is settled whether its change on all
+    examples lies beyond the margin or within it.
 
     A patch needs a second input for each example, in the column `counterpart` or the one that `find_task` names; its
     metric is by default the difference of the logits of the right and the wrong answer (column `wrong`), or the right
@@ -106,6 +108,7 @@ def sweep(
 
     The Dataset holds `score`, `delta`, `low`, `high`, `p`, `q` of each choice, the baseline and what else
     `headcount.ablation.summary.summarise_sweep` computes, and the outputs of every variant for every example.
+    That of pairs holds `interaction`, `joint` and what else `headcount.ablation.pair_summary.summarise_pairs` computes.
     That of a race holds `decision`, `examples_run` and what else `headcount.ablation.racing.Race.summarise` computes.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
     """
@@ -118,13 +121,14 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
-    layout = job.anatomy.layout
     if isinstance(by, Paths):
-        choices: Choices = choose_paths(layout, by)
+        choices: Choices = choose_paths(job.anatomy.layout, by)
     else:
-        choices = choose_head_sets(layout, _at_positions(by, job), seed)
+        choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
+    if choices.paired is not None:
+        check_pair_metric(job.metric)
     generated = job.generated
-    check_other_input(spec, job, stop_when)
+    check_other_input(spec, job, choices, stop_when)
     job, donor = _find_donor(job, spec, choices, seed)
     if isinstance(job.metric, Metric):
         job.metric.require()
@@ -146,7 +150,8 @@ def sweep(
         over_vocabulary = job.task.kind.over_vocabulary and not generated and late is None
         widest, longest = widest_group(swept, not generated), int(lengths.max())
         memory, tokens = parse_memory(compute.memory), compute.batch_tokens
-        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest)
+        nested = swept.paired is not None and not generated
+        return plan_budget(model, job.anatomy, over_vocabulary, widest, memory, tokens, longest, nested)
 
     means = None
     if isinstance(spec, Means):
@@ -160,7 +165,7 @@ def sweep(
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
-        "sets": fingerprint([str(one) for one in choices.sets]),
+        "sets": fingerprint(list(map(str, choices.sets))),
         "limit": limit,
         "max_length": job.encodings.limit,
         "texts": texts,
@@ -169,9 +174,11 @@ def sweep(
     }
     if donor is not None:
         options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist()])
-    screened = choices.screened
+    screened, paired = choices.screened, choices.paired
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
+    if paired is not None:
+        options["tests"] = paired.tests
     if race is not None:
         options["stop_when"] = race.margin
     units = plan_units(lengths, find_budget(choices).tokens) if race is None else race.units
@@ -183,7 +190,9 @@ def sweep(
         "kind": job.task.kind.name,
         "metric": job.metric_name,
         "higher_is_better": job.higher_is_better,
-        "test": which_test(job.metric, 1 if donor is None else donor.draws),
+        "test": which_pair_test(job.metric)
+        if choices.paired is not None
+        else which_test(job.metric, 1 if donor is None else donor.draws),
         "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
         "cut": job.encodings.cut,
         ATTRIBUTE: dict(job.examples.blank),
@@ -198,9 +207,12 @@ def sweep(
             "control": len(screened.control),
             "of": screened.of,
         }
+    if paired is not None:
+        attributes |= describe_pairs(paired)
     if race is not None:
         attributes |= race.attributes
-    special = "" if screened is None and race is None else "-raced" if screened is None else "-screened"
+    some = screened is not None or (paired is not None and paired.screened is not None)
+    special = "-screened" if some else "-raced" if race is not None else ""
     run = Run(
         group_name(f"{choices.group}{_spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
@@ -264,7 +276,7 @@ def _at_positions(by: By, job: Job) -> By:
     return AtPositions(tuple(position_names(job)), wanted.stack)
 
 
-def check_other_input(spec: Spec, job: Job, stop_when: float | None) -> None:
+def check_other_input(spec: Spec, job: Job, choices: Choices, stop_when: float | None) -> None:
     """Refuse what does not go together with replacements from another input."""
     if not isinstance(spec, Patch | Resample):
         return
@@ -274,6 +286,8 @@ def check_other_input(spec: Spec, job: Job, stop_when: float | None) -> None:
             f"got the metric {job.metric_name!r} with how={spec.name!r}: the positions of generated texts cannot be "
             "matched; take another metric, such as log_probability or loss"
         )
+    if isinstance(spec, Resample) and spec.draws > 1 and choices.paired is not None:
+        raise InvalidOption(f"got draws={spec.draws} and pairs of heads; expected one draw with by=Pairs(...)")
     if isinstance(spec, Resample) and spec.draws > 1 and not isinstance(job.metric, Metric):
         raise InvalidOption("got a function as metric= and several draws; expected the name of a metric, or one draw")
 

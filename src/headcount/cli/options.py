@@ -132,6 +132,8 @@ def find_named_task(
     label: str | None = None,
     labels: tuple[str, ...] | None = None,
     metric: str | None = None,
+    counterpart: tuple[str, ...] | None = None,
+    wrong: str | None = None,
 ) -> KnownTask:
     """The task of these options; only synthetic texts have a default."""
     from headcount.data.synthetic.source import find_source
@@ -142,7 +144,15 @@ def find_named_task(
         raise InvalidOption(
             f"say what the data is with task=: one of {', '.join(GLUE)}, or a kind of task such as classification"
         )
-    return find_task(str(default) if task is None else task, text=text, label=label, labels=labels, metric=metric)
+    return find_task(
+        str(default) if task is None else task,
+        text=text,
+        label=label,
+        labels=labels,
+        metric=metric,
+        counterpart=counterpart,
+        wrong=wrong,
+    )
 
 
 def load_for_task(

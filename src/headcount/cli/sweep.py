@@ -1,4 +1,4 @@
-"""`headcount sweep`: the score of a task with each head, each layer or any set of heads ablated."""
+"""`headcount sweep`: the score of a task with each head, each layer, pairs or any set of heads ablated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
+from headcount.cli.pairs import HESSIAN, check_pairs, find_pairs, show_pairs
 from headcount.core.options import belongs_to, without_effect
 
 if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
-    from headcount.ablation.choices import Every, RandomSets, Screened
+    from headcount.ablation.choices import Every, Pairs, RandomSets, Screened, ScreenedPairs
+    from headcount.ablation.hows import Means, Patch, Resample
 
 
 def sweep(
@@ -36,20 +38,64 @@ def sweep(
     out: options.Out = None,
     name: options.Name = None,
     by: Annotated[
-        Literal["head", "layer", "all-but-one"] | None, Parameter(help="What is ablated at a time; head by default.")
+        Literal["head", "layer", "all-but-one", "position", "pair"] | None,
+        Parameter(help="What is ablated at a time; head by default. position: a head at one position (--how patch)."),
     ] = None,
-    how: Annotated[str, Parameter(help="Replacement for the head's output: zero, uniform or mean.")] = "zero",
+    among: Annotated[
+        str | None,
+        Parameter(
+            help="Heads whose pairs --by pair ablates: names such as L3H7,L5, a number for as many of the most "
+            "important ones, or all."
+        ),
+    ] = None,
+    how: Annotated[
+        str, Parameter(help="Replacement for the head's output: zero, uniform, mean, patch or resample.")
+    ] = "zero",
+    counterpart: Annotated[
+        tuple[str, ...] | None,
+        Parameter(consume_multiple=True, help="Columns of the other input of each pair, for --how patch."),
+    ] = None,
+    wrong: Annotated[
+        str | None, Parameter(help="Column of wrong answers, for --metric logit_difference; wrong by default.")
+    ] = None,
+    part: Annotated[
+        Literal["output", "query", "key", "value", "weights"] | None,
+        Parameter(help="Part of the head that --how patch takes from the other input; output by default."),
+    ] = None,
+    direction: Annotated[
+        Literal["denoise", "noise"] | None,
+        Parameter(help="denoise: clean heads in the corrupted run, the default of --how patch; noise: the reverse."),
+    ] = None,
+    positions: Annotated[
+        str | None, Parameter(help="Where --how patch replaces heads: all, last, answer or the name of a span.")
+    ] = None,
+    align: Annotated[
+        Literal["position", "span"] | None,
+        Parameter(help="How --how patch matches tokens; span: only those in spans of the same name."),
+    ] = None,
+    mean_by: Annotated[
+        Literal["tokens", "position"] | None,
+        Parameter(help="What --how mean averages over: all tokens, the default, or those at each position."),
+    ] = None,
     stack: options.Stack = None,
     sets: Annotated[Path | None, Parameter(help="File of sets of heads to ablate, one per line.")] = None,
-    draws: Annotated[int | None, Parameter(help="Number of random sets of --size heads to ablate.")] = None,
+    draws: Annotated[
+        int | None,
+        Parameter(help="Number of random sets of --size heads; with --how resample, of examples drawn for each."),
+    ] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[
-        Literal["importance", "taylor", "norm"] | None,
-        Parameter(help="Run only the heads that this estimate ranks highest (one backward pass), and a control."),
+        Literal["importance", "taylor", "norm", "hessian"] | None,
+        Parameter(
+            help="Run only the heads that this estimate ranks highest (one backward pass), and a control; hessian "
+            "ranks pairs (one backward pass per head)."
+        ),
     ] = None,
-    top: Annotated[int | None, Parameter(help="Number of heads that --screen ranks highest; 64 by default.")] = None,
+    top: Annotated[
+        int | None, Parameter(help="Number of heads or pairs that --screen ranks highest; 64 by default.")
+    ] = None,
     control: Annotated[
-        int | None, Parameter(help="Number of other heads, drawn at random, to check --screen; 32 by default.")
+        int | None, Parameter(help="Number of other heads or pairs, drawn at random, to check --screen; 32 by default.")
     ] = None,
     stop_when: Annotated[
         float | None,
@@ -93,9 +139,13 @@ def sweep(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Ablate each head, each layer, all heads of a layer but one, or any sets of heads, and score the task.
+    """Ablate each head, each layer, all heads of a layer but one, pairs or any sets of heads, and score the task.
 
     Example: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --out study
+
+    Pairs of heads: headcount sweep bundled:qnli --task qnli --data bundled:pairs --limit 40 --by pair --among 6
+
+    Heads of one input in a run on another: headcount sweep LLM --how patch --data synthetic:names --out study
 
     An interrupted run resumes when the same command is run again with --out.
 
@@ -105,7 +155,7 @@ def sweep(
         A folder written by save_pretrained, a name on the Hugging Face hub, or bundled:qnli.
     """
     from headcount.ablation.choices import Every
-    from headcount.ablation.replacements import check_how
+    from headcount.ablation.hows import Resample
     from headcount.ablation.sweep import sweep as run
     from headcount.choosing.screen import TOP
     from headcount.choosing.screen import screen as screen_heads
@@ -113,43 +163,52 @@ def sweep(
     from headcount.engines.compute import Compute
     from headcount.trace.anatomy import read_anatomy
 
-    check_how(how)
-    left_out: Every | RandomSets | Screened | list[str] = what_is_left_out(by, stack, sets, draws, size)
-    check_screen(screen, top, control, left_out)
+    replacement = read_how(how, part, direction, positions, align, mean_by, None if size else draws)
+    if isinstance(replacement, Resample) and not size:
+        draws = None
+    check_pairs(by, among, screen, top, control, stack)
+    left_out: Every | RandomSets | Screened | Pairs | ScreenedPairs | list[str]
+    left_out = what_is_left_out(by, stack, sets, draws, size)
+    if by != "pair":
+        check_screen(screen, top, control, left_out)
     belongs_to("texts" if texts else "no_texts", None if texts is None else True, "out", out)
-    known = find_named_task(task, data, text, label, labels, metric)
+    known = find_named_task(task, data, text, label, labels, metric, counterpart, wrong)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained, device_map
     )
     compute = Compute(batch_tokens, memory, compiled, shard)
-    if screen is not None:
-        with show_progress("importance", "examples", limited=limit is None) as progress:
-            left_out = screen_heads(
-                loaded,
-                loaded_tokenizer,
-                known.name if data is None else data,
-                task=known,
-                estimate=screen,
-                top=TOP if top is None else top,
-                control=control,
-                stack=stack,
-                limit=limit,
-                seed=seed,
-                max_length=max_length,
-                out=out,
-                name=name,
-                compute=compute,
-                progress=progress,
-            )
+    source = known.name if data is None else data
+    if screen is not None or by == "pair":
+        step, unit = ("curvature", "heads") if screen == HESSIAN else ("importance", "examples")
+        with show_progress(step, unit, limited=limit is None) as progress:
+            screening: dict[str, Any] = {
+                "task": known,
+                "stack": stack,
+                "limit": limit,
+                "seed": seed,
+                "max_length": max_length,
+                "out": out,
+                "name": name,
+                "compute": compute,
+                "progress": progress,
+            }
+            if by == "pair":
+                left_out = find_pairs(loaded, loaded_tokenizer, source, among, screen, top, control, screening)
+            else:
+                assert screen is not None
+                size_of_top = TOP if top is None else top
+                left_out = screen_heads(
+                    loaded, loaded_tokenizer, source, estimate=screen, top=size_of_top, control=control, **screening
+                )
     of = f"{read_anatomy(loaded).layout.count} heads on " if left_out == Every() else ""
     with show_progress("sweep", "examples", of=of, limited=limit is None) as progress:
         result = run(
             loaded,
             loaded_tokenizer,
-            known.name if data is None else data,
+            source,
             task=known,
             by=left_out,
-            how=how,
+            how=replacement,
             reference=reference,
             limit=limit,
             seed=seed,
@@ -167,6 +226,31 @@ def sweep(
         print(json.dumps(sweep_json(result)))
     else:
         show(result, out)
+
+
+def read_how(
+    how: str,
+    part: str | None,
+    direction: str | None,
+    positions: str | None,
+    align: str | None,
+    mean_by: str | None,
+    draws: int | None,
+) -> Patch | Resample | Means | str:
+    """The value of `how=` in Python that these options stand for."""
+    from headcount.ablation.hows import Means, Patch, Resample, find_how
+
+    given = {"part": part, "direction": direction, "positions": positions, "align": align}
+    for option, value in given.items():
+        if how != "patch":
+            without_effect(option, value, f"how={how!r} takes nothing from another input, as patch does")
+    if how != "mean":
+        without_effect("mean_by", mean_by, f"how={how!r} needs no mean outputs, as mean does")
+    if how == "patch":
+        return Patch(**{option: value for option, value in given.items() if value is not None})
+    if how == "resample":
+        return Resample(1 if draws is None else draws)
+    return Means(mean_by) if mean_by is not None else find_how(how).name
 
 
 def what_is_left_out(
@@ -212,9 +296,12 @@ def show(result: xr.Dataset, out: Path | None) -> None:
         return
     if "texts" in result:
         console.print("Texts are generated anew for every variant: nothing could be replayed.")
-    console.print(largest_effects(result))
-    for sentence in sweep_sentences(result):
-        console.print(sentence)
+    if result.attrs["by"] == "pair":
+        show_pairs(console, result)
+    else:
+        console.print(largest_effects(result))
+        for sentence in sweep_sentences(result):
+            console.print(sentence)
     if out is not None:
         say_saved(console, out)
 
@@ -230,7 +317,10 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
     several = result.sizes.get("stack", 1) > 1
     raced = "decision" in result
     columns = ("change", "95 % interval", "q", "examples") if raced else ("score", "change", "95 % interval", "p", "q")
-    shown = Table("left out")
+    patched = result.attrs["how"] == "patch"
+    if "share" in rows:
+        columns = ("score", "share", "95 % interval", "p", "q")
+    shown = Table("patched" if patched else "left out")
     for column in columns:
         shown.add_column(column, justify="right")
     if raced:
@@ -240,6 +330,8 @@ def largest_effects(result: xr.Dataset, most: int = 10) -> Table:
         if raced:
             cells = (*effect, f"{row['q']:.2g}", f"{row['examples_run']:.0f}", row["decision"])
         else:
+            if "share" in row:
+                effect = (f"{row['share']:.3f}", f"{row['share_low']:.3f} to {row['share_high']:.3f}")
             cells = (f"{row['score']:.4f}", *effect, f"{row['p']:.2g}", f"{row['q']:.2g}")
         shown.add_row(_spell_row(row, several), *cells)
     return shown
@@ -249,6 +341,7 @@ def _spell_row(row: dict[str, object], several: bool) -> str:
     if "set" in row:
         return str(row["set"])
     spelled = f"L{row['layer']}" + (f"H{row['head']}" if "head" in row else "")
+    spelled += f" at {row['position']}" if "position" in row else ""
     return f"{row['stack']}.{spelled}" if several else spelled
 
 

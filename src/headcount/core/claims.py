@@ -1,4 +1,4 @@
-"""The definitions of "significant", "within tolerance", "confirmed", "settled" and "syntactic"."""
+"""The definitions of "significant", "within tolerance", "confirmed", "settled", "syntactic" and "redundant"."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ SETTLED = 0.9
 """An order of heads is settled once its rank correlation with the final order is at least this."""
 SYNTACTIC = 0.10
 """A head is syntactic if it follows a relation at least this much better than the best offset (Voita et al. 2019)."""
+NEITHER, REDUNDANT, SYNERGISTIC = range(3)
+KINDS = ("no significant interaction", "redundant", "synergistic")
+"""What a pair of heads is, by these codes."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 
@@ -29,6 +32,19 @@ def significant(q: np.ndarray) -> np.ndarray:
     """Whether each q-value is significant; NaN is not."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.isfinite(q) & (q < LEVEL))
+
+
+def kind_of_pair(interaction: np.ndarray, q: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """The codes of KINDS for interactions, the effect of both heads minus the sum of their effects.
+
+    Redundant: without both heads the score is worse than the sum of the effects says, significantly: each covers for
+    the other. Synergistic: it is better than the sum says, significantly: one of them does little without the other.
+
+    >>> kind_of_pair(np.array([-0.2, -0.2, 0.2]), np.array([0.01, 0.5, 0.01]), True).tolist()
+    [1, 0, 2]
+    """
+    worse = (interaction < 0) == higher_is_better
+    return np.where(significant(q) & (interaction != 0), np.where(worse, REDUNDANT, SYNERGISTIC), NEITHER)
 
 
 def tolerance_of(points: float, metric: str, baseline: float) -> float:

@@ -68,6 +68,10 @@ class Layout:
                 for head in heads:
                     yield Head(stack, layer, head)
 
+    def depth(self, head: Head) -> int:
+        """The number of the head's layer in the order of a pass: a decoder's layers come after those of its encoder."""
+        return head.layer if head.stack == "encoder" else len(self.stacks.get("encoder", ())) + head.layer
+
     def spell(self, head: Head) -> str:
         """The head's name in this model: without the stack where there is only one."""
         return str(head) if len(self.stacks) > 1 else str(head).partition(".")[2]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, rankdata
 
-FIRST, MOST = 2000, 100_000
-"""Resamples for every variant, and at most as many for those whose p-value is small."""
-SMALL, CHUNK = 0.02, 500
+FIRST, MOST, MOST_OF_MANY = 2000, 100_000, 1_000_000
+"""Resamples for every variant, at most as many for those whose p-value is small, and for the smallest of thousands."""
+SMALL, SMALLEST, CHUNK = 0.02, 20, 500
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,12 @@ def mean_changes(changes: np.ndarray, weights: np.ndarray, seed: int = 0, tests:
     close = np.flatnonzero(p < SMALL)
     if len(close):
         # After the correction for V tests a single effect needs p < 0.05 / V: fewer draws cannot give that.
-        draws = int(np.clip(80 * max(len(p), tests or 0), FIRST, MOST))
+        enough = 80 * max(len(p), tests or 0)
+        draws = int(np.clip(enough, FIRST, MOST))
         p[close] = _p_values(wider[close], wider_share, draws, generator)
+        closest = np.flatnonzero(p < SMALLEST / draws)
+        if enough > MOST and len(closest):
+            p[closest] = _p_values(wider[closest], wider_share, min(enough, MOST_OF_MANY), generator)
     return MeanChanges(delta, p, low, high, bound_low, bound_high)
 
 

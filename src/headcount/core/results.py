@@ -12,6 +12,8 @@ import xarray as xr
 from headcount.core.heads import Layout
 
 HEAD_DIMS = ("stack", "layer", "head")
+PAIR = "head_pair"
+"""The dimension of values for pairs of heads; `pair` is the second text of an example."""
 ENDS = ("", "_low", "_high")
 """After the name of a variable: its value, and the ends of its interval."""
 Labelled = Mapping[str, tuple[Any, ...]]
@@ -49,6 +51,18 @@ def head_coords(layout: Layout, heads: bool = True) -> dict[str, Any]:
     if heads:
         coords["head"] = np.arange(max(layout.width(stack) for stack in stacks))
     return coords
+
+
+def present_heads(layout: Layout) -> dict[str, tuple[Any, ...]]:
+    """For each stack, which heads the model has: `present_<stack>` [layer, head], for results that run some of them."""
+    coords = head_coords(layout)
+    known: dict[str, tuple[Any, ...]] = {}
+    for stack, layers in layout.stacks.items():
+        present = np.zeros((len(coords["layer"]), len(coords["head"])), dtype=bool)
+        for layer, heads in enumerate(layers):
+            present[layer, list(heads)] = True
+        known[f"present_{stack}"] = (("layer", "head"), present)
+    return known
 
 
 def label_axes(axes: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

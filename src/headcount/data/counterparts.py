@@ -20,7 +20,8 @@ Spans = Mapping[str, tuple[int, int]]
 """By name, the first position of a span of tokens and the one after its last."""
 SPANS, COUNTERPART_SPANS = "spans", "counterpart_spans"
 """Columns of named spans of tokens: of the text, and of its counterpart where they stand elsewhere."""
-WRONG = "wrong"
+COUNTERPART, WRONG = "counterpart", "wrong"
+"""The usual columns of second inputs and of wrong answers."""
 MOST_ROWS = 3
 """Rows that a message lists."""
 
@@ -114,7 +115,7 @@ def check_spans(examples: Examples, counterparts: Counterparts, name: str) -> No
 
 
 def _counterpart_texts(table: pd.DataFrame, examples: Examples) -> list[tuple[Any, ...]]:
-    names = examples.task.counterpart
+    names = examples.task.counterpart or (COUNTERPART,)
     missing = [name for name in names if name not in table]
     if missing:
         raise DataProblem(

@@ -38,8 +38,8 @@ class Task:
     their own (LABEL_0, ...), of these classes in their order."""
     further: tuple[str, ...] = ()
     """Metrics that papers report in addition to the task's own."""
-    counterpart: tuple[str, ...] = ("counterpart",)
-    """The columns of a second input, which take the place of the first text columns."""
+    counterpart: tuple[str, ...] | None = None
+    """The columns of a second input, which take the place of the first text columns; None for `counterpart`."""
     default_metric: bool = True
     """Whether the metric is the task's own, not one that the user named."""
     wrong: str | None = None

@@ -29,6 +29,7 @@ from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
+from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import find_typical, read_patterns
 from headcount.reporting.probes import find_probes
 from headcount.reporting.series import (
@@ -137,6 +138,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "sentences": find_sentences(view),
         "colourings": find_colourings(view),
+        "pairs": find_pairs(view),
         "flips": find_flips(view),
         "layers": find_layers(view),
         "curves": find_curves(view),

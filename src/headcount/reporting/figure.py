@@ -1,4 +1,4 @@
-"""Figures for papers: heads as a heat map, layers as bars, curves, patterns, relations, a histogram."""
+"""Figures for papers: heads as a heat map, layers as bars, curves, patterns, relations, pairs, a histogram."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from headcount.errors import InvalidOption, MissingPackage, StudyProblem
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
 from headcount.reporting.cues import as_relations, find_cue_tables
 from headcount.reporting.document import check_output, replace_file
+from headcount.reporting.pair_figure import draw_pairs
+from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import read_patterns
 from headcount.reporting.probes import find_probes
 from headcount.reporting.relation_figure import draw_relations
@@ -38,8 +40,8 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
     """Draw a figure of a study with matplotlib; `output` also writes it to a file (svg, pdf or png).
 
-    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", or a variable such as
-    "special.sep".
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", or a variable
+    such as "special.sep".
     """
     file = None if output is None else Path(output)
     if file is not None:
@@ -83,6 +85,8 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
             known[f"relations.{probe['name']}"] = drawing
     for told in find_cue_tables(view)[:1]:
         known["cues"] = partial(draw_relations, probed=as_relations(told), colours=ORDERS)
+    for pairs in find_pairs(view)[:1]:
+        known["pairs"] = partial(draw_pairs, told=pairs, names=[view.layout.spell(head) for head in view.layout])
     importance = next((colouring for colouring in colourings if colouring["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, colouring=importance)

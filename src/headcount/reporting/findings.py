@@ -14,6 +14,7 @@ from headcount.story.cuts import choice_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
+from headcount.story.pairs import pair_sentences
 from headcount.story.paths import path_sentences
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
@@ -33,6 +34,9 @@ def find_sentences(view: View) -> list[str]:
             model = short_name(attributes["model"])
             sentences.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
             sentences += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
+        elif attributes.get("by") == "pair":
+            sentences.append(f"{short_name(attributes['model'])} on {attributes['task']}, without two heads ({name}):")
+            sentences += pair_sentences(dataset)
         elif attributes.get("by") == "layer":
             sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))
     for carried in view.of("cue_heads").values():

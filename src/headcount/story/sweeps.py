@@ -8,8 +8,15 @@ import xarray as xr
 from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
 from headcount.story.names import interval_of, spell_interval, spell_layer
+from headcount.story.patches import patch_sentences
 
-REPLACED = {"uniform": "its attention is uniform", "zero": "its output is 0", "mean": "its output is its mean"}
+REPLACED = {
+    "uniform": "its attention is uniform",
+    "zero": "its output is 0",
+    "mean": "its output is its mean",
+    "patch": "it is that of the other input",
+    "resample": "its output is that on another example",
+}
 """What an ablated head does, for each replacement."""
 WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
 """What is left out at a time, if not a head."""
@@ -19,6 +26,8 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
     """The findings of a sweep in sentences."""
     if "decision" in result:
         return race_sentences(result)
+    if "difference" in result:
+        return [*patch_sentences(result), *missed_sentences(result)]
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
     def figure(name: str, digits: int = 4, signed: bool = False) -> str:
@@ -67,28 +76,29 @@ def race_sentences(result: xr.Dataset) -> list[str]:
     ]
 
 
-def missed_sentences(result: xr.Dataset) -> list[str]:
-    """Which heads were screened, and how many of those that were not run may have an effect."""
+def missed_sentences(result: xr.Dataset, what: str = "head", verb: str = "change") -> list[str]:
+    """Which heads or pairs were screened, and how many of those that were not run may have an effect, or interact."""
     screen = result.attrs.get("screen")
     if screen is None:
         return []
     top, control, rest = screen["top"], screen["control"], screen["of"] - screen["top"] - screen["control"]
-    ran = f"{top:,} of {screen['of']:,} heads were run because they rank highest by {screen['estimate']}"
+    ran = f"{top:,} of {screen['of']:,} {what}s were run because they rank highest by {screen['estimate']}"
     if not control:
         return [f"{ran}; nothing is known about the other {rest:,}, since there was no control."]
     sentences = [f"{ran}, and {control:,} other{'s' if control > 1 else ''}, drawn at random, as a control."]
     beyond, most = int(result["missed_control"]), int(result["missed_high"])
-    size = f"{result.attrs['metric']} by more than {float(result['missed_effect']):.2g}"
-    which = "smallest significant effect" if _any_significant(result) else "median"
-    changed = f"{beyond or 'None'} of the {control:,} change{'' if beyond > 1 else 's'} {size}"
+    effect, preposition = ("effect", "") if what == "head" else ("interaction", "in ")
+    size = f"{preposition}{result.attrs['metric']} by more than {float(result['missed_effect']):.2g}"
+    which = f"smallest significant {effect}" if _any_significant(result) else "median"
+    changed = f"{beyond or 'None'} of the {control:,} {verb}{'' if beyond > 1 else 's'} {size}"
     changed += f", the {which} of the {top:,}"
     if not rest:
-        return [*sentences, f"{changed}; no head is left that was not run."]
-    return [*sentences, f"{changed}; at most {most:,} of the {rest:,} heads that were not run do (95 % confidence)."]
+        return [*sentences, f"{changed}; no {what} is left that was not run."]
+    return [*sentences, f"{changed}; at most {most:,} of the {rest:,} {what}s that were not run do (95 % confidence)."]
 
 
 def _any_significant(result: xr.Dataset) -> bool:
-    """Whether any of the top heads of a screening has a significant effect by their own tests."""
+    """Whether any of the top heads or pairs of a screening has a significant effect by their own tests."""
     top = result["selected"].values == 1
     return bool(significant(false_discovery(result["p"].values[top], result.attrs["screen"]["of"])).any())
 

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.errors import UnsuitableModel
+from headcount.errors import DataProblem, UnsuitableModel
 from headcount.trace.call import AttentionCall
-from headcount.trace.edits import LayerKey, LayerRun
+from headcount.trace.edits import Edit, LayerKey, LayerRun
 from headcount.trace.session import session
+from headcount.trace.variants import Replacement
 from headcount.trace.view import AttentionView
 
 PARTS = ("output", "query", "key", "value", "weights")
@@ -67,6 +68,23 @@ def _part_of(layer: LayerRun, part: str) -> Tensor:
     return tensor.transpose(1, 2)
 
 
+class Patched(Replacement):
+    """A part of the heads of a layer from another pass; `where` [example, position]: at some positions alone."""
+
+    def __init__(self, columns: list[int], kept: Kept, where: Tensor | None) -> None:
+        super().__init__(columns)
+        self.kept = kept
+        self.needs_call = kept.part != "output"
+        self.keys = where if kept.part in AT_KEYS else None
+        self.where = None if kept.part in AT_KEYS else where
+
+    def is_like(self, other: Edit) -> bool:
+        return isinstance(other, Patched) and other.kept is self.kept and other.keys is self.keys
+
+    def everywhere(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
+        return outputs_with(self.kept, outputs, call, self.keys)
+
+
 def outputs_with(kept: Kept, outputs: Tensor, call: AttentionCall | None, where: Tensor | None = None) -> Tensor:
     """The head outputs [B, Q, heads, size] of a layer with a part from another pass.
 
@@ -75,6 +93,9 @@ def outputs_with(kept: Kept, outputs: Tensor, call: AttentionCall | None, where:
     takes that of the other pass.
     """
     tensor = kept.tensor.to(outputs)
+    if len(outputs) % len(tensor) or tensor.shape[1] < (outputs.shape[1] if kept.part not in AT_KEYS else 1):
+        here, there = (f"{len(own)} texts of {own.shape[1]} tokens" for own in (outputs, tensor))
+        raise DataProblem(f"the pass has {here}, the one that its heads are taken from {there}; expected as many")
     tensor = tensor.repeat(len(outputs) // len(tensor), 1, 1, 1)
     if kept.part == "output":
         return tensor[:, : outputs.shape[1]]

@@ -4,6 +4,9 @@ A pass over a batch records the output of each layer. To replay variants that be
 return what was recorded, and the model itself is called on a batch that holds the examples once for each variant:
 masks, position embeddings, pooler and task head stay the model's own. The first changed layer runs on the plain batch
 and fans out at its output projection, where the variants begin to differ.
+
+Variants that share their first changes can be remembered in turn (`record_variants`): others that only change later
+layers then start in the middle of them.
 """
 
 from __future__ import annotations
@@ -25,13 +28,15 @@ from headcount.models.first_position import first_position_forward
 from headcount.trace.edits import LayerKey
 from headcount.trace.forward_overrides import ForwardOverride, original_forward, overriding_forwards
 from headcount.trace.session import session
-from headcount.trace.variants import Variant, merge, tile, untile
+from headcount.trace.variants import Variant, join, merge, split, tile, untile
 
 COMPILER = ("torch._dynamo", "torch._inductor")
 """Where the errors of torch.compile are from; importing them takes a second."""
 PASS_ORDER = ("encoder", "decoder")
 Inputs = Mapping[str, Any]
 Answer = Callable[[int, Callable[..., Any], Any, Any], Any]
+Recording = list[Any]
+"""The output of each layer in a pass over the batch; of the last layer None."""
 
 
 class Replay:
@@ -94,12 +99,32 @@ class Replay:
         with self._answering(answer):
             return self.model(**inputs, **self.always)
 
-    def run(self, variants: Sequence[Variant]) -> Any:
-        """The model's output for the recorded batch under all variants: [variant * example, ...]."""
+    def run(self, variants: Sequence[Variant], after: Sequence[Recording] | None = None) -> Any:
+        """The model's output for the recorded batch under all variants: [variant * example, ...].
+
+        `after`: for each variant, the recording of the variant that it goes on with, by `record_variants`. The edits of
+        that variant must lie below all edits of these.
+        """
+        return self._run(variants, after)
+
+    def record_variants(self, variants: Sequence[Variant]) -> tuple[Any, list[Recording]]:
+        """As `run`, with the recording of each variant."""
+        outputs: dict[int, Any] = {}
+        result = self._run(variants, None, outputs)
+        recordings: list[Recording] = [list(self.recorded) for _ in variants]
+        for number, output in outputs.items():
+            for recording, share in zip(recordings, split(output, self.rows, len(variants)), strict=True):
+                recording[number] = share
+        return result, recordings
+
+    def _run(
+        self, variants: Sequence[Variant], after: Sequence[Recording] | None, keep: dict[int, Any] | None = None
+    ) -> Any:
+        """The output; `keep` receives that of each layer which nothing is skipped before, except the last one."""
         start = min(self.order(key) for variant in variants for key in variant)
         lowest = {key for variant in variants for key in variant if self.order(key) == start}
         shared = lowest.pop() if len(lowest) == 1 else None
-        if shared is not None and not self._can_fan_out(shared):
+        if shared is not None and (after is not None or not self._can_fan_out(shared)):
             shared = None
         edits = merge(variants, shared)
         changed = {self.order(key) for key in edits}
@@ -112,10 +137,19 @@ class Replay:
                 # the decoder also the last one of the encoder.
                 last = min(start, self.encoder_end if number < self.encoder_end else start) - 1
                 if last not in skipped:
-                    skipped[last] = tile(self.recorded[last], self.rows, times)
+                    skipped[last] = (
+                        tile(self.recorded[last], self.rows, times)
+                        if after is None
+                        else join([recording[last] for recording in after], self.rows)
+                    )
                 wiring.uses[self.outputs[number]] += 1
                 return skipped[last]
-            forward = self._forward(number, forward, plain=number not in changed)
+            output = run_layer(number, self._forward(number, forward, plain=number not in changed), args, kwargs)
+            if keep is not None and number < self.count - 1:
+                keep[number] = output
+            return output
+
+        def run_layer(number: int, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             if number != start or shared is None:
                 return forward(*args, **kwargs)
             unbatched = {name: kwargs[name] for name in self.anatomy.family.unbatched if name in kwargs}

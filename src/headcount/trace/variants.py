@@ -140,6 +140,28 @@ def untile(value: Any, size: int, times: int) -> Any:
     return _map(value, lambda tensor: tensor[:size] if len(tensor) == size * times else tensor)
 
 
+def split(value: Any, size: int, times: int) -> list[Any]:
+    """The share of each variant of the tensors with `size * times` rows."""
+
+    def share(number: int) -> Any:
+        rows = slice(number * size, (number + 1) * size)
+        return _map(value, lambda tensor: tensor[rows] if len(tensor) == size * times else tensor)
+
+    return [share(number) for number in range(times)]
+
+
+def join(values: Sequence[Any], size: int) -> Any:
+    """The tensors with `size` rows of several values alike, one after the other; all else is that of the first."""
+    first = values[0]
+    if isinstance(first, Tensor):
+        return torch.cat(list(values)) if first.ndim and len(first) == size else first
+    if isinstance(first, tuple | list):
+        return type(first)(join(items, size) for items in zip(*values, strict=True))
+    if isinstance(first, dict):
+        return {key: join([value[key] for value in values], size) for key in first}
+    return first
+
+
 def _map(value: Any, change: Any) -> Any:
     if isinstance(value, Tensor):
         return change(value) if value.ndim else value

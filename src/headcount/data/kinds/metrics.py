@@ -35,6 +35,11 @@ class Metric:
     generated: bool = False
     """Whether it scores texts that the model generates, with sacrebleu."""
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the score is a mean over examples (or over their tokens), so that examples have shares in it."""
+        return self.combine is _ratio
+
     def require(self) -> None:
         """Refuse the metric if the package that computes it is not installed."""
         if self.generated and find_spec("sacrebleu") is None:

@@ -13,6 +13,7 @@ import { histogram } from "./histogram.js";
 import { kinds } from "./kinds.js";
 import { layers } from "./layers.js";
 import { keeps } from "./order.js";
+import { pairs } from "./pairs.js";
 import { patterns } from "./patterns.js";
 import { probe } from "./probes.js";
 import { several } from "./several.js";
@@ -168,6 +169,7 @@ function draw() {
         : null,
       findings(one),
       colouring ? h("div", { id: "centre" }) : null,
+      one.pairs.map((told) => pairs(one, told, open, tip)),
       h(
         "div",
         { class: "pair" },
