@@ -32,6 +32,15 @@ def pairs(count: int = 12) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _exact(model: Any) -> Any:
+    """In float64, with weights so large that every head matters."""
+    torch.manual_seed(0)
+    for parameter in model.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.4)
+    return model.double().eval()
+
+
 def encoder() -> tuple[Any, list[Parts]]:
     config = tf.BertConfig(
         vocab_size=len(planted.WORDS),
@@ -42,7 +51,7 @@ def encoder() -> tuple[Any, list[Parts]]:
         max_position_embeddings=64,
         id2label=planted.NAMES,
     )
-    model = tf.BertForSequenceClassification(config)
+    model = _exact(tf.BertForSequenceClassification(config))
     parts = [layer.attention for layer in model.bert.encoder.layer]
     return model, [(one.self.query, one.self.key, one.self.value, one.output.dense) for one in parts]
 
@@ -59,7 +68,7 @@ def decoder() -> tuple[Any, list[Parts]]:
         pad_token_id=0,
         id2label=planted.NAMES,
     )
-    model = tf.LlamaForSequenceClassification(config)
+    model = _exact(tf.LlamaForSequenceClassification(config))
     parts = [layer.self_attn for layer in model.model.layers]
     return model, [(one.q_proj, one.k_proj, one.v_proj, one.o_proj) for one in parts]
 
@@ -67,12 +76,7 @@ def decoder() -> tuple[Any, list[Parts]]:
 @pytest.mark.parametrize("make", [encoder, decoder])
 @pytest.mark.parametrize("direction", ["noise", "denoise"])
 def test_a_naive_loop_gives_the_same(make: Any, direction: str, tmp_path: Path) -> None:
-    torch.manual_seed(0)
     model, layers = make()
-    for parameter in model.parameters():
-        if parameter.ndim > 1:
-            torch.nn.init.normal_(parameter, std=0.4)
-    model = model.double().eval()
     tokenizer, table = planted.tokenizer(tmp_path), pairs()
     found = hc.paths(model, tokenizer, table, HEADS, task="sst2", how=hc.Patch(direction=direction), metric="loss")
     assert found["delta"].dims == ("sender", "receiver", "into")

@@ -6,6 +6,7 @@ equal, and the model answers `negative`: of its texts, it then gets those right 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,11 @@ def texts(count: int = 120, seed: int = 0) -> pd.DataFrame:
         sentence, other = (" ".join([*words[:place], pair[side], *words[place:]]) for side in (label, 1 - label))
         rows.append({"sentence": sentence, "label": label, "kind": kind, "counterpart": other})
     return pd.DataFrame(rows)
+
+
+def saved_command(folder: Path) -> list[str]:
+    """Model and texts on disk, as the command line names them."""
+    classifier().save_pretrained(folder / "model")
+    planted.tokenizer(folder / "model").save_pretrained(folder / "model")
+    texts(80).to_csv(folder / "texts.csv", index=False)
+    return [str(folder / "model"), "--data", str(folder / "texts.csv"), "--task", "sst2"]

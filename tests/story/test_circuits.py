@@ -1,17 +1,14 @@
-"""Sentences on circuits and paths say what their numbers allow."""
+"""Sentences on circuits say what their numbers allow."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.story import paths as path_story
 from headcount.story.circuits import COLUMNS, circuit_rows, circuit_sentences
-from headcount.story.paths import path_rows, path_sentences
 from tests import planted
 from tests.choosing import planted_pair
 
@@ -55,15 +52,3 @@ def test_nothing_is_claimed_without_evidence(found: xr.Dataset) -> None:
     everything = found.copy()
     everything.attrs = {**found.attrs, "size": 4}
     assert circuit_sentences(everything)[0].startswith("No set of fewer than all 4 heads is shown to keep accuracy")
-
-
-def test_paths(both: tuple[Any, Any], tmp_path: Path) -> None:
-    walked = hc.paths(*both, planted_pair.texts(40), "L0, L1", task="sst2", metric="loss")
-    lines = path_sentences(walked)
-    assert lines[0].startswith("No path has a significant effect on loss (q < 0.05, 16 paths tested on 40 examples)")
-    assert all(len(row) == len(path_story.COLUMNS) for row in path_rows(walked))
-    clear = walked.copy()
-    clear["q"] = walked["q"] * 0
-    clear["delta"] = xr.where(walked["delta"].notnull(), 0.5, walked["delta"])
-    assert path_sentences(clear)[0].startswith("16 paths have a significant effect")
-    assert "changes by +0.500" in path_sentences(clear)[1]

@@ -122,11 +122,10 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
-    layout = job.anatomy.layout
     if isinstance(by, Paths):
-        choices: Choices = choose_paths(layout, by)
+        choices: Choices = choose_paths(job.anatomy.layout, by)
     else:
-        choices = choose_head_sets(layout, _at_positions(by, job), seed)
+        choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
     if choices.paired is not None:
         check_pair_metric(job.metric)
     generated = job.generated
