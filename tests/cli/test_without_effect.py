@@ -25,6 +25,7 @@ FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
 PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
 CURVE = "curve model --task sst2 --data texts.csv"
+GATES = "gates model --task sst2 --data texts.csv"
 ATTRIBUTION = "attribution model --task sst2 --data switched.csv"
 VECTORS = "function-vectors vectors --data prompts.csv --task completion"
 TASKS = (
@@ -34,7 +35,7 @@ TASKS = (
     "dynamics",
     "choose",
     "curve",
-    "learn-gates",
+    "gates",
     "recover --out new",
 )
 """Verbs that read labelled examples."""
@@ -191,6 +192,18 @@ ROWS = [
     ("cue-heads model --data texts.csv --task sst2 --tokens pieces --cased", "--cased", "its own rule"),
     ("cue-heads model --data texts.csv --task sst2 --name mine", "--name", "without --out"),
     ("carriers masked --data plain.csv --task masked-lm --name mine", "--name", "without --out"),
+    ("circuit masked --data plain.csv --task masked-lm --label a", "--label", "no label column"),
+    ("paths masked --data plain.csv --task masked-lm --among L0,L1 --label a", "--label", "no label column"),
+    ("circuit model --data texts.csv --task sst2 --name mine", "--name", "without --out"),
+    ("circuit model --data texts.csv --task sst2 --keep 2 --by-estimate", "--by-estimate", "--keep fixes the size"),
+    ("circuit model --data texts.csv --task sst2 --reference texts.csv", "--reference", "needs no mean outputs"),
+    ("paths model --data texts.csv --task sst2 --among L0,L1 --how zero --name mine", "--name", "without --out"),
+    ("paths model --data texts.csv --task sst2 --among L0,L1 --how zero --direction noise", "--direction", "second"),
+    (
+        "paths model --data texts.csv --task sst2 --among L0,L1 --how zero --reference texts.csv",
+        "--reference",
+        "needs no mean outputs",
+    ),
     ("adversarial --data pairs.csv --choices source target", "--negations", "--swap"),
     ("adversarial --data pairs.csv --choices source target --swap --claim c", "--claim", "without --negations"),
     ("adversarial --data pairs.csv --choices source target --swap -o t.xlsx", "--output t.xlsx", ".csv"),
@@ -266,7 +279,11 @@ ROWS = [
     (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{CURVE} --name x", "--name", "without --out"),
     ("recover model --task sst2 --data texts.csv --out new --lora-rank 4", "--lora-rank", "without --lora"),
-    ("learn-gates model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    (f"{GATES} --name x", "--name", "without --out"),
+    (f"{GATES} --seeds 2", "--seeds", "without --roles"),
+    (f"{GATES} --randoms 2", "--randoms", "without --roles"),
+    (f"{GATES} --roles --train-weights 1e-4", "--train-weights", "its weights are frozen"),
+    (f"{GATES} --roles --name x", "--name", "without --out"),
     *[
         (f"{command} {option} 2", option, "no texts are generated for accuracy")
         for command in (CURVE, "dynamics runs --task sst2 --data texts.csv")
@@ -274,7 +291,7 @@ ROWS = [
     ],
     *[
         (f"{verb} masked --task masked-lm --data plain.csv {more} --label a", "--label", "no label column")
-        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("learn-gates", ""), ("recover", "--out new"))
+        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("gates", ""), ("recover", "--out new"))
     ],
     ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
@@ -348,7 +365,8 @@ ALWAYS = {
     "max_steps",
     "learning_rate",
     "per_device_train_batch_size",
-    "strengths",
+    "price",
+    "gates roles",
     "estimator",
     "weight_decay",
     "num_train_epochs",
@@ -383,6 +401,13 @@ ALWAYS = {
     "function-vectors repeated",
     "function-vectors texts",
     "function-vectors counterpart",
+    "circuit labels",
+    "paths labels",
+    "circuit passes",
+    "circuit randoms",
+    "subsets",
+    "among",
+    "into",
     "cues classifier",
     "partial label",
     "tests",

@@ -40,8 +40,11 @@ NAMES = [
     "importance",
     "attribution",
     "gates",
+    "roles",
     "carriers",
     "function_vectors",
+    "circuit",
+    "paths",
     "choose",
     "cost",
     "dynamics",
@@ -63,7 +66,10 @@ WRITERS = {
     "choosing/function_vectors.py",
     "choosing/curvature.py",
     "choosing/gates.py",
+    "choosing/roles.py",
+    "choosing/role_checks.py",
     "choosing/carriers.py",
+    "choosing/circuit.py",
     "choosing/curves.py",
     "choosing/dynamics.py",
     "costs/cost.py",
@@ -204,7 +210,7 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert one.attrs["command"].startswith("headcount."), key
 
 
-@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "choose", "cost", "dynamics"])
+@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "roles", "choose", "cost", "dynamics"])
 def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
     """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
     verbs.uninterrupted(name)

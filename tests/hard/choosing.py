@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, cues and their heads."""
+"""What a newcomer types wrong with choose, curve, gates, recover, find-patterns, probe, cues and their heads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from tests.hard.row import Row, bad, option
 
 CHOOSE = "choose {classifier} --task sst2 --data {texts}"
 CURVE = "curve {classifier} --task sst2 --data {texts}"
-GATES = "learn-gates {classifier} --task sst2 --data {texts}"
+GATES = "gates {classifier} --task sst2 --data {texts}"
 RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
 CHOICES = "cues --data {arguments} --choices first second --least 2"
+CIRCUIT = "circuit {classifier} --data {texts} --task sst2"
+PATHS = "paths {classifier} --data {texts} --task sst2 --how zero"
 CUE_HEADS = "cue-heads {classifier} --data {texts} --task sst2"
 ATTRIBUTION = "attribution {classifier} --task sst2 --data {reversed}"
 SCREENED = "sweep {classifier} --task sst2 --data {reversed} --screen attribution --top 1"
@@ -75,25 +77,39 @@ ROWS = [
     bad("curve: other labels", CURVE + " --labels yes no", "yes", "negative"),
     bad("curve: a task of scores", CURVE.replace("sst2", "stsb"), "regression", "2 outputs"),
     bad("curve: into a model", CURVE + " --out {classifier}", "{classifier}", "not a study"),
-    # learn-gates
+    # gates
     *[
-        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths='{strengths}'", "--strengths", "0.001")
-        for strengths in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
+        bad(f"gates --price {price}", f"{GATES} --price='{price}'", "--price", "0.001")
+        for price in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
     ],
+    *[bad(f"gates --price {price}", f"{GATES} --price={price}", "--price", price) for price in ("-1", "nan", "inf")],
+    *[bad(f"gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
     *[
-        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths={strengths}", "--strengths", strengths)
-        for strengths in ("-1", "nan", "inf")
-    ],
-    *[bad(f"learn-gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
-    *[
-        bad(f"learn-gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)
+        bad(f"gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)
         for rate in ("0", "-0.1", "inf", "fast")
     ],
-    bad("learn-gates: batches of nothing", GATES + " --per-device-train-batch-size 0", "batch-size", "at least 1"),
-    bad("learn-gates: a stack that the model lacks", GATES + " --stack cross", "cross", "encoder"),
-    bad("learn-gates: images", GATES.replace("{classifier}", "{vision}"), "ViT|image"),
-    bad("learn-gates: classes without names", GATES.replace("{classifier}", "{unnamed}"), "LABEL_0", "--labels"),
-    bad("learn-gates: no task", "learn-gates {classifier} --data {texts}", "--task"),
+    bad("gates: batches of nothing", GATES + " --per-device-train-batch-size 0", "batch-size", "at least 1"),
+    bad("gates: a stack that the model lacks", GATES + " --stack cross", "cross", "encoder"),
+    bad("gates: images", GATES.replace("{classifier}", "{vision}"), "ViT|image"),
+    bad("gates: classes without names", GATES.replace("{classifier}", "{unnamed}"), "LABEL_0", "--labels"),
+    *[
+        bad(f"gates --roles --price {price}", f"{GATES} --roles --price={price}", "--price", "one price above 0")
+        for price in ("0", "-1", "nan", "inf", "0.1,0.2")
+    ],
+    bad("gates --roles: no seeds", GATES + " --roles --seeds 0", "--seeds 0", "at least 1"),
+    bad("gates --roles: half a seed", GATES + " --roles --seeds 1.5", "--seeds"),
+    bad("gates --roles: nothing to compare with", GATES + " --roles --randoms 0", "--randoms 0", "at least 1"),
+    bad("gates --roles: three examples", f"{GATES} --roles".replace("{texts}", "{three-rows}"), "3 examples", "40"),
+    bad("gates --roles: a stack that the model lacks", GATES + " --roles --stack cross", "cross", "encoder"),
+    bad("gates --roles: into a model", GATES + " --roles --out {classifier}", "{classifier}", "not a study"),
+    bad("gates: seeds without roles", GATES + " --seeds 2", "--seeds", "--roles"),
+    *[
+        bad(f"gates --train-weights {rate}", f"{GATES} --train-weights={rate}", "--train-weights", rate)
+        for rate in ("0", "-0.1", "inf", "fast")
+    ],
+    bad("gates: weights that no study keeps", GATES + " --train-weights 1e-4 --out new", "--train-weights", "--out"),
+    bad("gates by its earlier name", GATES.replace("gates", "learn-gates"), "learn-gates", "headcount gates"),
+    bad("gates: no task", "gates {classifier} --data {texts}", "--task"),
     # recover
     bad("recover: no output", "recover {pruned} --task sst2 --data {texts}", "--out"),
     bad("recover: into the model", RECOVER.replace("recovered", "{pruned} --overwrite"), "{pruned}", "the model"),
@@ -202,6 +218,28 @@ ROWS = [
     bad("function-vectors: a classification", "function-vectors {classifier} --data {texts} --task sst2", "completion"),
     bad("function-vectors: a masked model", "function-vectors {masked} --data synthetic:few-shot", "causal"),
     bad("function-vectors: no texts", "function-vectors {masked} --data synthetic:few-shot --texts 0", "--texts 0"),
+    # circuit
+    bad("circuit: no data", "circuit {classifier} --task sst2", "--data"),
+    bad("circuit: a size and a tolerance", CIRCUIT + " --keep 2 --tolerance 1", "--tolerance", "--keep", "one of them"),
+    bad("circuit: more heads than there are", CIRCUIT + " --keep 5000", "--keep 5000", "expected fewer than"),
+    bad("circuit: no heads", CIRCUIT + " --keep 0", "--keep 0", "at least 1"),
+    bad("circuit: no such tolerance", CIRCUIT + " --tolerance much", "--tolerance much", "5%"),
+    bad("circuit: a tolerance of everything", CIRCUIT + " --tolerance 100%", "--tolerance 100%", "below 100%"),
+    bad("circuit: a random order", CIRCUIT + " --order random", "--order random", "importance"),
+    bad("circuit: no such replacement", CIRCUIT + " --how noise", "noise"),
+    bad("circuit: no counterpart", CIRCUIT + " --how patch", "'counterpart'", "second input"),
+    bad("circuit: no such metric", CIRCUIT + " --metric bleu", "'bleu'", "accuracy"),
+    bad("circuit: few examples", CIRCUIT + " --limit 30", "30 examples", "at least 40"),
+    bad("circuit: no such stack", CIRCUIT + " --stack cross", "'cross'", "encoder"),
+    # paths
+    bad("paths: no heads", "paths {classifier} --data {texts} --task sst2", "--among"),
+    bad("paths: one head", PATHS + " --among L0H0", "1 head", "at least two"),
+    bad("paths: heads of one layer", PATHS + " --among L0H0,L0H1", "different layers"),
+    bad("paths: no such head", PATHS + " --among L0H0,L99H0", "L99H0"),
+    bad("paths: no such input", PATHS + " --among L0H0,L1H0 --into output", "output"),
+    bad("paths: an input twice", PATHS + " --among L0H0,L1H0 --into query --into query", "query twice"),
+    bad("paths: no counterpart", "paths {classifier} --data {texts} --task sst2 --among L0H0,L1H0", "'counterpart'"),
+    bad("paths: a folder without a circuit", PATHS + " --among {classifier}", "{classifier}"),
     # cue-heads
     bad("cue-heads: no data", "cue-heads {classifier} --task sst2", "--data"),
     bad("cue-heads: no cue that matters", CUE_HEADS, "none of", "--cue"),

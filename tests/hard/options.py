@@ -11,7 +11,7 @@ SWEEP, CHOOSE, PRUNE, TUNE, PARTIAL = (COMMANDS[verb] for verb in ("sweep", "cho
 AS_WELL = {
     "choose": "choose {classifier} --task sst2 --data {texts} --drop 50% --steps 2",
     "curve": "curve {classifier} --task sst2 --data {texts} --steps 2",
-    "learn-gates": "learn-gates {classifier} --task sst2 --data {texts} --max-steps 1",
+    "gates": "gates {classifier} --task sst2 --data {texts} --max-steps 1",
     "recover": "recover {classifier} --task sst2 --data {texts} --max-steps 1 --out recovered",
 }
 """The verbs that prune and curves are made of."""

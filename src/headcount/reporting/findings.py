@@ -8,14 +8,17 @@ from headcount.reporting.view import View
 from headcount.story.attribution import attribution_sentences
 from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
+from headcount.story.circuits import circuit_sentences
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
 from headcount.story.function_vectors import vector_sentences
+from headcount.story.gate_roles import role_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
 from headcount.story.pairs import pair_sentences
+from headcount.story.paths import path_sentences
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
@@ -45,10 +48,17 @@ def find_sentences(view: View) -> list[str]:
         sentences += cue_head_sentences(carried)
     for carried in view.of("carriers").values():
         sentences += carrier_sentences(carried)
+    for name, result in view.of("pruning").items():
+        if name.split("@")[0] == "roles":
+            sentences += role_sentences(result)
     for vectors in view.of("function_vectors").values():
         sentences += vector_sentences(vectors)
     for estimated in view.of("patching").values():
         sentences += attribution_sentences(estimated)
+    for found in view.of("circuit").values():
+        sentences += circuit_sentences(found)
+    for found in view.of("paths").values():
+        sentences += path_sentences(found)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:
