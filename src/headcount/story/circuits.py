@@ -123,7 +123,7 @@ def _complete(found: xr.Dataset) -> list[str]:
     worst = found.isel(subset=int(np.where(clear, np.abs(gaps), -1).argmax()))
     gap, size = interval_of(worst, "gap"), int(worst["subset_size"])
     ends = gap if gap[0] > 0 else (-gap[0], -gap[2], -gap[1])
-    which = str(worst["subset"].values) if size == 1 else f"{size} of them"
+    which = str(worst["subset"].values) if size == 1 else f"{'all' if size == found.attrs['size'] else size} of them"
     share = f", {abs(gap[0] / float(found['difference'])):.0%} of what all heads bring"
     return [
         first,
