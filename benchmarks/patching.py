@@ -92,9 +92,7 @@ def make_data(words: int, prompts: int, length: int) -> tuple[Any, pd.DataFrame]
         corrupted = np.where(generator.random(length - 1) < 1 / 3, generator.integers(0, words - 1, length - 1), clean)
         answer, wrong = generator.choice(words - 1, 2, replace=False)
         texts = [" ".join(f"w{word}" for word in ids) for ids in (clean, corrupted)]
-        table.append(
-            {"prompt": texts[0], "counterpart": texts[1], "completion": f" w{answer}", "wrong": f" w{wrong}"}
-        )
+        table.append({"prompt": texts[0], "counterpart": texts[1], "completion": f" w{answer}", "wrong": f" w{wrong}"})
     return tokenizer, pd.DataFrame(table)
 
 

@@ -131,7 +131,7 @@ def gates_and_roles(
         task=splits.task,
         max_length=LENGTH,
         max_steps=options.gate_steps,
-        strengths=(0.001, 0.003, 0.01, 0.02, 0.04, 0.08),
+        price=(0.001, 0.003, 0.01, 0.02, 0.04, 0.08),
     )
     gates = learned[["log_a", "gate", "open", "kept", "loss"]].to_dataframe().reset_index()
     trees = pd.read_parquet(options.treebank / "validation.parquet")

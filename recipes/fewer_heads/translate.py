@@ -112,7 +112,7 @@ class Translator:
             stack="encoder",
             max_length=LENGTH,
             max_steps=self.options.gate_steps,
-            strengths=(0.003, 0.01, 0.03, 0.06, 0.12, 0.25),
+            price=(0.003, 0.01, 0.03, 0.06, 0.12, 0.25),
         )
         if self.tokenizer.is_fast:  # the measures ask which word a token is part of
             measured = hc.measure(

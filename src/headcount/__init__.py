@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.choosing.attribution import attribution as attribution
     from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose import Choice as Choice
     from headcount.choosing.choose import choose as choose
     from headcount.choosing.circuit import circuit as circuit
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
+    from headcount.choosing.function_vectors import function_vectors as function_vectors
     from headcount.choosing.gates import learn_gates as learn_gates
     from headcount.choosing.importance import importance as importance
     from headcount.choosing.screen import screen as screen
@@ -89,6 +91,7 @@ _HOMES = {
     "adversarial": "statistical_cues.adversarial",
     "adversarial_scores": "statistical_cues.adversarial_scores",
     "agreement": "core.agreement",
+    "attribution": "choosing.attribution",
     "bundled": "zoo.bundled",
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
@@ -106,6 +109,7 @@ _HOMES = {
     "find_patterns": "attention_maps.find_patterns",
     "find_task": "data.tasks",
     "finetune": "training.finetune",
+    "function_vectors": "choosing.function_vectors",
     "gated": "trace.gates",
     "heads": "trace.heads",
     "importance": "choosing.importance",

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.ablation.matched_sets import plan_sets
-from headcount.core.heads import Layout
+from headcount.ablation.matched_sets import draw_alike, plan_sets
+from headcount.core.heads import HeadSet, Layout
 
 
 @given(st.integers(1, 4), st.integers(2, 6), st.integers(0, 99))
@@ -24,3 +24,14 @@ def test_random_heads_of_the_same_layers(layers: int, heads: int, seed: int) -> 
         assert not set(each) & set(beside)
     if len(counts) and heads > 1:
         assert {head.layer for head in drawn[0]} == {order[0].layer}
+
+
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 99), st.data())
+def test_random_sets_for_a_set_of_any_size(layers: int, heads: int, seed: int, data: st.DataObject) -> None:
+    layout = Layout.even({"encoder": (layers, heads), "cross": (layers, heads)})
+    some = HeadSet.of(data.draw(st.lists(st.sampled_from(list(layout)), min_size=1, unique=True)), layout)
+    drawn = draw_alike(some, layout, 3, seed)
+    assert len(drawn) == 3
+    for each in drawn:
+        assert sorted((head.stack, head.layer) for head in each) == sorted((head.stack, head.layer) for head in some)
+    assert drawn == draw_alike(some, layout, 3, seed)

@@ -20,7 +20,7 @@ def needy() -> Any:
 def learn(model: Any, tokenizer: Any, data: Any = None, **options: Any) -> xr.Dataset:
     given: dict[str, Any] = {
         "task": "sst2",
-        "strengths": (0.05,),
+        "price": (0.05,),
         "max_steps": 3,
         "per_device_train_batch_size": 8,
     } | options

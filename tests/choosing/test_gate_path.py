@@ -19,14 +19,14 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_each_price_begins_where_the_one_before_ended(tokenizer: Any) -> None:
-    whole = learn(needy(), tokenizer, strengths=(0.05,), max_steps=8)
-    parted = learn(needy(), tokenizer, strengths=(0.05, 0.05), max_steps=4)
+    whole = learn(needy(), tokenizer, price=(0.05,), max_steps=8)
+    parted = learn(needy(), tokenizer, price=(0.05, 0.05), max_steps=4)
     np.testing.assert_array_equal(parted["log_a"].values[1], whole["log_a"].values[0])
 
 
 def test_progress_is_told(tokenizer: Any) -> None:
     told: list[Any] = []
-    learn(needy(), tokenizer, strengths=(0.0, 0.1), max_steps=2, progress=lambda *both: told.append(both))
+    learn(needy(), tokenizer, price=(0.0, 0.1), max_steps=2, progress=lambda *both: told.append(both))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 

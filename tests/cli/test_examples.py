@@ -13,6 +13,7 @@ from rich.console import Console
 import headcount as hc
 from headcount.cli.main import app, main
 from tests import planted
+from tests.choosing import planted_vectors
 
 STORY = {
     "heads": None,
@@ -26,8 +27,10 @@ STORY = {
     "cue-heads": None,
     "adversarial": "twins.csv",
     "importance": "study",
-    "learn-gates": "study",
+    "gates": "study",
+    "attribution": "study",
     "carriers": None,
+    "function-vectors": "vectors-study",
     "circuit": None,
     "paths": None,
     "curve": "study",
@@ -46,7 +49,14 @@ STORY = {
 }
 """The verbs in the order in which their examples need each other, and what each leaves behind."""
 ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
-STAND_INS = {"demo-out": "study", "study-mrpc study-rte": "study other-study", "export small": "export tiny"}
+FEW_SHOT = "--data synthetic:few-shot --limit 200 --out study"
+PROMPTS = "--data prompts.csv --task completion --repeated synthetic:repeat,length=6 --texts 3 --out vectors-study"
+STAND_INS = {
+    f"MODEL {FEW_SHOT}": f"vectors {PROMPTS}",
+    "demo-out": "study",
+    "study-mrpc study-rte": "study other-study",
+    "export small": "export tiny",
+}
 """What no example before it has made; a tiny model, as ONNX takes half a minute for 12 layers."""
 SMALLER = {
     "--limit 150": "--limit 90 --max-length 24",
@@ -68,7 +78,7 @@ MORE = {
     "choose": "--limit 40 --steps 2 --randoms 1",
     "curve": "--limit 40 --max-length 16 --name curve",
     "recover": "--limit 4 --max-length 16",
-    "learn-gates": "--max-length 16 --strengths 0.01",
+    "gates": "--max-length 16 --price 0.01",
     "finetune": "--limit 8 --num-train-epochs 1 --max-length 16 --checkpoints 1",
     "partial": "--limit 8 --num-train-epochs 1 --max-length 16 --seeds 1 --baselines bag-of-vectors",
     "dynamics": "--limit 40 --steps 1",
@@ -106,6 +116,10 @@ def test_every_example_runs(
     run(example_of("", capsys))
     hc.save(hc.prune(planted.classifier(), "L0H1"), planted.tokenizer(tmp_path / "words"), "tiny")
     pd.DataFrame(ARGUMENTS).to_csv("arct.csv", index=False)
+    questions = {"question": ["who is it?"] * 2, "other": ["what is it?"] * 2, "sentence": ["a cat.", "me."]}
+    pd.DataFrame(questions | {"label": [0, 1]}).to_csv("questions.csv", index=False)
+    planted_vectors.save(tmp_path / "vectors")
+    planted_vectors.prompts(12).to_csv("prompts.csv", index=False)
     pd.DataFrame({"original": ["tea"], "negated": ["no tea"]}).to_csv("claims.csv", index=False)
     for verb, left in STORY.items():
         example = example_of(verb, capsys)

@@ -23,6 +23,8 @@ BLOCKS = {
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line
 }
 """Functions that are no verbs: what the verbs are made of."""
+NAMES = {"gates": "learn_gates"}
+"""Functions with another name than their verb: `hc.gates` would read like the gates that `hc.gated` takes."""
 LOADING = {"model", "tokenizer", "device", "device_map", "dtype", "trust_remote_code"}
 """The command line names a model and loads it; Python has loaded it."""
 GROUPS: dict[str, dict[str, Any]] = {
@@ -37,13 +39,17 @@ GROUPS: dict[str, dict[str, Any]] = {
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},
 }
 """Options that Python takes as one object; the command line takes their fields."""
+BY_NAME = {"choose", "curve"}
+"""Verbs whose `by` is a word in Python too: what is removed together."""
 PYTHON_ONLY = {
     "*": {"progress"},
     "finetune": {"more", "save_steps"},  # any of TrainingArguments
     "partial": {"more", "save_steps", "checkpoints", "spacing", "report_to", "labels"},  # of whole trainings: finetune
-    "learn-gates": {"weight_learning_rate"},  # changes the model, which the verb does not save
     "cost": {"models"},
     "carriers": {"label", "labels"},  # a text is its own label
+    "function-vectors": {"label", "labels"},
+    # The same options have other groups elsewhere: by= is a name here, and how= a patch.
+    "attribution": {"sets", "draws", "size", "screen", "top", "control", "among", "how"},
 }
 TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
@@ -51,11 +57,17 @@ TYPED_ONLY = {
     "cost": {"other"},
     # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
     "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
+    "attribution": {"direction", "positions", "align", "counterpart", "wrong"},  # Patch(...), find_task(...)
+    "function-vectors": {"counterpart"},
     "finetune": {"text", "label"},  # find_task(...) for each
     "paths": {"direction"},  # Patch(direction=...)
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
 }
+
+
+def function_of(verb: str) -> str:
+    return NAMES.get(verb, verb.replace("-", "_"))
 
 
 def typed(verb: str) -> dict[str, Any]:
@@ -69,8 +81,9 @@ def typed(verb: str) -> dict[str, Any]:
 def written(verb: str) -> dict[str, Any]:
     """The options of the function and their defaults, those of groups one by one."""
     found: dict[str, Any] = {}
-    for name, parameter in inspect.signature(getattr(hc, verb.replace("-", "_"))).parameters.items():
-        found |= GROUPS.get(name, {name: parameter.default})
+    for name, parameter in inspect.signature(getattr(hc, function_of(verb))).parameters.items():
+        single = name == "by" and verb in BY_NAME
+        found |= {name: parameter.default} if single else GROUPS.get(name, {name: parameter.default})
     gone = LOADING | PYTHON_ONLY["*"] | PYTHON_ONLY.get(verb, set()) | (set() if verb == "sweep" else set(SWEPT))
     return {name: default for name, default in found.items() if name not in gone}
 
@@ -93,7 +106,7 @@ def plain(default: Any) -> Any:
 
 def test_every_verb_is_a_function_and_the_other_way_round() -> None:
     functions = {name for name in hc.__all__ if inspect.isfunction(getattr(hc, name))}
-    assert functions - BLOCKS == {verb.replace("-", "_") for verb in VERBS}
+    assert functions - BLOCKS == {function_of(verb) for verb in VERBS}
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "prune"])
@@ -109,7 +122,8 @@ def test_the_same_options_with_the_same_defaults(verb: str) -> None:
 
 def test_prune_has_the_options_of_what_it_is_made_of() -> None:
     """choose, prune, recover and save; none is given where --heads says which heads go."""
-    recovery = {"recover", "learning_rate"}
+    trained = {"learning_rate", "lora", "lora_rank"}
+    recovery = {"recover", *trained}
     here = set(typed("prune"))
     assert here - {"heads", "out", "overwrite"} - recovery == set(typed("choose"))
-    assert {"learning_rate"} <= set(inspect.signature(hc.recover).parameters)
+    assert trained <= set(inspect.signature(hc.recover).parameters)

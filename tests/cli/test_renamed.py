@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import app, main
-from headcount.cli.renamed import RENAMED
+from headcount.cli.renamed import RENAMED, VERBS
 from headcount.cli.wording import option_names
 
 ROWS = [(verb, old, new) for verb, names in RENAMED.items() for old, new in names.items()]
@@ -22,3 +22,10 @@ def test_the_message_has_the_new_name(
     for words in ([f"--{old}", "1"], [f"--{old}=1"], ["--config", str(tmp_path / "options.toml")]):
         assert main([verb, "model", *words]) == 2
         assert capsys.readouterr().err == f"headcount: got --{old}, which is now --{new}\n"
+
+
+@pytest.mark.parametrize(("old", "new"), VERBS.items())
+def test_a_verb_by_its_earlier_name(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert new in list(app)
+    assert main([old, "model", "--task", "sst2"]) == 2
+    assert capsys.readouterr().err == f"headcount: got {old}, which is now {new}: headcount {new} ...\n"

@@ -33,6 +33,8 @@ def test_the_folder_and_the_command_are_as_typed(tmp_path: Path) -> None:
 
 def test_what_keeps_nothing_says_so(tmp_path: Path) -> None:
     assert stopped_line(["measure", "m", "--data", "d"]).endswith("headcount measure m --data d --out study")
+    assert "gates writes nothing before it is done" in stopped_line(["gates", "m", "--out", "study"])
+    assert "nothing is kept without --out" in stopped_line(["gates", "m", "--roles"])
     assert "prune writes nothing before it is done" in stopped_line(["prune", "m", "--heads", "L0H1", "--out", "small"])
     assert "nothing is kept without --study" in stopped_line(["prune", "m", "--drop", "40%", "--out", "small"])
     assert stopped_line([]) == stopped_line(["--help"]) == "stopped"

@@ -13,6 +13,7 @@ import transformers as tf
 
 from headcount.cli.main import app, main
 from tests import planted
+from tests.choosing import planted_vectors
 from tests.contracts.zoo import BY_NAME
 
 SWEEP = "sweep model --task sst2 --data texts.csv"
@@ -24,6 +25,9 @@ FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
 PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
 CURVE = "curve model --task sst2 --data texts.csv"
+GATES = "gates model --task sst2 --data texts.csv"
+ATTRIBUTION = "attribution model --task sst2 --data switched.csv"
+VECTORS = "function-vectors vectors --data prompts.csv --task completion"
 TASKS = (
     "sweep",
     "importance",
@@ -31,7 +35,7 @@ TASKS = (
     "dynamics",
     "choose",
     "curve",
-    "learn-gates",
+    "gates",
     "recover --out new",
 )
 """Verbs that read labelled examples."""
@@ -216,10 +220,19 @@ ROWS = [
     ("compare model model --data trees.conllu --text sentence", "--text", "CoNLL-U"),
     ("compare model model --data trees.conllu --tagger t", "--tagger", "are annotated"),
     ("importance model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    (f"{ATTRIBUTION} --name x", "--name", "without --out"),
+    (f"{ATTRIBUTION} --shard 1/2", "--shard", "without --out"),
+    (f"{ATTRIBUTION} --by position --positions last", "--positions", "takes each"),
+    (f"{ATTRIBUTION} --metric log_probability --wrong label", "--wrong", "no use for wrong answers"),
+    (f"{ATTRIBUTION} --labels a b", "--labels", "the data's labels are the model's classes"),
+    (f"{VECTORS} --name x", "--name", "without --out"),
     ("importance masked --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{PRUNE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
     (f"{PRUNE} --drop 50% --learning-rate 1e-3", "--learning-rate", "without --recover"),
     (f"{PRUNE} --drop 50% --recover 0 --learning-rate 1e-3", "--learning-rate", "without --recover"),
+    (f"{PRUNE} --drop 50% --lora", "--lora", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 0 --lora", "--lora", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 2 --lora-rank 4", "--lora-rank", "without --lora"),
     (f"{PRUNE} --drop 50% --name x", "--name", "without --study"),
     (f"{PRUNE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
     (f"{PRUNE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
@@ -242,8 +255,12 @@ ROWS = [
             "--no-normed",
             "--at-least 1",
             "--stack encoder",
+            "--by group",
+            "--metric accuracy",
             "--recover 3",
             "--learning-rate 1e-3",
+            "--lora",
+            "--lora-rank 4",
             "--study study",
             "--name x",
             "--text sentence",
@@ -261,7 +278,12 @@ ROWS = [
     (f"{CURVE} --order importance --randoms 2", "--randoms", "random is not among the orders"),
     (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{CURVE} --name x", "--name", "without --out"),
-    ("learn-gates model --task sst2 --data texts.csv --name x", "--name", "without --out"),
+    ("recover model --task sst2 --data texts.csv --out new --lora-rank 4", "--lora-rank", "without --lora"),
+    (f"{GATES} --name x", "--name", "without --out"),
+    (f"{GATES} --seeds 2", "--seeds", "without --roles"),
+    (f"{GATES} --randoms 2", "--randoms", "without --roles"),
+    (f"{GATES} --roles --train-weights 1e-4", "--train-weights", "its weights are frozen"),
+    (f"{GATES} --roles --name x", "--name", "without --out"),
     *[
         (f"{command} {option} 2", option, "no texts are generated for accuracy")
         for command in (CURVE, "dynamics runs --task sst2 --data texts.csv")
@@ -269,7 +291,7 @@ ROWS = [
     ],
     *[
         (f"{verb} masked --task masked-lm --data plain.csv {more} --label a", "--label", "no label column")
-        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("learn-gates", ""), ("recover", "--out new"))
+        for verb, more in (("choose", "--drop 1"), ("curve", ""), ("gates", ""), ("recover", "--out new"))
     ],
     ("dynamics runs --task masked-lm --data plain.csv --label a", "--label", "no label column"),
     (f"{FINETUNE} --tasks sst2,sst2", "sst2 twice", "--tasks"),
@@ -286,6 +308,7 @@ ROWS = [
     ("cost model --repeats 1 --batches 1,1", "1 twice", "--batches"),
     ("cost model --repeats 1 --lengths 8,8", "8 twice", "--lengths"),
     ("cost image --repeats 1 --lengths 8", "--lengths", "images have no length"),
+    ("cost model --repeats 1 --new-tokens 4", "--new-tokens", "no decoder that generates texts"),
     ("demo --quick --full", "--full", "--quick"),
     ("table study --to csv -o rows.parquet", "--to csv", "rows.parquet"),
     ("table study --to parquet -o rows.csv", "--to parquet", "rows.csv"),
@@ -342,7 +365,8 @@ ALWAYS = {
     "max_steps",
     "learning_rate",
     "per_device_train_batch_size",
-    "strengths",
+    "price",
+    "gates roles",
     "estimator",
     "weight_decay",
     "num_train_epochs",
@@ -363,8 +387,20 @@ ALWAYS = {
     "cue-heads cue",
     "cue-heads removed",
     "cue-heads randoms",
+    "choose by",
+    "curve by",
+    "recover lora",
     "carriers measure",
     "carriers randoms",
+    "attribution by",
+    "attribution direction",
+    "attribution align",
+    "attribution counterpart",
+    "attribution metric",
+    "attribution label",
+    "function-vectors repeated",
+    "function-vectors texts",
+    "function-vectors counterpart",
     "circuit labels",
     "paths labels",
     "circuit passes",
@@ -389,6 +425,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.assign(label=table["label"].map(planted.NAMES)).to_csv(path / "named.csv", index=False)
     table.rename(columns={"sentence": "text"}).to_csv(path / "plain.csv", index=False)
     pd.DataFrame({"source": table["sentence"], "target": table["sentence"]}).to_csv(path / "pairs.csv", index=False)
+    switched = [text.replace("good", "so").replace("bad", "so") for text in table["sentence"]]
+    table.assign(counterpart=switched, label=table["label"].map(planted.NAMES)).to_csv(
+        path / "switched.csv", index=False
+    )
+    planted_vectors.save(path / "vectors")
+    planted_vectors.prompts(12).to_csv(path / "prompts.csv", index=False)
     (path / "sets.txt").write_text("L0H0\nL1H1\n")
     (path / "trees.conllu").write_text("1\tgood\t_\tADJ\t_\t_\t0\troot\t_\t_\n\n")
     tree = {"tokens": [["good"]], "upos": [["ADJ"]], "heads": [[0]], "deprels": [["root"]]}

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing import curvature, importance
+from headcount.choosing import attribution, curvature, importance
 from headcount.core.provenance import PACKAGES
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import read_schema
@@ -38,8 +38,11 @@ NAMES = [
     "cue_heads",
     "classifiers",
     "importance",
+    "attribution",
     "gates",
+    "roles",
     "carriers",
+    "function_vectors",
     "circuit",
     "paths",
     "choose",
@@ -59,8 +62,12 @@ WRITERS = {
     "statistical_cues/cues.py",
     "statistical_cues/cue_heads.py",
     "choosing/importance.py",
+    "choosing/attribution.py",
+    "choosing/function_vectors.py",
     "choosing/curvature.py",
     "choosing/gates.py",
+    "choosing/roles.py",
+    "choosing/role_checks.py",
     "choosing/carriers.py",
     "choosing/circuit.py",
     "choosing/curves.py",
@@ -116,7 +123,7 @@ class Verbs:
 @pytest.fixture(scope="module")
 def verbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verbs]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (passes, importance):
+        for module in (passes, importance, attribution):
             patch.setattr(module, "UNIT", 16)
         patch.setattr(curvature, "UNIT", 2)
         yield Verbs(tmp_path_factory.mktemp("runs"))
@@ -203,7 +210,7 @@ def test_every_number_says_where_it_comes_from(verbs: Verbs, name: str) -> None:
         assert one.attrs["command"].startswith("headcount."), key
 
 
-@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "choose", "cost", "dynamics"])
+@pytest.mark.parametrize("name", ["classifiers", "cues", "importance", "gates", "roles", "choose", "cost", "dynamics"])
 def test_every_number_says_what_it_is(verbs: Verbs, name: str) -> None:
     """All but the ends of intervals, which are their variable's, and the axes of heads and examples."""
     verbs.uninterrupted(name)

@@ -16,7 +16,8 @@ from headcount.choosing.dynamics import dynamics
 from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
-from tests.choosing import planted_pair
+from tests.choosing import planted_pair, planted_vectors
+from tests.choosing.linear import linear_pair
 from tests.measures.planted_decoder import planted_decoder
 from tests.probing.treebank import sentences
 from tests.statistical_cues import planted_cue
@@ -33,7 +34,7 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
-SHARDED = ("sweep", "screened", "pairs", "measure", "compare", "patterns", "classifiers", "importance")
+SHARDED = ("sweep", "screened", "pairs", "measure", "compare", "patterns", "classifiers", "importance", "attribution")
 """Those that several processes can share."""
 
 
@@ -48,6 +49,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
     with torch.no_grad():
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
     decoder, decoder_tokenizer = planted_decoder()
+    linear, pairs = linear_pair(40)
     pair = planted_pair.classifier()
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
@@ -89,11 +91,23 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
             model, tokenizer, sentences(20), kind="classifiers", seeds=2, out=out, **part
         ),
         "importance": lambda out: hc.importance(model, tokenizer, texts, task="sst2", out=out, **part),
+        "attribution": lambda out: hc.attribution(linear, tokenizer, pairs, task="sst2", out=out, **part),
         "gates": lambda out: hc.learn_gates(
-            model, tokenizer, texts, task="sst2", strengths=(0.01, 0.1), max_steps=2, out=out
+            model, tokenizer, texts, task="sst2", price=(0.01, 0.1), max_steps=2, out=out
+        ),
+        "roles": lambda out: hc.learn_gates(
+            model, tokenizer, texts, task="sst2", roles=True, max_steps=2, seeds=2, randoms=2, out=out
         ),
         "carriers": lambda out: hc.carriers(
             decoder, decoder_tokenizer, "synthetic:repeat,length=6", limit=40, top=2, randoms=2, out=out
+        ),
+        "function_vectors": lambda out: hc.function_vectors(
+            *planted_vectors.decoder(),
+            planted_vectors.prompts(16),
+            task="completion",
+            repeated="synthetic:repeat,length=6",
+            texts=20,
+            out=out,
         ),
         "circuit": lambda out: hc.circuit(
             pair, tokenizer, planted_pair.texts(60), task="sst2", subsets=1, randoms=2, out=out

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.core.claims import LEVEL, choose_cut, examples_needed, judge_cut, significant, tolerance_of
+from headcount.core.claims import (
+    LEVEL,
+    choose_cut,
+    examples_needed,
+    find_role,
+    judge_cut,
+    judge_role,
+    significant,
+    tolerance_of,
+)
 from tests.core.curves import accuracy_curve, as_loss
 
 
@@ -98,3 +107,27 @@ def test_a_truly_worse_cut_is_rarely_shown_to_be_within() -> None:
     changes = generator.multinomial(300, [0.05, 0.03, 0.92], 2000)
     wrong = [choose_cut(accuracy_curve([a], [b], 300, 0), "importance", 1).count > 0 for a, b, _ in changes]
     assert np.mean(wrong) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("role", "low", "high", "expected"),
+    [
+        ("interfering", -0.2, -0.1, "confirmed"),
+        ("interfering", -0.2, 0.0, "too few examples to tell"),
+        ("interfering", 0.0, 0.0, "refuted"),
+        ("interfering", 0.1, 0.2, "refuted"),
+        ("irrelevant", -0.2, 0.01, "confirmed"),
+        ("irrelevant", 0.002, 0.008, "confirmed"),
+        ("irrelevant", -0.2, 0.011, "too few examples to tell"),
+        ("irrelevant", 0.005, 0.011, "refuted"),
+    ],
+)
+def test_what_held_out_examples_say_about_a_role(role: str, low: float, high: float, expected: str) -> None:
+    assert judge_role(role, low, high) == expected
+
+
+def test_a_role_needs_all_seeds() -> None:
+    """[role, seed, head]: agreed, disagreed, at the threshold, two roles at once, no such head."""
+    first = np.array([[0.9, 0.9, 0.5, 0.9, np.nan], [0.1, 0.1, 0.1, 0.9, np.nan], [0, 0, 0.5, 0, np.nan]])
+    second = np.array([[0.6, 0.1, 0.5, 0.9, np.nan], [0.1, 0.1, 0.1, 0.9, np.nan], [0, 0.8, 0.5, 0, np.nan]])
+    np.testing.assert_array_equal(find_role(np.stack([first, second], 1)), [0, 3, 3, 3, np.nan])

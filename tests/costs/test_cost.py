@@ -16,7 +16,8 @@ from torch import Tensor, nn
 import headcount as hc
 from headcount.core.group import Group
 from headcount.costs import cost as cost_file
-from headcount.costs.cost import WARM_UP, attention_share, cost, flops, make_inputs, size, time_in_turns
+from headcount.costs.cost import attention_share, cost, flops, make_inputs, size, time_in_turns
+from headcount.costs.turns import WARM_UP
 from headcount.errors import InvalidOption, StudyProblem
 from tests.contracts.zoo import BY_NAME, CASES, Case, tiny
 from tests.measures.tiny import hooks_of

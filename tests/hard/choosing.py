@@ -1,4 +1,4 @@
-"""What a newcomer types wrong with choose, curve, learn-gates, recover, find-patterns, probe, cues and their heads."""
+"""What a newcomer types wrong with choose, curve, gates, recover, find-patterns, probe, cues and their heads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.hard.row import Row, bad, option
 
 CHOOSE = "choose {classifier} --task sst2 --data {texts}"
 CURVE = "curve {classifier} --task sst2 --data {texts}"
-GATES = "learn-gates {classifier} --task sst2 --data {texts}"
+GATES = "gates {classifier} --task sst2 --data {texts}"
 RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
@@ -14,9 +14,11 @@ CHOICES = "cues --data {arguments} --choices first second --least 2"
 CIRCUIT = "circuit {classifier} --data {texts} --task sst2"
 PATHS = "paths {classifier} --data {texts} --task sst2 --how zero"
 CUE_HEADS = "cue-heads {classifier} --data {texts} --task sst2"
+ATTRIBUTION = "attribution {classifier} --task sst2 --data {reversed}"
+SCREENED = "sweep {classifier} --task sst2 --data {reversed} --screen attribution --top 1"
 TWINS = "adversarial --data {arguments} --choices first second"
 UNKNOWN = {
-    CHOOSE: ("--out small", "--heads L0H0", "--metric accuracy", "--recover 5", "--steps=2 --tolerence 1"),
+    CHOOSE: ("--out small", "--heads L0H0", "--recover 5", "--steps=2 --tolerence 1"),
     CURVE: ("--study s", "--drop 50%", "--heads L0"),
     GATES: ("--strength 0.1", "--steps 10", "--batch 8", "--epochs 3"),
     RECOVER: ("--steps 5", "--recover 5", "--epochs 3", "--heads L0", "--study s"),
@@ -56,6 +58,9 @@ ROWS = [
     bad("a language model", CHOOSE.replace("{classifier}", "{causal}") + " --drop 1", "GPT2LMHeadModel"),
     bad("a folder of runs", CHOOSE.replace("{classifier}", "{empty-folder}") + " --drop 1", "{empty-folder}"),
     bad("a study that is a model", CHOOSE + " --drop 1 --study {pruned}", "{pruned}", "not a study"),
+    bad("what goes together, misspelt", CHOOSE + " --drop 1 --by groups", "--by", "groups", "group"),
+    bad("what goes together, as in a sweep", CHOOSE + " --drop 1 --by layer", "--by", "layer", "group"),
+    bad("a metric of another task", CHOOSE + " --drop 1 --metric perplexity", "perplexity", "accuracy"),
     bad("steps by a tenth", CHOOSE + " --drop 1 --steps 0.1", "--steps", "0.1", "whole"),
     # curve
     bad("curve: no steps", CURVE + " --steps 0", "--steps", "at least 1"),
@@ -72,25 +77,39 @@ ROWS = [
     bad("curve: other labels", CURVE + " --labels yes no", "yes", "negative"),
     bad("curve: a task of scores", CURVE.replace("sst2", "stsb"), "regression", "2 outputs"),
     bad("curve: into a model", CURVE + " --out {classifier}", "{classifier}", "not a study"),
-    # learn-gates
+    # gates
     *[
-        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths='{strengths}'", "--strengths", "0.001")
-        for strengths in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
+        bad(f"gates --price {price}", f"{GATES} --price='{price}'", "--price", "0.001")
+        for price in ("", "high", "0.1;0.2", "0.01,", "0.1 0.2")
     ],
+    *[bad(f"gates --price {price}", f"{GATES} --price={price}", "--price", price) for price in ("-1", "nan", "inf")],
+    *[bad(f"gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
     *[
-        bad(f"learn-gates --strengths {strengths}", f"{GATES} --strengths={strengths}", "--strengths", strengths)
-        for strengths in ("-1", "nan", "inf")
-    ],
-    *[bad(f"learn-gates --max-steps {steps}", f"{GATES} --max-steps={steps}", "--max-steps") for steps in ("0", "1.5")],
-    *[
-        bad(f"learn-gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)
+        bad(f"gates --learning-rate {rate}", f"{GATES} --learning-rate={rate}", "--learning-rate", rate)
         for rate in ("0", "-0.1", "inf", "fast")
     ],
-    bad("learn-gates: batches of nothing", GATES + " --per-device-train-batch-size 0", "batch-size", "at least 1"),
-    bad("learn-gates: a stack that the model lacks", GATES + " --stack cross", "cross", "encoder"),
-    bad("learn-gates: images", GATES.replace("{classifier}", "{vision}"), "ViT|image"),
-    bad("learn-gates: classes without names", GATES.replace("{classifier}", "{unnamed}"), "LABEL_0", "--labels"),
-    bad("learn-gates: no task", "learn-gates {classifier} --data {texts}", "--task"),
+    bad("gates: batches of nothing", GATES + " --per-device-train-batch-size 0", "batch-size", "at least 1"),
+    bad("gates: a stack that the model lacks", GATES + " --stack cross", "cross", "encoder"),
+    bad("gates: images", GATES.replace("{classifier}", "{vision}"), "ViT|image"),
+    bad("gates: classes without names", GATES.replace("{classifier}", "{unnamed}"), "LABEL_0", "--labels"),
+    *[
+        bad(f"gates --roles --price {price}", f"{GATES} --roles --price={price}", "--price", "one price above 0")
+        for price in ("0", "-1", "nan", "inf", "0.1,0.2")
+    ],
+    bad("gates --roles: no seeds", GATES + " --roles --seeds 0", "--seeds 0", "at least 1"),
+    bad("gates --roles: half a seed", GATES + " --roles --seeds 1.5", "--seeds"),
+    bad("gates --roles: nothing to compare with", GATES + " --roles --randoms 0", "--randoms 0", "at least 1"),
+    bad("gates --roles: three examples", f"{GATES} --roles".replace("{texts}", "{three-rows}"), "3 examples", "40"),
+    bad("gates --roles: a stack that the model lacks", GATES + " --roles --stack cross", "cross", "encoder"),
+    bad("gates --roles: into a model", GATES + " --roles --out {classifier}", "{classifier}", "not a study"),
+    bad("gates: seeds without roles", GATES + " --seeds 2", "--seeds", "--roles"),
+    *[
+        bad(f"gates --train-weights {rate}", f"{GATES} --train-weights={rate}", "--train-weights", rate)
+        for rate in ("0", "-0.1", "inf", "fast")
+    ],
+    bad("gates: weights that no study keeps", GATES + " --train-weights 1e-4 --out new", "--train-weights", "--out"),
+    bad("gates by its earlier name", GATES.replace("gates", "learn-gates"), "learn-gates", "headcount gates"),
+    bad("gates: no task", "gates {classifier} --data {texts}", "--task"),
     # recover
     bad("recover: no output", "recover {pruned} --task sst2 --data {texts}", "--out"),
     bad("recover: into the model", RECOVER.replace("recovered", "{pruned} --overwrite"), "{pruned}", "the model"),
@@ -101,6 +120,9 @@ ROWS = [
     bad("recover: no steps", RECOVER + " --max-steps 0", "--max-steps", "at least 1"),
     bad("recover: steps below 0", RECOVER + " --max-steps=-5", "--max-steps", "-5"),
     bad("recover: no rate", RECOVER + " --learning-rate 0", "--learning-rate", "above 0"),
+    bad("recover: no rank", RECOVER + " --lora --lora-rank 0", "--lora-rank", "at least 1"),
+    bad("recover: a rank without adapters", RECOVER + " --lora-rank 4", "--lora-rank", "--lora"),
+    bad("recover: a rank in place of a switch", RECOVER + " --lora 8", "8"),
     bad("recover: a bare model", RECOVER.replace("{pruned}", "{bare}"), "BertModel"),
     bad("recover: no label column", RECOVER + " --label stars", "'stars'", "sentence"),
     bad("recover: a task for other models", RECOVER.replace("sst2", "translation"), "translation|source"),
@@ -170,6 +192,32 @@ ROWS = [
     ),
     bad("carriers: a classification", "carriers {classifier} --data {texts} --task sst2", "sst2", "causal-lm"),
     bad("carriers: too many heads", "carriers {masked} --data {texts} --task masked-lm --top 500", "--top 500"),
+    # attribution
+    bad("attribution: no data", "attribution {classifier} --task sst2", "--data"),
+    bad("attribution: no second input", "attribution {classifier} --task sst2 --data {texts}", "counterpart"),
+    bad(
+        "attribution: the same input twice",
+        "attribution {classifier} --task sst2 --data {texts} --counterpart sentence",
+        "equal as the tokenizer encodes them",
+    ),
+    bad(
+        "attribution: no such column",
+        "attribution {classifier} --task sst2 --data {texts} --counterpart other",
+        "other",
+        "sentence",
+    ),
+    bad("attribution: a metric without a gradient", ATTRIBUTION + " --metric accuracy", "accuracy", "log_probability"),
+    bad("attribution: another stack", ATTRIBUTION + " --stack cross", "cross", "encoder"),
+    bad("attribution: no such positions", ATTRIBUTION + " --positions verb", "verb", "all, last, answer"),
+    bad("attribution: a part of it", ATTRIBUTION + " --part key", "--part"),
+    bad("attribution: a task without answers", "attribution {masked} --task masked-lm --data {texts}", "counterpart"),
+    bad("a screen by attribution without a patch", SCREENED, "zero", "patch"),
+    bad("a screen by attribution of queries", SCREENED + " --how patch --part query", "query", "output"),
+    # function-vectors
+    bad("function-vectors: no data", "function-vectors {classifier}", "--data"),
+    bad("function-vectors: a classification", "function-vectors {classifier} --data {texts} --task sst2", "completion"),
+    bad("function-vectors: a masked model", "function-vectors {masked} --data synthetic:few-shot", "causal"),
+    bad("function-vectors: no texts", "function-vectors {masked} --data synthetic:few-shot --texts 0", "--texts 0"),
     # circuit
     bad("circuit: no data", "circuit {classifier} --task sst2", "--data"),
     bad("circuit: a size and a tolerance", CIRCUIT + " --keep 2 --tolerance 1", "--tolerance", "--keep", "one of them"),

@@ -19,7 +19,9 @@ from headcount.core.sweep_schemas import sweep_schemas
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
-from headcount.reporting.view import View, find_layout, number
+from headcount.reporting.view import View, find_layout, number, read_view
+from tests import planted
+from tests.choosing import planted_roles
 from tests.measures import cases
 from tests.measures.planted import PAIRS, planted_attention
 from tests.reporting import studies
@@ -197,11 +199,22 @@ def test_importance() -> None:
 def test_learned_gates_come_after_importance() -> None:
     gates = measured(UNEVEN, openness="")
     gates["openness"].attrs = SCHEMAS["openness"].attributes()
-    gates = gates.assign(gate=gates["openness"].expand_dims(strength=[0.1, 0.2]))
+    gates = gates.assign(gate=gates["openness"].expand_dims(price=[0.1, 0.2]))
     importance = measured(UNEVEN, michel="").assign_attrs(measure="importance")
     found = find_colourings(view_of({"pruning/gates": gates, "pruning/importance": importance}))
     assert [metric["id"] for metric in found] == ["pruning/importance:michel", "pruning/gates:openness"]
     assert (found[1]["title"], found[1]["kind"]) == (SCHEMAS["openness"].title, "diverging")
+
+
+def test_roles_by_gates_are_colours(tmp_path: Path) -> None:
+    planted_roles.roles(planted.tokenizer(tmp_path / "words"), max_steps=1, out=tmp_path / "study")
+    found = by_id(find_colourings(read_view(tmp_path / "study")))
+    names = ("role", "facilitation", "interference", "irrelevance", "seed_range")
+    assert set(found) == {f"pruning/roles:{name}" for name in names}
+    assert found["pruning/roles:role"]["kind"] == "category"
+    assert found["pruning/roles:role"]["names"] == ["facilitating", "interfering", "irrelevant", "unclear"]
+    assert len(found["pruning/roles:facilitation"]["values"]) == 8
+    assert not any("low" in each for each in found.values()), "seeds give no 95 % interval"
 
 
 def test_further_dimensions_are_metrics_of_their_own() -> None:

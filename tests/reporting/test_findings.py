@@ -15,8 +15,10 @@ import headcount as hc
 from headcount.core.heads import Head, Layout
 from headcount.core.results import HEAD_DIMS, by_head, by_layer, head_coords
 from headcount.reporting.findings import find_sentences
-from headcount.reporting.view import View, find_layout
+from headcount.reporting.view import View, find_layout, read_view
+from headcount.story.gate_roles import role_sentences
 from tests import planted
+from tests.choosing import planted_roles
 from tests.core.curves import accuracy_curve, as_loss
 from tests.reporting import studies
 
@@ -346,3 +348,11 @@ def test_names_that_are_no_names(found: xr.Dataset) -> None:
     """A sentence never hides what a model is called, whatever it is."""
     odd: dict[str, Any] = {"model": "<img src=x>"}
     assert find_sentences(view_of({"sweep/head-zero": found.assign_attrs(odd)}))[0].startswith("<img src=x>")
+
+
+def test_roles_by_gates(tmp_path: Path) -> None:
+    """As the terminal says them; the gates behind them are no finding."""
+    roles = planted_roles.roles(planted.tokenizer(tmp_path / "words"), out=tmp_path / "study")
+    view = read_view(tmp_path / "study")
+    assert set(view.of("pruning")) == {"roles", "roles-fitted"}
+    assert find_sentences(view) == role_sentences(roles)

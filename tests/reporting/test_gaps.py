@@ -28,6 +28,7 @@ KINDS = {
     "attention maps of a sentence": ("maps/text", {}),
     "what fine-tuning changed": ("compare/cosine", {}),
     "how important each head is": ("pruning/importance", {"measure": "importance"}),
+    "which heads help, hurt or make no difference": ("pruning/roles", {"measure": "roles"}),
     "how many heads can go": ("pruning/curve@prune-confirming", {}),
     "when the order of heads settles": ("pruning/dynamics", {}),
     "what a smaller model costs": ("cost/models", {}),
@@ -62,6 +63,7 @@ def test_an_empty_study_lacks_everything() -> None:
         "maps",
         "compare",
         "importance",
+        "gates",
         "prune",
         "dynamics",
         "cost",
@@ -168,7 +170,7 @@ def test_the_gaps_of_real_studies(tmp_path: Path) -> None:
     for what, missing in (("maps", "attention maps"), ("layer", "each layer"), ("measures", "every head looks at")):
         view = read_view(studies.partial_study(tmp_path / what, what))
         gaps = find_gaps(view, str(tmp_path / what))
-        assert len(gaps) == 12
+        assert len(gaps) == 13
         assert not any(missing in gap["what"] for gap in gaps)
         for gap in gaps:
             parsed(gap["command"])

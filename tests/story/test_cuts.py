@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from headcount.story.cuts import control_clause, cut_sentence, selection_sentence, verdict_sentence
-from tests.core.curves import accuracy_curve
+from headcount.story.cuts import (
+    control_clause,
+    cut_sentence,
+    recovery_sentence,
+    selection_sentence,
+    verdict_sentence,
+)
+from tests.core.curves import accuracy_curve, as_loss
 
 
 def test_a_cut_stands_beside_its_control() -> None:
@@ -14,6 +20,28 @@ def test_a_cut_stands_beside_its_control() -> None:
     )
     assert control_clause(accuracy_curve([6], [2], 200, randoms=0), "importance", 10) == ""
     assert control_clause(accuracy_curve([6], [2], 200), "importance", 10) == "; a random order: -0.0500"
+
+
+def test_a_perplexity_says_where_it_starts_and_that_lower_is_better() -> None:
+    curve = as_loss(accuracy_curve([6], [2], 200)).assign_attrs(metric="perplexity", heads_per_group=5)
+    curve = curve.assign(baseline=34.5, baseline_low=30.123, baseline_high=40.0)
+    assert cut_sentence(curve, "importance", 10) == (
+        "Without 10 of 60 heads (2 of 12 key/value groups, ordered by importance) perplexity changes by +0.02 "
+        "[-0.01, +0.06] from 34.50 [30.12, 40.00] (lower is better) on 200 held-out examples; a random order: +0.05."
+    )
+    assert " from 34.50 (lower is better) on" in cut_sentence(curve.drop_vars("baseline_low"), "importance", 10)
+    assert selection_sentence(curve, "importance", 1).startswith(
+        "10 heads is the largest cut shown to stay within 1 % of"
+    )
+    assert verdict_sentence(curve, "importance", 10, 1).startswith("That it stays within 1 % is confirmed")
+
+
+def test_a_recovery_stands_beside_the_whole_model() -> None:
+    numbers = (0.7, 0.78, (0.8, 0.75, 0.85), (-0.02, -0.05, 0.01))
+    assert recovery_sentence("accuracy", "60 steps", *numbers) == (
+        "Fine-tuned for 60 steps on the selection half: accuracy 0.7000 -> 0.7800 on the held-out half, -0.0200 "
+        "[-0.0500, +0.0100] from the whole model (0.8000 [0.7500, 0.8500])."
+    )
 
 
 def test_what_cannot_be_shown_says_what_would_show_it() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from headcount.ablation.hows import Patch
 from headcount.core.heads import Head, HeadSet, Layout
 from headcount.core.results import by_head, by_layer, head_coords
 from headcount.errors import DataProblem, InvalidOption
@@ -36,6 +37,21 @@ class RandomSets:
 
 
 @dataclass(frozen=True)
+class Estimates:
+    """What a screening by attribution expects of patching, to be compared with the exact changes.
+
+    `values` [example, head] of the `heads`; `how` and `metric`: what is estimated; `data`: the fingerprint of the
+    examples.
+    """
+
+    how: Patch
+    metric: str
+    data: str
+    heads: tuple[Head, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
 class Screened:
     """Some heads of many: those that an estimate ranks highest, and a random sample of the others as a control.
 
@@ -49,6 +65,8 @@ class Screened:
     of: int
     """How many heads were ranked."""
     stack: str | None = None
+    estimates: Estimates | None = field(default=None, compare=False, repr=False)
+    """If it estimates what the sweep computes: the estimates, to be compared with that."""
 
     @property
     def heads(self) -> frozenset[Head]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ import torch
 from torch import Tensor
 
 from headcount.ablation.choices import Choices
-from headcount.ablation.hows import ALL, ANSWER, LAST, Patch, Resample
+from headcount.ablation.hows import ALL, ANSWER, LAST, FunctionVector, Patch, Resample
 from headcount.ablation.job import Job
+from headcount.ablation.prompt_means import prompt_means
 from headcount.core.options import without_effect
 from headcount.data.counterparts import Counterparts, Spans, check_aligned, check_spans
 from headcount.data.encode import Encodings
@@ -24,6 +26,11 @@ from headcount.trace.variants import Variant
 CLASS_SIZE = 8
 """How many examples of similar length a random one is drawn from, at least."""
 
+Position = str | int
+"""The name of positions, or one position."""
+Where = Callable[[int], list[int]]
+"""From the number of an example to positions of it."""
+
 
 @dataclass(frozen=True)
 class Donor:
@@ -32,7 +39,8 @@ class Donor:
     `givers` [draw, example]: which of them gives to which example. `part`: what of a head is given. `compared`: whether
     its own scores are kept, as the other end of a share. `places(example, draw)`: the giver's position for each
     position of the example; None if they are the same. `wheres`: for each choice, the positions of each example that
-    are replaced; None for all.
+    are replaced; None for all. `means` [group, heads of the layer, size]: what is given in place of the giver's own
+    output, to each example that of the group which it `receives`.
     """
 
     encodings: Encodings
@@ -40,7 +48,9 @@ class Donor:
     part: str = "output"
     compared: bool = False
     places: Callable[[int, int], list[int]] | None = None
-    wheres: tuple[Callable[[int], list[int]] | None, ...] = (None,)
+    wheres: tuple[Where | None, ...] = (None,)
+    means: Mapping[LayerKey, Tensor] | None = None
+    receives: np.ndarray | None = None
 
     @property
     def draws(self) -> int:
@@ -57,6 +67,18 @@ class Donor:
         each = [self.places(example, draw) for example in examples]
         return torch.tensor([[*places, *[0] * (width - len(places))] for places in each])
 
+    def instead(self, kept: Mapping[LayerKey, Kept], examples: Sequence[int], width: int) -> Mapping[LayerKey, Kept]:
+        """What these examples, of `width` positions, are given: what was kept of their givers, or means."""
+        if self.means is None or self.receives is None:
+            return kept
+        groups = torch.as_tensor(self.receives[list(examples)])
+        means = {key: self.means[key][groups.to(self.means[key].device)] for key in kept}
+        return {key: Kept("output", mean[:, None].expand(-1, width, -1, -1)) for key, mean in means.items()}
+
+    def mask(self, where: Where | None, examples: Sequence[int], width: int) -> Tensor | None:
+        """Bool [example, position]: the positions of the examples that are replaced; None for all."""
+        return None if where is None else _mask([where(example) for example in examples], width)
+
     def variants(
         self,
         choices: Choices,
@@ -66,10 +88,7 @@ class Donor:
         width: int,
     ) -> list[Variant]:
         """The edits of each choice on these examples, whose texts are padded to `width` positions."""
-        masks = {
-            id(where): None if where is None else _mask([where(example) for example in examples], width)
-            for where in self.wheres
-        }
+        masks = {id(where): self.mask(where, examples, width) for where in self.wheres}
         wheres = self.wheres if len(self.wheres) > 1 else self.wheres * len(choices.sets)
         return [
             {
@@ -114,12 +133,6 @@ def patch_donor(job: Job, patch: Patch, choices: Choices) -> tuple[Job, Donor]:
     identity = np.arange(len(base.encodings.rows))[None]
     donor = Donor(giver.encodings, identity, patch.part, compared=True, wheres=wheres)
     return job.on(base.encodings), replace(donor, places=places) if patch.align == "span" else donor
-
-
-Position = str | int
-"""The name of positions, or one position."""
-Where = Callable[[int], list[int]]
-"""From the number of an example to positions of it."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +196,58 @@ def _used_names(job: Job, pairs: Counterparts, patch: Patch, choices: Choices) -
             "stack='encoder'"
         )
     return names
+
+
+def vector_donor(job: Job, patch: FunctionVector, padding: int, seed: int) -> tuple[Job, Donor]:
+    """The job on the corrupted prompts, and a donor of the mean outputs of other clean ones at their last token."""
+    pairs = job.counterparts
+    assert pairs is not None  # prepare_job read them
+    if "encoder" in job.anatomy.stacks or not job.task.kind.contrasts:
+        raise InvalidOption(
+            f"got the task {job.task.name} and how={patch.name!r}, which needs prompts of a causal language model: "
+            "take task=completion"
+        )
+    answers = [text[-1] for text in job.examples.texts]
+    halves = split_by_answer(pairs.tasks, answers, seed)
+    groups = list(dict.fromkeys(halves))
+    members = np.array([groups.index(half) for half in halves])
+    receives = np.array([groups.index((task, 1 - half)) for task, half in halves])
+    base = Side(job, pairs.encodings, pairs.counterpart_spans)
+    donor = Donor(
+        job.encodings,
+        np.arange(len(halves))[None],
+        compared=True,
+        wheres=(lambda example: base.at(LAST, example),),
+        means=prompt_means(job, members, len(groups), padding),
+        receives=receives,
+    )
+    return job.on(pairs.encodings), donor
+
+
+def split_by_answer(tasks: Sequence[str], answers: Sequence[str], seed: int) -> list[tuple[str, int]]:
+    """For each example its task and half, 0 or 1: halves of similar size, in which no answer of the other occurs.
+
+    >>> split_by_answer(["plural"] * 4, ["cats", "dogs", "cats", "cows"], 0)
+    [('plural', 0), ('plural', 1), ('plural', 0), ('plural', 1)]
+    """
+    generator = np.random.default_rng(seed)
+    half: dict[tuple[str, str], int] = {}
+    for task in dict.fromkeys(tasks):
+        counts = Counter(answer for one, answer in zip(tasks, answers, strict=True) if one == task)
+        if len(counts) < 2:
+            name = f" of the task {task!r}" if task else ""
+            raise DataProblem(
+                f"all prompts{name} have the answer {next(iter(counts))!r}; expected at least two answers: the mean "
+                "over the prompts of one half is put into those of the other"
+            )
+        sizes = [0, 0]
+        known = sorted(counts)
+        # The most common answers first, each into the half that is smaller.
+        for number in sorted(generator.permutation(len(known)), key=lambda at: -counts[known[at]]):
+            smaller = int(sizes[1] < sizes[0])
+            half[task, known[number]] = smaller
+            sizes[smaller] += counts[known[number]]
+    return [(task, half[task, answer]) for task, answer in zip(tasks, answers, strict=True)]
 
 
 def resample_donor(job: Job, resample: Resample, seed: int) -> Donor:

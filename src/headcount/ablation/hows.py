@@ -47,6 +47,19 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class FunctionVector(Patch):
+    """A patch with a mean: a head's mean output at the last token of other clean prompts, put into corrupted ones.
+
+    Prompts whose column `task` is the same belong together. Those of a task are split into two halves without a common
+    answer, and each half is given the means of the other one.
+    """
+
+    positions: str = LAST
+
+    name = "function-vector"
+
+
+@dataclass(frozen=True)
 class Resample:
     """A head's output on another example, drawn at random among those of similar length; `draws`: how often."""
 
@@ -100,3 +113,18 @@ def find_how(how: How | Spec) -> Spec:
         return WITH_OPTIONS[how]()  # type: ignore[no-any-return]
     one_of("how", how, names_of_hows())
     return Plain(how)
+
+
+def how_options(spec: Spec) -> dict[str, Any]:
+    """The options of a replacement that has some; means over tokens are stored as before there were others."""
+    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
+
+
+def spell_how(spec: Spec) -> str:
+    """The replacement in the name of a result.
+
+    >>> spell_how(Patch()), spell_how(Patch(part="key", direction="noise")), spell_how(Means(by="position"))
+    ('patch', 'patch-key-noise', 'mean-position')
+    """
+    other = [str(value) for key, value in vars(spec).items() if key != "name" and value != getattr(type(spec), key)]
+    return "-".join([spec.name, *other])

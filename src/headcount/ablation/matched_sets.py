@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,24 @@ def plan_sets(
     return chosen, drawn
 
 
+def draw_alike(heads: HeadSet, layout: Layout, randoms: int, seed: int) -> list[HeadSet]:
+    """Random sets with as many heads of each layer, drawn from all heads of that layer.
+
+    Some of the heads may be drawn themselves, so that a set of any size has random ones to be compared with.
+    """
+    generator = np.random.default_rng(seed)
+    layers = Counter((head.stack, head.layer) for head in sorted(heads))
+    drawn = []
+    for _ in range(randoms):
+        picked = [
+            Head(stack, layer, int(number))
+            for (stack, layer), count in layers.items()
+            for number in generator.choice(layout.stacks[stack][layer], count, replace=False)
+        ]
+        drawn.append(HeadSet.of(picked, layout))
+    return drawn
+
+
 def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> list[Head]:
     """As many other heads of the same layers; of any layers, where these have no more."""
     drawn: list[Head] = []
@@ -35,7 +54,7 @@ def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator)
     return drawn
 
 
-def draw_alike(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> HeadSet:
+def draw_others(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> HeadSet:
     """A random set with as many heads in each layer: others, where a layer has enough of them."""
     drawn: list[Head] = []
     for (stack, layer), numbers in heads.by_layer().items():

@@ -116,7 +116,7 @@ def summarise_pairs(
     numbers = Numbers.of(paired)
     by_choice = [{key: values[number] for key, values in variants.items()} for number in range(len(choices.sets))]
     outputs = [kind.outputs(arrays) for arrays in (baseline, *by_choice)]
-    table = table_of([[output] for output in outputs], labels, metric, kind)
+    table = table_of(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     scores = table.scores(np.ones((1, table.examples)))[0]
     check_scores(scores, choices, metric)

@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.donors import Donor
+from headcount.ablation.estimated import compare_estimates
 from headcount.ablation.hows import Spec
 from headcount.ablation.job import Job
 from headcount.ablation.pair_summary import summarise_pairs
@@ -56,9 +57,10 @@ def summarise_arrays(choices: Choices, job: Job, seed: int, spec: Spec, arrays: 
     if choices.paired is not None:
         return summarise_pairs(choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed)
     given = {key: arrays[f"given_{key}"] for key in keys if f"given_{key}" in arrays}
-    return summarise_sweep(
+    summary = summarise_sweep(
         choices, baseline, variants, job.examples.labels, job.metric, job.task.kind, seed, given, spec
     )
+    return summary | compare_estimates(choices, job, baseline, variants, seed)
 
 
 def output_shapes(job: Job) -> dict[str, tuple[int, ...]]:
@@ -87,6 +89,8 @@ def fixed_arrays(choices: Choices, job: Job, rows: np.ndarray, texts: bool) -> d
         if job.counterparts is not None:
             values = [_text(job.counterparts.texts[row][0]) for row in rows]
             fixed["counterpart"] = (("example",), np.array(values, dtype=object))
+    if job.counterparts is not None and any(job.counterparts.tasks):
+        fixed["task"] = (("example",), np.array([job.counterparts.tasks[row] for row in rows], dtype=object))
     return fixed
 
 

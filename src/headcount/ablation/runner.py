@@ -171,13 +171,14 @@ class Runner:
         """The outputs [choice, example, ...] of all variants of the recorded batch."""
         outputs: dict[str, list[Any]] = {key: [value] * len(self.choices.sets) for key, value in baseline.items()}
         plan, size = self.plan if width is None else self.plan.narrowed(width), len(batch["labels"])
-        ticks = size / max(1, sum(map(bool, self.choices.sets))) / (1 if self.donor is None else self.donor.draws)
+        each = size / max(1, len(self.choices.sets) - len(plan.unchanged))
+        each /= 1 if self.donor is None else self.donor.draws
 
         def keep(numbers: Sequence[int], result: Any) -> None:
             for key, tensor in self._reduce(result, tile(batch, size, len(numbers))).items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     outputs[key][number] = share
-            in_caller(self.tick, ticks * len(numbers))
+            in_caller(self.tick, each * len(numbers))
 
         parts = self._paths(variants) if isinstance(self.choices, PathChoices) else [dict(enumerate(variants))]
         for edits in parts:
@@ -231,7 +232,7 @@ class Runner:
         del result
         width_of_text = batch["input_ids"].shape[-1]
         places = donor.positions(examples, draw, width_of_text)
-        kept = {key: part.at(places) for key, part in kept.items()}
+        kept = donor.instead({key: part.at(places) for key, part in kept.items()}, examples, width_of_text)
         variants = donor.variants(self.choices.replaced, self._columns, kept, examples, width_of_text)
         return self._run_variants(variants, batch, baseline, width), given if donor.compared else {}
 

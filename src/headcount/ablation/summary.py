@@ -54,7 +54,7 @@ def summarise_sweep(
     tests = None if screened is None else screened.of
     outputs = [[kind.outputs(baseline)], *_by_choice(choices, variants, kind, spec)]
     drawn = len(outputs[-1]) > 1
-    table = table_of(outputs, labels, metric, kind)
+    table = drawn_table(outputs, labels, metric, kind)
     higher = metric.higher_is_better if isinstance(metric, Metric) else True
     sign = 1 if higher else -1
     scores = table.scores(np.ones((1, table.examples)))[0]
@@ -68,7 +68,7 @@ def summarise_sweep(
     same = np.array([np.mean([same_predictions(whole, kind.predictions(one)) for one in each]) for each in outputs[1:]])
     shares, toward = None, higher
     if given and isinstance(spec, Patch):
-        both = table_of([*outputs, [kind.outputs(given)]], labels, metric, kind)
+        both = drawn_table([*outputs, [kind.outputs(given)]], labels, metric, kind)
         shares = summarise_shares(both, spec.direction == "denoise", seed)
         toward = shares.toward
     gain = honest_gain(table, toward, seed=seed)
@@ -146,8 +146,13 @@ def check_scores(scores: np.ndarray, choices: Choices, metric: AnyMetric) -> Non
         )
 
 
-def table_of(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
-    """The scores of the baseline and of all variants, each of which may be drawn several times."""
+def table_of(outputs: list[dict[str, Any]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+    """The scores of the outputs, the first of which are the baseline's, for any weights of the examples."""
+    return drawn_table([[each] for each in outputs], labels, metric, kind)
+
+
+def drawn_table(outputs: list[list[dict[str, Any]]], labels: Any, metric: AnyMetric, kind: Kind) -> ScoreTable:
+    """The same, as means over several draws of each."""
     if isinstance(metric, Metric):
         # Each resample of a corpus score takes sacrebleu's own formula, which is slow: fewer of them.
         draws = 2000 if metric.generated else 10_000

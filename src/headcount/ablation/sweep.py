@@ -13,9 +13,10 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from headcount.ablation.budget import Budget, parse_memory, pays_to_compile, plan_budget
 from headcount.ablation.choices import AtPositions, By, Choices, Every, choose_head_sets
-from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor
+from headcount.ablation.donors import Donor, patch_donor, position_names, resample_donor, vector_donor
+from headcount.ablation.estimated import check_estimates
 from headcount.ablation.evidence import which_test
-from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
+from headcount.ablation.hows import FunctionVector, How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.pair_summary import check_pair_metric, describe_pairs, which_pair_test
 from headcount.ablation.path_choices import Paths, choose_paths
@@ -128,8 +129,9 @@ def sweep(
     if choices.paired is not None:
         check_pair_metric(job.metric)
     generated = job.generated
+    check_estimates(choices, spec, job.metric_name)
     check_other_input(spec, job, choices, stop_when)
-    job, donor = _find_donor(job, spec, choices, seed)
+    job, donor = _find_donor(job, spec, choices, tokenizer, seed)
     if isinstance(job.metric, Metric):
         job.metric.require()
     if generated:
@@ -161,7 +163,7 @@ def sweep(
     options: dict[str, Any] = {
         "by": choices.by,
         "how": spec.name,
-        **_how_options(spec),
+        **how_options(spec),
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
@@ -173,7 +175,8 @@ def sweep(
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
     if donor is not None:
-        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist()])
+        received = [] if donor.receives is None else [donor.receives.tolist()]
+        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist(), *received])
     screened, paired = choices.screened, choices.paired
     if screened is not None:
         options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
@@ -185,7 +188,7 @@ def sweep(
     attributes = {
         "by": choices.by,
         "how": spec.name,
-        **_how_options(spec),
+        **how_options(spec),
         "task": job.task.name,
         "kind": job.task.kind.name,
         "metric": job.metric_name,
@@ -214,7 +217,7 @@ def sweep(
     some = screened is not None or (paired is not None and paired.screened is not None)
     special = "-screened" if some else "-raced" if race is not None else ""
     run = Run(
-        group_name(f"{choices.group}{_spell_how(spec)}{special}", name),
+        group_name(f"{choices.group}{spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,
@@ -292,26 +295,13 @@ def check_other_input(spec: Spec, job: Job, choices: Choices, stop_when: float |
         raise InvalidOption("got a function as metric= and several draws; expected the name of a metric, or one draw")
 
 
-def _find_donor(job: Job, spec: Spec, choices: Choices, seed: int) -> tuple[Job, Donor | None]:
+def _find_donor(job: Job, spec: Spec, choices: Choices, tokenizer: Any, seed: int) -> tuple[Job, Donor | None]:
     """The job on the input that is run, and where the outputs of the other input come from."""
+    if isinstance(spec, FunctionVector):
+        return vector_donor(job, spec, tokenizer.pad_token_id or 0, seed)
     if isinstance(spec, Patch):
         return patch_donor(job, spec, choices)
     return job, resample_donor(job, spec, seed) if isinstance(spec, Resample) else None
-
-
-def _how_options(spec: Spec) -> dict[str, Any]:
-    """The options of a replacement that has some; means over tokens are stored as before there were others."""
-    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
-
-
-def _spell_how(spec: Spec) -> str:
-    """The replacement in the name of a result.
-
-    >>> _spell_how(Patch()), _spell_how(Patch(part="key", direction="noise")), _spell_how(Means(by="position"))
-    ('patch', 'patch-key-noise', 'mean-position')
-    """
-    other = [str(value) for key, value in vars(spec).items() if key != "name" and value != getattr(type(spec), key)]
-    return "-".join([spec.name, *other])
 
 
 def _late_logits(job: Job, tokenizer: Any) -> LateLogits | None:

@@ -10,10 +10,11 @@ from typing import Any
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Data, check_classifier, find_known_task
+from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
 from headcount.choosing.curves import curve
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
+from headcount.choosing.units import ONE_BY_ONE, Units
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
 from headcount.core.options import belongs_to
@@ -58,6 +59,7 @@ def choose(
     drop: int | str | None = None,
     keep: int | str | None = None,
     by_estimate: bool = False,
+    by: str = "head",
     order: str | Sequence[str] = DEFAULT,
     steps: int = 10,
     randoms: int | None = None,
@@ -65,6 +67,7 @@ def choose(
     normed: bool = True,
     at_least: int = 0,
     stack: str | None = None,
+    metric: Any = None,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
@@ -76,31 +79,35 @@ def choose(
 
     Exactly one of `tolerance` (points of the score: 1 is 0.01 of an accuracy), `drop` and `keep` (`58` or `"40%"`)
     says how many. One half of the examples orders the heads and, with a tolerance, selects their number; the held-out
-    half evaluates the selection. `order`: some of importance (Michel's), ablation (the score without each head),
-    taylor, norm, gates (learned), random, or `file:PATH`; the first one decides, the others are computed for
-    comparison. `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after each of the
-    `steps`. `normed`: importance is divided by the norm of its layer, as in the paper. `at_least`: heads that every
-    layer keeps. `stack`: only heads of this stack go. `by_estimate`: a tolerance is compared with the change itself,
-    not with its confidence bound. `study`: a folder for importance and curves; the same call resumes. `name`: of the
-    results in it, "prune" by default.
+    half evaluates the selection. `by`: what goes together, a head or (`"group"`) a key/value group: all query heads
+    that share keys and values, and these with them. `order`: some of importance (Michel's), ablation (the score
+    without each head), taylor, norm, gates (learned), random, or `file:PATH`; the first one decides, the others are
+    computed for comparison. `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after
+    each of the `steps`. `normed`: importance is divided by the norm of its layer, as in the paper. `at_least`: heads
+    that every layer keeps. `stack`: only heads of this stack go. `metric`: instead of the task's own, such as
+    "perplexity". `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
+    `study`: a folder for importance and curves; the same call resumes. `name`: of the results in it, "prune" by
+    default.
     """
     check_numbers(seed=seed, limit=limit, max_length=max_length, at_least=at_least)
     belongs_to("name", name, "study", study)
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     wanted = Wanted.parse(order, randoms, steps, anew, normed)
-    layout = read_anatomy(model).layout
-    target = Target.parse(layout.count, drop, keep, tolerance)
+    anatomy = read_anatomy(model)
+    layout, units = anatomy.layout, Units.of(anatomy, by, stack)
+    target = Target.parse(layout.count, drop, keep, tolerance, units)
     known = find_known_task(data, task)
+    task_metric(known, metric)
     check_classifier(model, known)
-    wanted.check(layout, stack)
-    counts = target.counts(layout, _most(layout, stack, at_least), steps)
+    wanted.check(layout, stack, units)
+    counts = target.counts(layout, _most(layout, stack, at_least, units), steps, units.size)
     name = None if study is None else name or "prune"
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
 
     parts = read_halves(data, known, limit, seed, tokenizer)
-    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress)
+    source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress, by)
     orders, estimates = find_orders(source, wanted)
-    orders = {key: spare(heads, layout, at_least) for key, heads in orders.items()}
+    orders = {key: spare(heads, layout, at_least, units.size) for key, heads in orders.items()}
     selection, held_out = (
         curve(
             model,
@@ -108,6 +115,8 @@ def choose(
             part,
             orders,
             steps=counts,
+            by=by,
+            metric=metric,
             name=name and f"{name}-{half}",
             progress=in_step(progress, f"curves, {half} part"),
             **shared,
@@ -130,8 +139,15 @@ class Target:
     tolerance: float | None = None
 
     @classmethod
-    def parse(cls, heads: int, drop: int | str | None, keep: int | str | None, tolerance: float | None) -> Target:
-        """From exactly one of the three.
+    def parse(
+        cls,
+        heads: int,
+        drop: int | str | None,
+        keep: int | str | None,
+        tolerance: float | None,
+        units: Units = ONE_BY_ONE,
+    ) -> Target:
+        """From exactly one of the three; a share is rounded to whole units.
 
         >>> Target.parse(144, "25%", None, None).keep, Target.parse(144, None, 80, None).keep
         (108, 80)
@@ -141,16 +157,25 @@ class Target:
         if tolerance is not None:
             check_numbers(tolerance=tolerance)
             return cls(tolerance=tolerance)
-        number = _count(str(keep if drop is None else drop), heads)
-        left = number if drop is None else heads - number
+        text = str(keep if drop is None else drop)
+        number = _count(text, heads)
+        left = round(number) if drop is None else heads - round(number)
+        if text.endswith("%"):
+            left = heads - units.whole(heads - number if drop is None else number)
+        asked = f"keep={keep}" if drop is None else f"drop={drop}"
+        if (heads - left) % units.size:
+            near = units.whole(heads - left)
+            raise InvalidOption(
+                f"got {asked}; the groups have {units.size} heads, so that a multiple of {units.size} can go: give "
+                f"{f'keep={heads - near}' if drop is None else f'drop={near}'}, or by='head'"
+            )
         if not 1 <= left <= heads:
-            asked = f"keep={keep}" if drop is None else f"drop={drop}"
             raise InvalidOption(f"got {asked}; the model has {heads} heads: keep 1 to {heads}")
         return cls(keep=left)
 
-    def counts(self, layout: Layout, most: int, steps: int) -> list[int]:
+    def counts(self, layout: Layout, most: int, steps: int, together: int = 1) -> list[int]:
         """The numbers of heads to score: the steps, and the one that was asked for."""
-        counts = set(removals(most, steps))
+        counts = set(removals(most, steps, together))
         if self.tolerance is None:
             gone = layout.count - self.keep
             if gone > most:
@@ -162,16 +187,19 @@ class Target:
         return sorted(counts)
 
 
-def _count(text: str, heads: int) -> int:
+def _count(text: str, heads: int) -> float:
+    """A number of heads, not yet rounded where a share gives it."""
     try:
-        return round(float(text[:-1]) / 100 * heads) if text.endswith("%") else int(text)
+        number = float(text[:-1]) / 100 * heads if text.endswith("%") else int(text)
+        round(number)
     except (ValueError, OverflowError) as error:
         raise InvalidOption(f"got {text!r}; expected a number of heads such as 80, or a share such as 40%") from error
+    return number
 
 
-def _most(layout: Layout, stack: str | None, at_least: int) -> int:
+def _most(layout: Layout, stack: str | None, at_least: int, units: Units) -> int:
     """How many heads may go at most."""
-    most = len(spare(at_random(layout, 0, stack), layout, at_least))
+    most = len(spare(at_random(layout, 0, stack, units), layout, at_least, units.size))
     if not most:
         raise InvalidOption(
             f"got at_least={at_least}: every layer keeps all it has, none may go; give a smaller number"

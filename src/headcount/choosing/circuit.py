@@ -20,6 +20,7 @@ from headcount.choosing.circuit_report import each_once, plan_trials, report_cir
 from headcount.choosing.circuit_search import Found, Kept, Margin, search_size, search_tolerance
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import ORDERS, Source, Wanted, by_values, find_orders
+from headcount.choosing.units import ONE_BY_ONE
 from headcount.core.agreement import lost
 from headcount.core.claims import judge_bounds, tolerance_of
 from headcount.core.heads import Head, HeadSet, Layout
@@ -214,7 +215,7 @@ def _check_order(order: str, layout: Layout, stack: str | None) -> Wanted:
     if "," in order or order == "random":
         raise InvalidOption(f"got order={order!r}; expected one of {', '.join(ORDERS[:-1])} or file:PATH")
     wanted = Wanted.parse(order, None, 1, False, True)
-    wanted.check(layout, stack)
+    wanted.check(layout, stack, ONE_BY_ONE)
     return wanted
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from headcount.ablation.matched_sets import draw_alike
+from headcount.ablation.matched_sets import draw_others
 from headcount.ablation.stored_scores import StoredScores
 from headcount.core.heads import Head, HeadSet, Layout
 from headcount.core.results import Labelled, by_head, head_coords, label_axes, with_interval
@@ -83,7 +83,7 @@ def plan_trials(circuit: HeadSet, scope: HeadSet, subsets: int, randoms: int, se
     halves = [_half(heads, layout, generator) for _ in range(subsets if len(heads) > 2 else 0)]
     singles = [HeadSet(frozenset([head]), layout) for head in heads]
     allowed = Layout({stack: layers for stack, layers in layout.stacks.items() if any(h.stack == stack for h in scope)})
-    drawn = [HeadSet(draw_alike(circuit, allowed, generator).heads, layout) for _ in range(randoms)]
+    drawn = [HeadSet(draw_others(circuit, allowed, generator).heads, layout) for _ in range(randoms)]
     leaving = [sorted(each)[int(generator.integers(len(each)))] for each in drawn]
     return Trials(circuit, scope, tuple(each_once([*singles, *halves, circuit])), tuple(drawn), tuple(leaving))
 

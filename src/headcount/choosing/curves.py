@@ -14,6 +14,7 @@ from headcount.ablation.job import Data, check_classifier, find_known_task, task
 from headcount.ablation.sweep import check_generate, sweep
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Source, Wanted, find_orders, removals
+from headcount.choosing.units import Units
 from headcount.core.heads import Head
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint, origin_of
@@ -53,6 +54,7 @@ def curve(
     *,
     task: str | Task | None = None,
     steps: int | Sequence[int] = 10,
+    by: str = "head",
     randoms: int | None = None,
     anew: bool = False,
     normed: bool = True,
@@ -70,31 +72,37 @@ def curve(
 
     `order`: names of orders, with `randoms`, `anew`, `normed` and `stack`, as for `choose`: one half of the examples
     then orders the heads and the other half scores the steps. Or, by name, the heads in the order in which they go:
-    then all examples score. `steps`: how many, or the numbers of heads that are gone after each. `sequence`: the heads
+    then all examples score. `steps`: how many, or the numbers of heads that are gone after each. `by`: what goes
+    together, a head or (`"group"`) the query heads of a key/value group, as for `choose`. `sequence`: the heads
     by rank. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps beyond
     the end of a shorter order are NaN. `out`: a study folder; the same call resumes.
     """
-    layout = read_anatomy(model).layout
+    anatomy = read_anatomy(model)
+    layout, units = anatomy.layout, Units.of(anatomy, by, stack)
     if isinstance(order, Mapping):
         for option, given in (("randoms", randoms), ("anew", anew), ("stack", stack)):
             without_effect(option, given, "order= says which heads go")
+        for which, heads in order.items():
+            units.check_order(heads, layout, f"the order {which}")
         orders = order
     else:
         wanted = Wanted.parse(order, randoms, steps if isinstance(steps, int) else len(steps), anew, normed)
-        wanted.check(layout, stack)
+        wanted.check(layout, stack, units)
         task = find_known_task(data, task)
         check_generate(generate, task_metric(task, metric))
         check_classifier(model, task)
         first, data = read_halves(data, task, limit, seed, tokenizer)
         shared = {"task": task, "seed": seed, "max_length": max_length, "out": out}
-        orders, _ = find_orders(Source(model, tokenizer, first, layout, stack, shared, name, progress), wanted)
+        source = Source(model, tokenizer, first, layout, stack, shared, name, progress, by)
+        orders, _ = find_orders(source, wanted)
         limit = None
     if not orders or not all(orders.values()):
         raise InvalidOption("got no heads to remove; expected at least one order with heads")
     longest = max(map(len, orders.values()))
-    counts = removals(longest, steps) if isinstance(steps, int) else sorted(set(steps))
-    if not counts or counts[0] < 1 or counts[-1] > longest:
-        raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}")
+    counts = removals(longest, steps, units.size) if isinstance(steps, int) else sorted(set(steps))
+    if not counts or counts[0] < 1 or counts[-1] > longest or any(count % units.size for count in counts):
+        multiples = f", multiples of {units.size}" if units.size > 1 else ""
+        raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}{multiples}")
     places: dict[frozenset[Head], int] = {}
     for heads in orders.values():
         for count in counts:
@@ -142,7 +150,8 @@ def curve(
         origin_of(swept.attrs),
         {"orders": fingerprint([list(orders), spelled]), "steps": counts},
         {key: swept.attrs[key] for key in SAID if key in swept.attrs}
-        | {"examples": swept.sizes["example"], "heads": layout.count},
+        | {"examples": swept.sizes["example"], "heads": layout.count}
+        | ({"heads_per_group": units.size} if units.by == "group" else {}),
         lambda _: {**arrays, **with_schemas(steps_of, SCHEMAS)},
     )
     return perform(run, out).set_coords("kept")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from headcount.choosing.units import Units
 from headcount.core.agreement import effects
+from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, Labelled
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import rank_correlation
@@ -78,6 +80,24 @@ def estimate(estimated: xr.Dataset, name: str, rows: np.ndarray | None = None) -
         values: np.ndarray = estimated[name].values
         return values
     means = {key: estimated[f"values_{key}"].values[rows].mean(0) for key in ("michel", "taylor", "norm")}
+    chosen: np.ndarray = (means | derive(means))[name]
+    return chosen
+
+
+def estimate_units(estimated: xr.Dataset, name: str, units: Units, layout: Layout) -> np.ndarray:
+    """[stack, layer, head]: an estimator's values for what goes together, the same for all heads of a unit.
+
+    A unit has one gate for all of its heads. The slope of an example's loss in that gate is the sum of the slopes in
+    the heads' own gates, with their signs: heads that cancel each other out can go together.
+    """
+    if units.by == "head":
+        return estimate(estimated, name)
+    slopes = units.pooled(estimated["values_taylor"].values, layout)
+    means = {
+        "michel": np.abs(slopes).mean(0),
+        "taylor": slopes.mean(0),
+        "norm": units.pooled(estimated["values_norm"].values, layout).mean(0),
+    }
     chosen: np.ndarray = (means | derive(means))[name]
     return chosen
 

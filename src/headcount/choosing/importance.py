@@ -6,7 +6,7 @@ gate is Att_h(x) . dL/dAtt_h(x), so one pass gives it for every head and every e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -147,10 +147,10 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     edits, observers = {key: Gate(tensor) for key, tensor in gates.items()}, dict.fromkeys(gates, measure)
     with torch.enable_grad(), session(job.model, edits, observers, purpose="importance", outputs_only=True):
         lost = job.task.kind.losses(job.model(**inputs), labels)
-    _check_losses(job, rows, padding, lost)
+    check_losses(job, rows, padding, lost)
     slopes = torch.autograd.grad(lost.sum(), list(gates.values()), allow_unused=True)
     gradients: dict[LayerKey, Tensor | None] = dict(zip(gates, slopes, strict=True))
-    _check_gradients(job, rows, gradients, width)
+    check_gradients(job, rows, gradients, width)
     by_variable: dict[str, dict[Any, Any]] = {"michel": {}, "taylor": {}, "norm": {}}
     for layer_key, gradient in gradients.items():
         given = torch.zeros_like(gates[layer_key]) if gradient is None else gradient
@@ -168,25 +168,27 @@ def _batch(job: Job, rows: np.ndarray, padding: int) -> Arrays:
     }
 
 
-def _check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor) -> None:
-    """An error with the example and the layer where a loss stopped being finite."""
+def check_losses(job: Job, rows: np.ndarray, padding: int, lost: Tensor, what: str = "the loss") -> None:
+    """An error with the example and the layer where a loss, or another objective, stopped being finite."""
     bad = (~lost.detach().isfinite()).nonzero()
     if len(bad):
         row = rows[int(bad[0])]
         _, inputs, _ = batch_of(job, np.array([row]), padding)
-        raise not_finite(job.model, job.anatomy, inputs, job.examples.ids[row], "the loss is")
+        raise not_finite(job.model, job.anatomy, inputs, job.examples.ids[row], f"{what} is")
 
 
-def _check_gradients(job: Job, rows: np.ndarray, gradients: dict[LayerKey, Tensor | None], width: int) -> None:
+def check_gradients(
+    job: Job, rows: np.ndarray, gradients: Mapping[LayerKey, Tensor | None], width: int, what: str = "the loss"
+) -> None:
     """An error with the example and the layer where a gradient stopped being finite: the highest, as they go down."""
-    for layer_key, gradient in reversed(gradients.items()):
+    for layer_key, gradient in reversed(list(gradients.items())):
         bad = torch.empty(0) if gradient is None else (~gradient.isfinite().all(-1)).nonzero()
         if len(bad):
             row = rows[int(bad[0]) // width]
             dtype = str(job.model.dtype).removeprefix("torch.")
             where = f"{job.anatomy.layout.spell_layer(*layer_key)} and below"
             raise NotFinite(
-                f"row {job.examples.ids[row]}: the gradient of the loss is not finite in {where} ({dtype}); "
+                f"row {job.examples.ids[row]}: the gradient of {what} is not finite in {where} ({dtype}); "
                 "give dtype=float32, or leave the row out"
             )
 

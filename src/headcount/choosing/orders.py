@@ -16,15 +16,17 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.choices import Every, heads_of
 from headcount.ablation.sweep import sweep
-from headcount.choosing.estimators import NORMED, estimate
+from headcount.choosing.estimators import NORMED, estimate_units
 from headcount.choosing.gates import learn_gates
 from headcount.choosing.importance import importance
+from headcount.choosing.units import Units
 from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
 from headcount.core.options import no_repeats, without_effect
 from headcount.data.number_options import check_numbers
 from headcount.engines.progress import Progress, in_step
 from headcount.errors import DataProblem, InvalidOption
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.gates import gated
 
 Order = tuple[Head, ...]
@@ -66,11 +68,11 @@ class Wanted:
             raise InvalidOption(f"got randoms={randoms}; expected at least 1 random order")
         return cls(names, randoms, steps if anew else 0, normed)
 
-    def check(self, layout: Layout, stack: str | None) -> None:
+    def check(self, layout: Layout, stack: str | None, units: Units) -> None:
         """What cannot be is refused before anything is computed."""
         for name in self.names:
             if name.startswith("file:"):
-                read_order(name.removeprefix("file:"), layout, stack)
+                read_order(name.removeprefix("file:"), layout, stack, units)
             elif name not in ORDERS:
                 raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
 
@@ -88,22 +90,31 @@ class Source:
     name: str | None
     """Of the results in the study, where there is one."""
     progress: Progress | None
+    by: str = "head"
+    """What goes together: a head, or a key/value group."""
+
+    @property
+    def units(self) -> Units:
+        return Units.of(read_anatomy(self.model), self.by, self.stack)
 
 
 def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Dataset | None]:
     """The orders by name, several random ones, and the importance if it was computed."""
-    layout, stack, seed = source.layout, source.stack, source.shared["seed"]
+    layout, stack, seed, units = source.layout, source.stack, source.shared["seed"], source.units
     orders: dict[str, Order] = {}
     estimates: xr.Dataset | None = None
     for name in wanted.names:
         if name == "random":
-            orders |= {f"random {number}": at_random(layout, seed + number, stack) for number in range(wanted.randoms)}
+            orders |= {
+                f"random {number}": at_random(layout, seed + number, stack, units) for number in range(wanted.randoms)
+            }
         elif name.startswith("file:"):
-            orders[name] = read_order(name.removeprefix("file:"), layout, stack)
+            orders[name] = read_order(name.removeprefix("file:"), layout, stack, units)
         elif name == "ablation":
-            orders[name] = by_values(_ablation(source), layout, stack)
+            orders[name] = _ablation(source, units)
         elif name == "gates":
-            orders[name] = by_values(_gates(source), layout, stack)
+            # A group is as open as the most open of its gates.
+            orders[name] = by_values(units.pooled(_gates(source), layout, np.max), layout, stack)
         else:
             estimator = {"importance": "michel"}.get(name, name)
             estimator += "_normed" if wanted.normed and estimator in NORMED else ""
@@ -119,7 +130,7 @@ def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Da
             orders[name] = (
                 order_anew(source, estimator, wanted.anew, estimates)
                 if wanted.anew
-                else by_values(estimate(estimates, estimator), layout, stack)
+                else by_values(estimate_units(estimates, estimator, units, layout), layout, stack)
             )
     return orders, estimates
 
@@ -135,13 +146,13 @@ def by_values(values: np.ndarray, layout: Layout, stack: str | None = None) -> O
     return tuple(heads[index] for index in np.argsort(numbers, kind="stable"))
 
 
-def at_random(layout: Layout, seed: int, stack: str | None = None) -> Order:
+def at_random(layout: Layout, seed: int, stack: str | None = None, units: Units | None = None) -> Order:
     """A random order: the control that says what a clever one is worth."""
-    heads = heads_of(layout, stack)
-    return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
+    sets = [(head,) for head in heads_of(layout, stack)] if units is None else units.sets
+    return tuple(head for index in np.random.default_rng(seed).permutation(len(sets)) for head in sets[index])
 
 
-def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Order:
+def read_order(path: str | Path, layout: Layout, stack: str | None = None, units: Units | None = None) -> Order:
     """The order in a text file: heads such as L3H7, with blanks, commas or lines between, each exactly once."""
     file = Path(path)
     if not file.is_file():
@@ -159,37 +170,46 @@ def read_order(path: str | Path, layout: Layout, stack: str | None = None) -> Or
     missing = [head for head in heads_of(layout, stack) if head not in order]
     if missing:
         raise DataProblem(f"{file} has no {layout.spell(missing[0])} ({len(missing)} missing); expected every head")
-    return tuple(head for head in order if stack is None or head.stack == stack)
+    order = tuple(head for head in order if stack is None or head.stack == stack)
+    if units is not None:
+        units.check_order(order, layout, str(file))
+    return order
 
 
-def spare(order: Sequence[Head], layout: Layout, at_least: int) -> Order:
-    """The order without the heads that would leave a layer with fewer than `at_least`: these stay."""
+def spare(order: Sequence[Head], layout: Layout, at_least: int, together: int = 1) -> Order:
+    """The order without the heads that would leave a layer with fewer than `at_least`: these stay.
+
+    `together`: how many heads, next to each other in the order, go or stay as one.
+    """
     left = Counter((head.stack, head.layer) for head in layout)
-    kept = []
-    for head in order:
-        if left[head.stack, head.layer] > at_least:
-            left[head.stack, head.layer] -= 1
-            kept.append(head)
+    kept: list[Head] = []
+    for start in range(0, len(order), together):
+        heads = order[start : start + together]
+        layer = heads[0].stack, heads[0].layer
+        if left[layer] - len(heads) >= at_least:
+            left[layer] -= len(heads)
+            kept += heads
     return tuple(kept)
 
 
-def removals(total: int, steps: int) -> list[int]:
+def removals(total: int, steps: int, together: int = 1) -> list[int]:
     """How many heads are gone after each of `steps` steps, all of them after the last.
 
-    >>> removals(144, 4)
-    [36, 72, 108, 144]
+    >>> removals(144, 4), removals(270, 4, together=3)
+    ([36, 72, 108, 144], [66, 135, 204, 270])
     """
     check_numbers(steps=steps)
-    return sorted({max(1, round(total * step / steps)) for step in range(1, steps + 1)})
+    units = total // together
+    return sorted({together * max(1, round(units * step / steps)) for step in range(1, steps + 1)})
 
 
-def _ablation(source: Source) -> np.ndarray:
-    """What the score loses without each head."""
+def _ablation(source: Source, units: Units) -> Order:
+    """By what the score loses without each head, or without all heads of a group."""
     swept = sweep(
         source.model,
         source.tokenizer,
         source.table,
-        by=Every("head", source.stack),
+        by=Every("head", source.stack) if units.by == "head" else units.sets,
         how="zero",
         name=source.name and f"{source.name}-order",
         texts=False,
@@ -197,7 +217,9 @@ def _ablation(source: Source) -> np.ndarray:
         **source.shared,
     )
     lost: np.ndarray = effects(swept).values
-    return lost
+    if units.by == "head":
+        return by_values(lost, source.layout, source.stack)
+    return units.arrange(np.argsort(lost, kind="stable").tolist())
 
 
 def _gates(source: Source) -> np.ndarray:
@@ -217,14 +239,15 @@ def _gates(source: Source) -> np.ndarray:
 
 def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) -> Order:
     """Importance computed again after each step, with the heads that went before at zero."""
-    layout = source.layout
+    layout, units = source.layout, source.units
     gates = {one: torch.ones(layout.layers(one), layout.width(one)) for one in layout.stacks}
     order: list[Head] = []
     values = first
     total = len([head for head in layout if source.stack is None or head.stack == source.stack])
     for step in range(steps):
-        rest = [head for head in by_values(estimate(values, estimator), layout, source.stack) if head not in order]
-        goal = round(total * (step + 1) / steps)
+        ranked = by_values(estimate_units(values, estimator, units, layout), layout, source.stack)
+        rest = [head for head in ranked if head not in order]
+        goal = units.whole(total * (step + 1) / steps)
         order += rest[: goal - len(order)]
         for head in order:
             gates[head.stack][head.layer, head.head] = 0

@@ -28,8 +28,8 @@ Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, s
 ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
 AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
 PASSED_ON = (
-    *("tolerance", "drop", "keep", "by_estimate", "order", "steps", "randoms", "anew", "normed", "at_least", "stack"),
-    *("limit", "seed", "max_length", "study", "name"),
+    *("tolerance", "drop", "keep", "by_estimate", "by", "order", "steps", "randoms", "anew", "normed", "at_least"),
+    *("stack", "metric", "limit", "seed", "max_length", "study", "name"),
 )
 """Options of choose and prune that `hc.choose` takes as they are."""
 
@@ -44,6 +44,7 @@ def choose(
     drop: Drop = None,
     keep: Keep = None,
     by_estimate: ByEstimate = False,
+    by: options.Unit = "head",
     order: options.Order = "importance,random",
     steps: options.Steps = 10,
     randoms: options.Randoms = None,
@@ -51,6 +52,7 @@ def choose(
     normed: options.Normed = True,
     at_least: AtLeast = 0,
     stack: options.Stack = None,
+    metric: options.Metric = None,
     text: options.Text = None,
     label: options.Label = None,
     labels: options.Labels = None,
@@ -145,7 +147,9 @@ def next_try(choice: Choice) -> str:
 
 def curve_heading(curves: xr.Dataset) -> str:
     """The line above the table of curves."""
-    return f"{curves.attrs['metric']} on the held-out half, and its change from the whole model [95 % interval]:"
+    direction = "" if curves.attrs.get("higher_is_better", True) else " (lower is better)"
+    metric = f"{curves.attrs['metric']}{direction}"
+    return f"{metric} on the held-out half, and its change from the whole model [95 % interval]:"
 
 
 def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> Any:
@@ -153,6 +157,7 @@ def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> 
     from rich.table import Table
 
     from headcount.story.earlier import series_schemas
+    from headcount.story.names import spell_score
 
     names = [str(name) for name in curves["order"].values]
     randoms = [name for name in names if name.startswith("random ")]
@@ -161,20 +166,21 @@ def curve_table(curves: xr.Dataset, decides: str, chosen: int | None = None) -> 
     table = Table(series_schemas(curves)["kept"].title, *shown)
     for column in table.columns:
         column.justify = "right"
-    whole = f"{float(curves['baseline']):.3f}"
+    whole = spell_score(float(curves["baseline"]))
     table.add_row(str(curves.attrs["heads"]), *[whole] * len(shown))
     for count in curves["removed"].values:
         cells = []
         for name in shown:
             if name == "random":
                 scores = curves["score"].sel(order=randoms, removed=count).values
-                spread = f" ({scores.min():.3f}-{scores.max():.3f})" if len(randoms) > 1 else ""
-                cells.append(f"{scores.mean():.3f}{spread}")
+                spread = f" ({spell_score(scores.min())}-{spell_score(scores.max())})" if len(randoms) > 1 else ""
+                cells.append(f"{spell_score(scores.mean())}{spread}")
                 continue
             row = curves.sel(order=name, removed=count)
-            change = f" {float(row['delta']):+.3f} [{float(row['low']):+.3f}, {float(row['high']):+.3f}]"
+            change, low, high = (spell_score(float(row[key]), signed=True) for key in ("delta", "low", "high"))
             # Three intervals side by side would not fit into 80 columns: the order that decides has its own.
-            cells.append(f"{float(row['score']):.3f}" + (change if name in whole_change else ""))
+            ends = f" {change} [{low}, {high}]" if name in whole_change else ""
+            cells.append(f"{spell_score(float(row['score']))}{ends}")
         mark = " *" if int(count) == chosen else ""
         table.add_row(f"{curves.attrs['heads'] - int(count)}{mark}", *cells)
     return table

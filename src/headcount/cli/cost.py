@@ -24,6 +24,13 @@ def cost(
     batches: Annotated[str, Parameter(help="Batch sizes.")] = "1,16",
     lengths: Annotated[str | None, Parameter(help="Text lengths in tokens; 32,128 by default.")] = None,
     repeats: Annotated[int, Parameter(help="Number of timed passes.")] = 10,
+    new_tokens: Annotated[
+        int | None,
+        Parameter(
+            help="Also generate this many tokens after prompts of the text lengths, with a key/value cache: prefill, "
+            "decode and the size of the cache."
+        ),
+    ] = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     study: options.Study = None,
@@ -70,6 +77,7 @@ def cost(
             batches=batch_sizes,
             lengths=token_counts,
             repeats=repeats,
+            new_tokens=new_tokens,
             study=study,
             name=name,
             progress=progress,
@@ -91,7 +99,7 @@ SIZES = {"parameters": "million", "attention_parameters": "million", "bytes": "M
 
 
 def tables(costs: pd.DataFrame, names: list[str]) -> list[Any]:
-    """Three tables: sizes, times (median ± half the interquartile range), operations and memory."""
+    """Tables of sizes, times (median ± half the interquartile range), operations and memory, and generation if any."""
     from rich.table import Table
 
     from headcount.costs.cost import SCHEMAS
@@ -114,7 +122,29 @@ def tables(costs: pd.DataFrame, names: list[str]) -> list[Any]:
         shape = f"{row.batch.iloc[0]} x {row.length.iloc[0]}" if row.length.iloc[0] else str(row.batch.iloc[0])
         run.add_row(shape, *times, *faster, _each(row.per_second, "{:.0f}"))
         work.add_row(shape, _each(row.flops / 1e9, "{:.2f}"), _each(row.peak_bytes / 1e6, "{:.0f}"))
-    return [size, run, work]
+    return [size, run, work, *([generation_table(costs)] if "decode" in costs else [])]
+
+
+def generation_table(costs: pd.DataFrame) -> Any:
+    """Tokens a second of prompts and of new tokens, and the cache at the end."""
+    from rich.table import Table
+
+    from headcount.costs.generation import SCHEMAS
+
+    table = Table(
+        "batch x (prompt + new)",
+        *(f"{title} ({SCHEMAS['decode'].unit})" for title in ("prefill", "decode")),
+        f"{SCHEMAS['cache_bytes'].title} (MB)",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for _, row in costs.groupby(["batch", "length"], sort=False):
+        table.add_row(
+            f"{row.batch.iloc[0]} x ({row.length.iloc[0]} + {row.new_tokens.iloc[0]})",
+            *(_each(row[key], "{:,.0f}") for key in ("prefill", "decode")),
+            _each(row.cache_bytes / 1e6, "{:.2f}"),
+        )
+    return table
 
 
 def _each(values: pd.Series, form: str) -> str:

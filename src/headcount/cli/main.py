@@ -19,6 +19,7 @@ from rich.console import Console, ConsoleOptions
 import headcount
 from headcount.cli.adversarial import adversarial
 from headcount.cli.agreement import agreement
+from headcount.cli.attribution import attribution
 from headcount.cli.carriers import carriers
 from headcount.cli.choose import choose
 from headcount.cli.circuit import circuit
@@ -33,9 +34,10 @@ from headcount.cli.export import export
 from headcount.cli.figure import figure
 from headcount.cli.find_patterns import find_patterns
 from headcount.cli.finetune import finetune
+from headcount.cli.function_vectors import function_vectors
+from headcount.cli.gates import gates
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
-from headcount.cli.learn_gates import learn_gates
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.partial import partial
@@ -43,7 +45,7 @@ from headcount.cli.paths import paths
 from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
-from headcount.cli.renamed import check_renamed
+from headcount.cli.renamed import check_renamed, check_renamed_verb
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
@@ -95,8 +97,10 @@ for verb in (
     finetune,
     partial,
     importance,
-    learn_gates,
+    gates,
+    attribution,
     carriers,
+    function_vectors,
     circuit,
     paths,
     curve,
@@ -128,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
             words = _join_values(words)
+            check_renamed_verb(words)
             check_whole_numbers(words, [app[verb] for verb in _verb(words)])
             _read_config(words)
             check_renamed(words)

@@ -80,6 +80,13 @@ Order = Annotated[
         "file:PATH, separated by commas."
     ),
 ]
+Unit = Annotated[
+    Literal["head", "group"],
+    Parameter(
+        help="What is removed together: a head, or a group: all query heads that share a key/value head, and that one "
+        "with them, so that the cache shrinks."
+    ),
+]
 Steps = Annotated[int, Parameter(help="Number of steps of each curve.")]
 Randoms = Annotated[int | None, Parameter(help="Number of random orders to compare with; 3 by default.")]
 Anew = Annotated[bool, Parameter(help="Compute the importance again after each step.")]
@@ -90,6 +97,11 @@ Stack = Annotated[
     Literal["encoder", "decoder", "cross"] | None,
     Parameter(help="Only heads of this stack."),
 ]
+# The recovery after a cut.
+Lora = Annotated[
+    bool, Parameter(help="Train LoRA adapters, which are merged into the weights, instead of all weights (needs peft).")
+]
+LoraRank = Annotated[int | None, Parameter(help="Rank of the adapters (--lora); 16 by default.")]
 # The study.
 Out = Annotated[Path | None, Parameter(help="Study folder for the result.")]
 Study = Annotated[Path | None, Parameter(help="Study folder for the results.")]
@@ -235,6 +247,13 @@ def as_stored(model: PreTrainedModel) -> PreTrainedModel:
 
     stored = getattr(model, "headcount_stored", None)
     return model.to(stored) if isinstance(stored, torch.dtype) else model
+
+
+def spell_lora(lora: bool, rank: int | None) -> str:
+    """The end of a clause on how a model was trained; empty if all weights were."""
+    from headcount.pruning.lora import RANK
+
+    return f" with LoRA (rank {rank or RANK})" if lora else ""
 
 
 def say_part(console: Console) -> None:

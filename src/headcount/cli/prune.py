@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.choose import PASSED_ON, ByEstimate, Drop, Keep, Tolerance, next_try, run_choice, show_choice
-from headcount.cli.options import as_stored, find_named_task, find_tokenizer, load_ready, refuse_others
+from headcount.cli.options import as_stored, find_named_task, find_tokenizer, load_ready, refuse_others, spell_lora
 from headcount.core.options import belongs_to
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
@@ -27,6 +27,13 @@ def prune(
     drop: Drop = None,
     keep: Keep = None,
     by_estimate: ByEstimate = False,
+    by: Annotated[
+        Literal["head", "group"] | None,
+        Parameter(
+            help="What is removed together: a head, as by default, or a group: all query heads that share a key/value "
+            "head, and that one with them, so that the cache shrinks."
+        ),
+    ] = None,
     task: Annotated[
         str | None, Parameter(help="A GLUE task such as mrpc, or a kind of task such as classification.")
     ] = None,
@@ -50,10 +57,20 @@ def prune(
     ] = None,
     at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps at least; 0 by default.")] = None,
     stack: options.Stack = None,
+    metric: options.Metric = None,
     recover: Annotated[int | None, Parameter(help="Fine-tune for this many steps after pruning.")] = None,
     learning_rate: Annotated[
-        float | None, Parameter(help="Learning rate of the recovery (--recover); 2e-5 by default.")
+        float | None,
+        Parameter(help="Learning rate of the recovery (--recover); 2e-5 by default, 2e-4 with --lora."),
     ] = None,
+    lora: Annotated[
+        bool,
+        Parameter(
+            help="Recover (--recover) with LoRA adapters, which are merged into the weights, instead of training all "
+            "weights (needs peft)."
+        ),
+    ] = False,
+    lora_rank: options.LoraRank = None,
     study: options.Study = None,
     name: Annotated[
         str | None, Parameter(help="Name of the results, if a study holds several of their kind; prune by default.")
@@ -91,6 +108,7 @@ def prune(
     from headcount.models.checkpoint import save
     from headcount.models.matching_weights import WRITTEN, check_head
     from headcount.models.output_folder import check_apart, check_output_folder
+    from headcount.pruning.lora import check_lora
     from headcount.zoo.bundled import find_data, find_model
 
     if heads is not None:
@@ -104,6 +122,10 @@ def prune(
         )
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     belongs_to("learning_rate", learning_rate, "recover", recover or None)
+    belongs_to("lora", lora, "recover", recover or None)
+    belongs_to("lora_rank", lora_rank, "lora", lora)
+    if lora:
+        check_lora()
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
     check_output_folder(out, overwrite)
     console = Console(highlight=False)
@@ -120,12 +142,12 @@ def prune(
         if not choice.heads:
             console.print(f"No model was written. {next_try(choice)}")
             return
-        lines = remove_heads(loaded, choice.heads)
         if recover:
-            whole = float(choice.held_out["baseline"])
-            rate = learning_rate or 2e-5
-            examples = {"limit": limit, "seed": seed, "max_length": max_length}
-            lines.append(recovered(loaded, loaded_tokenizer, str(data), known, recover, rate, whole, **examples))
+            trained = {"max_steps": recover, "learning_rate": learning_rate, "lora": lora, "lora_rank": lora_rank}
+            examples: dict[str, Any] = {"metric": metric, "limit": limit, "seed": seed or 0, "max_length": max_length}
+            lines = cut_and_recover(loaded, loaded_tokenizer, str(data), known, choice.heads, trained, **examples)
+        else:
+            lines = remove_heads(loaded, choice.heads)
     save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
     for line in lines:
         console.print(line)
@@ -147,38 +169,45 @@ def remove_heads(model: Any, heads: Any) -> list[str]:
     ]
 
 
-def recovered(
-    model: Any, tokenizer: Any, data: str, task: Any, steps: int, rate: float, whole: float, **examples: int | None
-) -> str:
-    """Fine-tune on the selection half; returns a sentence with the scores on the held-out half before and after."""
+def cut_and_recover(
+    model: Any,
+    tokenizer: Any,
+    data: str,
+    task: Any,
+    heads: Any,
+    trained: dict[str, Any],
+    metric: str | None,
+    limit: int | None,
+    seed: int,
+    max_length: int | None,
+) -> list[str]:
+    """Prune the model and fine-tune it on the selection half; the last line has its scores on the held-out half."""
+    from headcount.ablation.job import task_metric
+    from headcount.ablation.summary import metric_name
     from headcount.choosing.halves import read_halves
     from headcount.cli.progress import show_progress
-    from headcount.pruning.recover import recover
-    from headcount.training.scores import score_table
+    from headcount.pruning.held_out import HeldOut
+    from headcount.pruning.recover import find_rate, recover
+    from headcount.story.cuts import recovery_sentence
 
-    length, seed = examples["max_length"], examples["seed"] or 0
-    selection, held_out = read_halves(data, task, examples["limit"], seed, tokenizer)
-    before = score_table(model, tokenizer, held_out, task, length)
+    selection, rest = read_halves(data, task, limit, seed, tokenizer)
+    scored_by = task_metric(task, metric)
+    held_out = HeldOut.read(model, tokenizer, rest, task, scored_by, max_length, seed)
+    whole = held_out.outputs(model)
+    lines = remove_heads(model, heads)
+    cut = held_out.outputs(model)
+    options = {**trained, "seed": seed, "max_length": max_length}
     try:
         with show_progress("recover", "steps") as progress:
-            recover(
-                model,
-                tokenizer,
-                selection,
-                task=task,
-                max_steps=steps,
-                learning_rate=rate,
-                seed=seed,
-                max_length=length,
-                progress=progress,
-            )
-        after = score_table(model, tokenizer, held_out, task, length)
+            recover(model, tokenizer, selection, task=task, progress=progress, **options)
+        after = held_out.outputs(model)
     except (TrainingDiverged, NotFinite) as error:
+        rate = find_rate(trained["learning_rate"], trained["lora"])
         raise TrainingDiverged(
             f"the recovery diverged and nothing was saved ({error}); give a lower learning_rate= than {rate:g}"
         ) from error
-    metric = next(iter(before))
-    return (
-        f"Fine-tuned for {steps} steps on the selection half: {metric} {before[metric]:.4f} -> {after[metric]:.4f} on "
-        f"the held-out half (the whole model {whole:.4f})."
-    )
+    how = f"{trained['max_steps']} steps{spell_lora(trained['lora'], trained['lora_rank'])}"
+    compared = held_out.compare(whole, cut, after, seed=seed)
+    before, now = compared.scores
+    lines.append(recovery_sentence(metric_name(scored_by), how, before, now, compared.whole, compared.changes[1]))
+    return lines

@@ -8,7 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import as_stored, find_named_task, load_for_task
+from headcount.cli.options import as_stored, find_named_task, load_for_task, spell_lora
+from headcount.core.options import belongs_to
 
 
 def recover(
@@ -19,7 +20,11 @@ def recover(
     data: options.Data,
     out: Annotated[Path, Parameter(help="Folder for the recovered model.")],
     max_steps: Annotated[int, Parameter(help="Number of training steps.")] = 100,
-    learning_rate: Annotated[float, Parameter(help="Peak learning rate.")] = 2e-5,
+    learning_rate: Annotated[
+        float | None, Parameter(help="Peak learning rate; 2e-5 by default, 2e-4 with --lora.")
+    ] = None,
+    lora: options.Lora = False,
+    lora_rank: options.LoraRank = None,
     per_device_train_batch_size: Annotated[int, Parameter(help="Training batch size.")] = 32,
     text: options.Text = None,
     label: options.Label = None,
@@ -50,9 +55,13 @@ def recover(
     from headcount.cli.progress import show_progress
     from headcount.models.checkpoint import save
     from headcount.models.output_folder import check_apart, check_output_folder
+    from headcount.pruning.lora import check_lora
     from headcount.pruning.recover import recover as run
     from headcount.zoo.bundled import find_data, find_model
 
+    belongs_to("lora_rank", lora_rank, "lora", lora)
+    if lora:
+        check_lora()
     known = find_named_task(task, data, text, label, labels)
     check_apart(out, {"the model": find_model(model), "the data": find_data(data)})
     check_output_folder(out, overwrite)
@@ -65,6 +74,8 @@ def recover(
             task=known,
             max_steps=max_steps,
             learning_rate=learning_rate,
+            lora=lora,
+            lora_rank=lora_rank,
             per_device_train_batch_size=per_device_train_batch_size,
             limit=limit,
             seed=seed,
@@ -73,5 +84,6 @@ def recover(
         )
     save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
     console = Console(highlight=False)
-    console.print(f"Fine-tuned for {max_steps} steps; saved in {out}.", markup=False, soft_wrap=True)
+    what = f"Fine-tuned for {max_steps} steps{spell_lora(lora, lora_rank)}"
+    console.print(f"{what}; saved in {out}.", markup=False, soft_wrap=True)
     console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Earlier names of a verb's options are refused with the new one in the message."""
+"""Earlier names of verbs and of their options are refused with the new one in the message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 
 from headcount.errors import InvalidOption
 
+VERBS = {"learn-gates": "gates"}
+"""Earlier names of verbs and their present names."""
 RENAMED = {
+    "gates": {"strengths": "price", "weight-learning-rate": "train-weights"},
     "sweep": {"beams": "num-beams"},
     "prune": {"recover-rate": "learning-rate"},
     "finetune": {
@@ -21,6 +24,18 @@ RENAMED = {
     },
 }
 """By verb: earlier names of options and their present names."""
+
+
+def check_renamed_verb(words: Sequence[str]) -> None:
+    """Refuse an earlier name of a verb.
+
+    >>> check_renamed_verb(["learn-gates", "MODEL"])
+    Traceback (most recent call last):
+    headcount.errors.InvalidOption: got learn-gates, which is now gates: headcount gates ...
+    """
+    for word in words[:1]:
+        if word in VERBS:
+            raise InvalidOption(f"got {word}, which is now {VERBS[word]}: headcount {VERBS[word]} ...")
 
 
 def check_renamed(words: Sequence[str], config: Path | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 RESUMED = {
+    "attribution": "--out",
     "carriers": "--out",
     "choose": "--study",
     "circuit": "--out",
@@ -14,11 +15,13 @@ RESUMED = {
     "demo": "--out",
     "dynamics": "--study",
     "finetune": "--out",
+    "function-vectors": "--out",
     "importance": "--out",
     "measure": "--out",
     "partial": "--out",
     "paths": "--out",
     "find-patterns": "--out",
+    "gates": "--out",
     "patterns": "--out",
     "probe": "--out",
     "prune": "--study",
@@ -33,7 +36,6 @@ AT_THE_END = (
     "export",
     "figure",
     "heads",
-    "learn-gates",
     "maps",
     "recover",
     "report",
@@ -54,7 +56,8 @@ def stopped_line(words: list[str]) -> str:
     if verb is None:
         return "stopped"
     option = RESUMED.get(verb)
-    if option is None or (verb == "prune" and option_value(words, "--heads")):
+    whole = (verb == "prune" and option_value(words, "--heads")) or (verb == "gates" and "--roles" not in words)
+    if option is None or whole:
         return f"stopped; {verb} writes nothing before it is done; to start again: {_command(words)}"
     folder = option_value(words, option) or {"demo": "demo-out"}.get(verb)
     if folder is None:

@@ -85,10 +85,10 @@ def sweep(
     ] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[
-        Literal["importance", "taylor", "norm", "hessian"] | None,
+        Literal["importance", "taylor", "norm", "attribution", "hessian"] | None,
         Parameter(
-            help="Run only the heads that this estimate ranks highest (one backward pass), and a control; hessian "
-            "ranks pairs (one backward pass per head)."
+            help="Run only the heads that this estimate ranks highest (one backward pass), and a control; "
+            "attribution is for --how patch, hessian ranks pairs (one backward pass per head)."
         ),
     ] = None,
     top: Annotated[
@@ -157,7 +157,7 @@ def sweep(
     from headcount.ablation.choices import Every
     from headcount.ablation.hows import Resample
     from headcount.ablation.sweep import sweep as run
-    from headcount.choosing.screen import TOP
+    from headcount.choosing.screen import ATTRIBUTION, TOP
     from headcount.choosing.screen import screen as screen_heads
     from headcount.cli.progress import show_progress
     from headcount.engines.compute import Compute
@@ -179,7 +179,8 @@ def sweep(
     compute = Compute(batch_tokens, memory, compiled, shard)
     source = known.name if data is None else data
     if screen is not None or by == "pair":
-        step, unit = ("curvature", "heads") if screen == HESSIAN else ("importance", "examples")
+        steps = {HESSIAN: ("curvature", "heads"), ATTRIBUTION: ("attribution", "examples")}
+        step, unit = steps.get(screen or "", ("importance", "examples"))
         with show_progress(step, unit, limited=limit is None) as progress:
             screening: dict[str, Any] = {
                 "task": known,
@@ -196,6 +197,7 @@ def sweep(
                 left_out = find_pairs(loaded, loaded_tokenizer, source, among, screen, top, control, screening)
             else:
                 assert screen is not None
+                screening |= {"how": replacement} if screen == ATTRIBUTION else {}
                 size_of_top = TOP if top is None else top
                 left_out = screen_heads(
                     loaded, loaded_tokenizer, source, estimate=screen, top=size_of_top, control=control, **screening

@@ -44,8 +44,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     "--how mean needs --reference: data like 'how=x'"
     >>> in_options("such as labels=['no', 'yes']", {"labels": "--labels"})
     'such as --labels no yes'
-    >>> in_options("got strengths=[0.1, nan]", {"strengths": "--strengths"})
-    'got --strengths 0.1 nan'
+    >>> in_options("got price=[0.1, nan]", {"price": "--price"})
+    'got --price 0.1 nan'
     """
 
     def spell(match: re.Match[str]) -> str:

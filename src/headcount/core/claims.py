@@ -1,4 +1,4 @@
-"""The definitions of "significant", "within tolerance", "confirmed", "settled", "syntactic" and "redundant"."""
+"""The definitions of "significant", "within tolerance", "confirmed", "settled", "syntactic", "redundant" and roles."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ SYNTACTIC = 0.10
 NEITHER, REDUNDANT, SYNERGISTIC = range(3)
 KINDS = ("no significant interaction", "redundant", "synergistic")
 """What a pair of heads is, by these codes."""
+ROLES = ("facilitating", "interfering", "irrelevant")
+"""The roles of heads by gates (Nam et al. 2025), each with a score from 0 to 1."""
+ROLE_FROM = 0.5
+"""A head has a role if the role's score is above this in every seed."""
+HURTS_FROM = 1.0
+"""Irrelevant heads do not hurt if the loss without them rises by no more than this many points."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 
@@ -58,6 +64,37 @@ def tolerance_of(points: float, metric: str, baseline: float) -> float:
     """
     unit = {"bleu": 1.0, "chrf": 1.0, "perplexity": 0.01 * baseline}.get(metric, 0.01)
     return points * unit
+
+
+def find_role(scores: np.ndarray) -> np.ndarray:
+    """[...] from scores [role, seed, ...]: the number of the role that all seeds agree on, or of none of them.
+
+    Gates that end lower when they are pushed up than when they are pushed down would have two roles: they have none.
+    NaN where there is no head.
+
+    >>> find_role(np.array([[[0.9, 0.9]], [[0.1, 0.8]], [[0.0, 0.0]]])).tolist()
+    [0.0, 3.0]
+    """
+    with np.errstate(invalid="ignore"):
+        agreed = (scores > ROLE_FROM).all(1)
+    role = np.where(agreed.sum(0) == 1, agreed.argmax(0), len(ROLES)).astype(float)
+    role[np.isnan(scores).any((0, 1))] = np.nan
+    return role
+
+
+def judge_role(role: str, low: float, high: float) -> Verdict:
+    """What held-out examples say about heads of a role, from the 95 % interval of the change of the loss without them.
+
+    Without interfering heads the loss must fall; without irrelevant ones it must not rise by more than a point.
+
+    >>> judge_role("interfering", -0.2, -0.1), judge_role("irrelevant", -0.001, 0.2)
+    ('confirmed', 'too few examples to tell')
+    """
+    if role == "interfering":
+        return "confirmed" if high < 0 else "refuted" if low >= 0 else "too few examples to tell"
+    if high <= tolerance_of(HURTS_FROM, "loss", 0.0):
+        return "confirmed"
+    return "refuted" if low > 0 else "too few examples to tell"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,10 @@ from headcount.core.options import belongs_to, no_repeats, without_effect
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
+from headcount.costs.generation import SCHEMAS as GENERATION
+from headcount.costs.generation import check_generates, generation_row, time_generation
 from headcount.costs.memory import peak_bytes
+from headcount.costs.turns import WARM_UP, in_turns, wait
 from headcount.data.number_options import check_numbers
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
@@ -40,7 +43,7 @@ from headcount.trace.anatomy import read_anatomy
 from headcount.trace.modes import evaluating
 from headcount.trace.timing import timed_calls
 
-BATCHES, LENGTHS, REPEATS, WARM_UP = (1, 16), (32, 128), 10, 2
+BATCHES, LENGTHS, REPEATS = (1, 16), (32, 128), 10
 SCHEMAS = {
     "model": Schema("Model"),
     "batch": Schema("Batch size", "texts", range=(1, None)),
@@ -64,6 +67,7 @@ def cost(
     batches: Sequence[int] = BATCHES,
     lengths: Sequence[int] | None = None,
     repeats: int = REPEATS,
+    new_tokens: int | None = None,
     study: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
@@ -71,10 +75,12 @@ def cost(
     """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
 
     Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
-    `lengths`: 32 and 128 by default. `study`: a folder that keeps the numbers, as `cost/NAME` ("models" by default);
-    times differ from run to run, those that are there stay and are read.
+    `lengths`: 32 and 128 by default. `new_tokens`: decoders also generate so many tokens after prompts of these
+    lengths: `prefill` and `decode` (tokens a second of all texts, median and quartiles) and `cache_bytes` at the end.
+    `study`: a folder that keeps the numbers, as `cost/NAME` ("models" by default); times differ from run to run, those
+    that are there stay and are read.
     """
-    check_numbers(repeats=repeats)
+    check_numbers(repeats=repeats, new_tokens=new_tokens)
     belongs_to("name", name, "study", study)
     vision = any(model.main_input_name == "pixel_values" for model in models.values())
     if vision:
@@ -88,9 +94,15 @@ def cost(
         check_numbers(batches=batch, lengths=length)
     for which, model in models.items():
         check_whole(model, "measure its cost")
+        if new_tokens is not None:
+            check_generates(which, model)
         longest = longest_positions(model)
         if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
             raise InvalidOption(f"got the length {max(lengths)}; {which} takes at most {longest} tokens")
+        if longest is not None and new_tokens is not None and max(lengths) + new_tokens > longest:
+            raise InvalidOption(
+                f"got new_tokens={new_tokens} after {max(lengths)}; {which} takes at most {longest} tokens in all"
+            )
         if max(batches) > 1 and _needs_padding(model) and model.config.pad_token_id is None:
             raise InvalidOption(
                 f"{which} has no pad_token_id and takes one text at a time; set it, or give the batch 1"
@@ -99,23 +111,30 @@ def cost(
     run = Run(
         f"cost/{name or 'models'}",
         find_origin(models, "random tokens", 0),
-        {"batches": list(batches), "lengths": list(lengths), "repeats": repeats},
+        {"batches": list(batches), "lengths": list(lengths), "repeats": repeats}
+        | ({} if new_tokens is None else {"new_tokens": new_tokens}),
         {},
-        lambda _: _measure(models, shapes, repeats, progress),
+        lambda _: _measure(models, shapes, repeats, new_tokens, progress),
     )
     result = perform(run, study)
-    table = pd.DataFrame({key: result[key].values for key in SCHEMAS})
+    table = pd.DataFrame({key: result[key].values for key in (*SCHEMAS, *GENERATION) if key in result})
     table.attrs = result.attrs
     return table
 
 
 def _measure(
-    models: Mapping[str, PreTrainedModel], shapes: list[tuple[int, int]], repeats: int, progress: Progress | None
+    models: Mapping[str, PreTrainedModel],
+    shapes: list[tuple[int, int]],
+    repeats: int,
+    new_tokens: int | None,
+    progress: Progress | None,
 ) -> Labelled:
     rows: list[dict[str, Any]] = []
     for number, shape in enumerate(shapes):
         inputs = {name: make_inputs(model, *shape) for name, model in models.items()}
         times = time_in_turns(models, inputs, repeats)
+        prompts = {name: batch["input_ids"] for name, batch in inputs.items()} if new_tokens is not None else {}
+        generated = {} if new_tokens is None else time_generation(models, prompts, new_tokens, repeats)
         for name, model in models.items():
             low, middle, high = np.quantile(times[name], (0.25, 0.5, 0.75))
             rows.append(
@@ -130,12 +149,13 @@ def _measure(
                     "flops": flops(model, inputs[name]),
                     "peak_bytes": peak_bytes(model, inputs[name]),
                     **size(model),
+                    **(generation_row(generated[name], *shape, new_tokens) if new_tokens is not None else {}),
                 }
             )
         if progress is not None:
             progress(number + 1, len(shapes))
     table = pd.DataFrame(rows)
-    return with_schemas({key: (("row",), table[key].to_numpy()) for key in SCHEMAS}, SCHEMAS)
+    return with_schemas({key: (("row",), table[key].to_numpy()) for key in rows[0]}, SCHEMAS | GENERATION)
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:
@@ -177,16 +197,15 @@ def time_in_turns(
 ) -> dict[str, list[float]]:
     """Seconds of every pass, by model."""
     times: dict[str, list[float]] = {name: [] for name in models}
-    for turn in range(WARM_UP + repeats):
-        # There and back again: neither is always the one that finds the caches cold.
-        for name, model in list(models.items())[:: 1 if turn % 2 else -1]:
-            with evaluating(model):
-                _wait(model)
-                start = time.perf_counter()
-                model(**inputs[name])
-                _wait(model)
-            if turn >= WARM_UP:
-                times[name].append(time.perf_counter() - start)
+    for name, timed in in_turns(models, repeats):
+        model = models[name]
+        with evaluating(model):
+            wait(model)
+            start = time.perf_counter()
+            model(**inputs[name])
+            wait(model)
+        if timed:
+            times[name].append(time.perf_counter() - start)
     return times
 
 
@@ -210,7 +229,7 @@ def attention_share(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeat
     """The share of a pass's time that the attention blocks take, output projections included: what a cut can win."""
 
     def clock() -> float:
-        _wait(model)
+        wait(model)
         return time.perf_counter()
 
     shares = []
@@ -235,8 +254,3 @@ def _attention_modules(model: PreTrainedModel) -> list[nn.Module]:
 
     blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers]
     return list(dict.fromkeys(module for block in blocks for module in parts(block)))
-
-
-def _wait(model: PreTrainedModel) -> None:
-    if model.device.type == "cuda":
-        torch.cuda.synchronize(model.device)

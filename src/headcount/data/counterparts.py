@@ -20,8 +20,8 @@ Spans = Mapping[str, tuple[int, int]]
 """By name, the first position of a span of tokens and the one after its last."""
 SPANS, COUNTERPART_SPANS = "spans", "counterpart_spans"
 """Columns of named spans of tokens: of the text, and of its counterpart where they stand elsewhere."""
-COUNTERPART, WRONG = "counterpart", "wrong"
-"""The usual columns of second inputs and of wrong answers."""
+COUNTERPART, WRONG, TASK = "counterpart", "wrong", "task"
+"""The usual columns of second inputs, of wrong answers and of the tasks of prompts."""
 MOST_ROWS = 3
 """Rows that a message lists."""
 
@@ -34,6 +34,8 @@ class Counterparts:
     texts: list[tuple[Any, ...]]
     spans: list[Spans]
     counterpart_spans: list[Spans]
+    tasks: list[str]
+    """The task that each example belongs to, if the data says so; else all belong to one."""
 
     @property
     def names(self) -> list[str]:
@@ -64,7 +66,8 @@ def read_counterparts(
         )
     spans = _read_spans(table, SPANS, examples, encodings)
     column = COUNTERPART_SPANS if COUNTERPART_SPANS in table else SPANS
-    return Counterparts(encoded, texts, spans, _read_spans(table, column, others, encoded))
+    tasks = [str(task) for task in table[TASK]] if TASK in table else [""] * len(texts)
+    return Counterparts(encoded, texts, spans, _read_spans(table, column, others, encoded), tasks)
 
 
 def with_wrong_answers(

@@ -20,10 +20,9 @@ LEAST = {
     "tolerance": 0,
     "warmup_steps": 0,
     "weight_decay": 0,
-    "weight_learning_rate": 0,
 }
 """Options whose least value is not 1."""
-ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when"))
+ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when", "train_weights"))
 BELOW = {"seed": 2**32}
 """numpy takes no larger seeds."""
 MOST = 2**31 - 1

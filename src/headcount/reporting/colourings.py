@@ -27,7 +27,7 @@ the colouring to look at beside it. `unknown`: why a head has no value, if that 
 def find_colourings(view: View) -> list[Colouring]:
     """The colourings of a study, those that people look for first in front."""
     colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view), *_followed(view)]
-    for kind in ("circuit", "cue_heads", "probe", "measures", "compare"):
+    for kind in ("circuit", "patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
     return colourings or _heads_alone(view)
@@ -81,10 +81,10 @@ def _sweeps(view: View) -> list[Colouring]:
 
 
 def _importance(view: View) -> list[Colouring]:
-    """Importance, then learned gates."""
+    """Importance, then learned gates and roles by gates."""
     return [
         colouring
-        for kind in ("importance", "gates")
+        for kind in ("importance", "gates", "roles")
         for name, dataset in view.of("pruning").items()
         if name.split("@")[0] == kind and not view.is_passing_checkpoint(name)
         for colouring in _variables(view, f"pruning/{name}", dataset)

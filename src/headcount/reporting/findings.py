@@ -5,12 +5,15 @@ from __future__ import annotations
 from headcount.core.claims import choose_cut
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
+from headcount.story.attribution import attribution_sentences
 from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
 from headcount.story.circuits import circuit_sentences
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
+from headcount.story.function_vectors import vector_sentences
+from headcount.story.gate_roles import role_sentences
 from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
@@ -30,6 +33,8 @@ def find_sentences(view: View) -> list[str]:
     stacked = len(view.layout.stacks) > 1
     for name, dataset in view.of("sweep").items():
         attributes = dataset.attrs
+        if attributes.get("how") == "function-vector":
+            continue  # part of a result with sentences of its own
         if attributes.get("by") == "head":
             model = short_name(attributes["model"])
             sentences.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
@@ -43,6 +48,13 @@ def find_sentences(view: View) -> list[str]:
         sentences += cue_head_sentences(carried)
     for carried in view.of("carriers").values():
         sentences += carrier_sentences(carried)
+    for name, result in view.of("pruning").items():
+        if name.split("@")[0] == "roles":
+            sentences += role_sentences(result)
+    for vectors in view.of("function_vectors").values():
+        sentences += vector_sentences(vectors)
+    for estimated in view.of("patching").values():
+        sentences += attribution_sentences(estimated)
     for found in view.of("circuit").values():
         sentences += circuit_sentences(found)
     for found in view.of("paths").values():

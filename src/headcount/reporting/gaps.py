@@ -64,6 +64,11 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             f"importance {model} {on} --out {study}",
         ),
         (
+            "which heads help, hurt or make no difference",
+            any(result.attrs.get("measure") == "roles" for result in pruned.values()),
+            f"gates {model} {on} --roles --out {study}",
+        ),
+        (
             "how many heads can go",
             any(name.startswith("curve") for name in pruned),
             f"prune {model} {on} --drop 25% --out small --study {study}",

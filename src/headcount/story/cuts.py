@@ -5,23 +5,37 @@ from __future__ import annotations
 import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
-from headcount.story.names import spell_interval
+from headcount.story.names import interval_of, spell_interval
 
 SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
 
 
 def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
     """What removing `count` heads costs on held-out examples, with a random order for comparison."""
+    together = held_out.attrs.get("heads_per_group")
+    groups = f"{count // together} of {held_out.attrs['heads'] // together} key/value groups, " if together else ""
     return (
-        f"Without {count} of {held_out.attrs['heads']} heads (ordered by {order}) {held_out.attrs['metric']} changes "
-        f"by {change_of(held_out, order, count)} on {held_out.attrs['examples']} held-out examples"
-        f"{control_clause(held_out, order, count)}."
+        f"Without {count} of {held_out.attrs['heads']} heads ({groups}ordered by {order}) {held_out.attrs['metric']} "
+        f"changes by {change_of(held_out, order, count)}{start_clause(held_out)} on {held_out.attrs['examples']} "
+        f"held-out examples{control_clause(held_out, order, count)}."
     )
 
 
-def change_of(curve: xr.Dataset, order: str, count: int, digits: int = 4) -> str:
+def start_clause(curve: xr.Dataset) -> str:
+    """Where a score of which less is better starts, since it has no scale of its own; empty for other scores."""
+    if curve.attrs.get("higher_is_better", True):
+        return ""
+    digits = digits_of(curve.attrs["metric"])
+    whole = f"{float(curve['baseline']):.{digits}f}"
+    if "baseline_low" in curve:
+        whole = spell_interval(interval_of(curve, "baseline"), digits)
+    return f" from {whole} (lower is better)"
+
+
+def change_of(curve: xr.Dataset, order: str, count: int, digits: int | None = None) -> str:
     """The change of the score at one step of a curve, with its interval."""
     step = curve.sel(order=order, removed=count)
+    digits = digits_of(curve.attrs["metric"]) if digits is None else digits
     return spell_interval((float(step["delta"]), float(step["low"]), float(step["high"])), digits, signed=True)
 
 
@@ -32,16 +46,17 @@ def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:
     if not randoms:
         return ""
     changes = held_out["delta"].sel(order=randoms, removed=count).values
+    digits = digits_of(held_out.attrs["metric"])
     if len(randoms) == 1:
-        return f"; a random order: {changes[0]:+.4f}"
-    return f"; random orders: {changes.mean():+.4f} on average of {len(randoms)}"
+        return f"; a random order: {changes[0]:+.{digits}f}"
+    return f"; random orders: {changes.mean():+.{digits}f} on average of {len(randoms)}"
 
 
 def selection_sentence(selection: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> str:
     """How many heads can be removed within a tolerance, by which rule and on how many examples."""
     cut = choose_cut(selection, order, points, by_estimate)
     metric, examples = selection.attrs["metric"], selection.attrs["examples"]
-    within = f"within {spell_points(points)} of {metric}"
+    within = f"within {spell_points(points, metric)} of {metric}"
     if cut.count and by_estimate:
         return f"{cut.count} heads is the largest cut {within} by its point estimate alone, on {examples} examples."
     if cut.count:
@@ -58,11 +73,12 @@ def selection_sentence(selection: xr.Dataset, order: str, points: float, by_esti
 def verdict_sentence(held_out: xr.Dataset, order: str, count: int, points: float) -> str:
     """Whether held-out examples confirm that a cut stays within the tolerance."""
     verdict = judge_cut(held_out, order, count, points)
+    allowed = spell_points(points, held_out.attrs["metric"])
     if verdict != "too few examples to tell":
-        return f"That it stays within {spell_points(points)} is {verdict} by the held-out examples ({SURE})."
+        return f"That it stays within {allowed} is {verdict} by the held-out examples ({SURE})."
     needed = examples_needed(held_out, order, count, points)
     return (
-        f"Too few held-out examples to tell whether it stays within {spell_points(points)}"
+        f"Too few held-out examples to tell whether it stays within {allowed}"
         f"{'' if needed is None else f': about {needed:,} would be needed'}."
     )
 
@@ -79,9 +95,32 @@ def choice_sentences(
     return sentences
 
 
-def spell_points(points: float) -> str:
+Estimate = tuple[float, float, float]
+
+
+def recovery_sentence(metric: str, how: str, before: float, after: float, whole: Estimate, change: Estimate) -> str:
+    """The scores on held-out examples before and after a recovery, and what is left of the loss, with its interval.
+
+    `whole`: the score of the whole model, `change`: from it to the recovered one.
     """
-    >>> spell_points(1), spell_points(0.5)
-    ('1 point', '0.5 points')
+    digits = digits_of(metric)
+    return (
+        f"Fine-tuned for {how} on the selection half: {metric} {before:.{digits}f} -> {after:.{digits}f} on the "
+        f"held-out half, {spell_interval(change, digits, signed=True)} from the whole model "
+        f"({spell_interval(whole, digits)})."
+    )
+
+
+def digits_of(metric: str) -> int:
+    """Digits after the point: a perplexity is no share."""
+    return 2 if metric == "perplexity" else 4
+
+
+def spell_points(points: float, metric: str = "") -> str:
     """
+    >>> spell_points(1), spell_points(0.5), spell_points(0.5, "perplexity")
+    ('1 point', '0.5 points', '0.5 %')
+    """
+    if metric == "perplexity":
+        return f"{points:g} %"
     return f"{points:g} point{'' if points == 1 else 's'}"

@@ -39,6 +39,16 @@ def spell_interval(values: tuple[float, float, float], digits: int = 3, signed: 
     return f"{value} [{low}, {high}]"
 
 
+def spell_score(value: float, digits: int = 3, signed: bool = False) -> str:
+    """A score, or its change, with as many digits as a table has room for: perplexities may be very large.
+
+    >>> spell_score(0.8765), spell_score(34.4567), spell_score(1294.31, signed=True)
+    ('0.876', '34.46', '+1,294')
+    """
+    digits = max(0, digits - sum(abs(value) >= size for size in (10, 100, 1000)))
+    return f"{value:{'+' if signed else ''},.{digits}f}"
+
+
 def interval_of(row: xr.Dataset, name: str) -> tuple[float, float, float]:
     """A value of a row (one relation, one head) with the ends of its interval."""
     value, low, high = (float(row[f"{name}{end}"]) for end in ENDS)

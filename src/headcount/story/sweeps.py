@@ -7,6 +7,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
+from headcount.story.estimates import estimate_sentences
 from headcount.story.names import interval_of, spell_interval, spell_layer
 from headcount.story.patches import patch_sentences
 
@@ -16,6 +17,7 @@ REPLACED = {
     "mean": "its output is its mean",
     "patch": "it is that of the other input",
     "resample": "its output is that on another example",
+    "function-vector": "its output at the last token is its mean after clean examples",
 }
 """What an ablated head does, for each replacement."""
 WHAT = {"layer": "layer", "sets": "set", "draws": "set"}
@@ -77,6 +79,11 @@ def race_sentences(result: xr.Dataset) -> list[str]:
 
 
 def missed_sentences(result: xr.Dataset, what: str = "head", verb: str = "change") -> list[str]:
+    """Which heads or pairs were screened, what may have been missed, and how good the estimate was."""
+    return [*_missed(result, what, verb), *estimate_sentences(result)]
+
+
+def _missed(result: xr.Dataset, what: str, verb: str) -> list[str]:
     """Which heads or pairs were screened, and how many of those that were not run may have an effect, or interact."""
     screen = result.attrs.get("screen")
     if screen is None:

@@ -57,7 +57,7 @@ def test_curve_choose_gates_and_recover() -> None:
     assert np.isfinite(curve["score"]).all()
     choice = hc.choose(model, tokenizer, SPEC, drop=2, order="importance", steps=2, limit=40)
     assert len(choice.heads) == 2
-    gates = hc.learn_gates(model, tokenizer, SPEC, strengths=[0.01], max_steps=2, limit=4)
+    gates = hc.learn_gates(model, tokenizer, SPEC, price=[0.01], max_steps=2, limit=4)
     assert np.isfinite(gates["loss"]).all()
     trained = hc.recover(deepcopy(model).float(), tokenizer, SPEC, max_steps=3, learning_rate=1e-3, limit=8)
     losses = [hc.sweep(each, tokenizer, SPEC, by="layer", limit=8)["baseline"] for each in (model, trained)]

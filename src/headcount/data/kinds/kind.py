@@ -119,6 +119,10 @@ class Kind(Texts):
         """[example]: the loss of each example, differentiable and independent of the batch."""
         raise NotImplementedError
 
+    def log_probabilities(self, result: Any, labels: Tensor) -> Tensor:
+        """[example]: of kinds with the metric `log_probability`, that of each example; differentiable."""
+        return -self.losses(result, labels)
+
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         """The arrays that `reduce` keeps, with their shape for one example, large enough for all `rows`."""
         raise NotImplementedError

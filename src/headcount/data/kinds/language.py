@@ -50,6 +50,11 @@ class Language(Kind):
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(*self.aligned(logits_of(result), labels))
 
+    def log_probabilities(self, result: Any, labels: Tensor) -> Tensor:
+        """Of all labelled tokens of a text together, while its loss is their mean."""
+        _, due = self.aligned(logits_of(result), labels)
+        return -self.losses(result, labels) * (due != IGNORED).sum(1)
+
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"loss": (), "tokens": ()}
 
