@@ -143,8 +143,9 @@ def _minimal(found: xr.Dataset) -> str:
         f"{found.attrs['metric']} gets significantly worse when it leaves (q < {LEVEL})"
     )
     if "random_minimality" in found:
-        random = found["random_minimality"].values
-        line += f"; a head that leaves a random set changes it by {-random.mean():+.3f} on average"
+        random = found["random_minimality"].values.mean()
+        change = -random if found.attrs["higher_is_better"] else random
+        line += f"; a head that leaves a random set changes it by {change:+.3f} on average"
     return f"{line}."
 
 
