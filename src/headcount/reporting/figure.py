@@ -20,6 +20,8 @@ from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.pair_figure import draw_pairs
 from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import read_patterns
+from headcount.reporting.position_figure import draw_positions
+from headcount.reporting.positions import find_positions
 from headcount.reporting.probes import find_probes
 from headcount.reporting.relation_figure import draw_relations
 from headcount.reporting.series import find_curves, find_layers
@@ -40,8 +42,8 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
     """Draw a figure of a study with matplotlib; `output` also writes it to a file (svg, pdf or png).
 
-    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", or a variable
-    such as "special.sep".
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", "patch"
+    (what heads of the other input bring), "positions" (and where), or a variable such as "special.sep".
     """
     file = None if output is None else Path(output)
     if file is not None:
@@ -87,6 +89,11 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
         known["cues"] = partial(draw_relations, probed=as_relations(told), colours=ORDERS)
     for pairs in find_pairs(view)[:1]:
         known["pairs"] = partial(draw_pairs, told=pairs, names=[view.layout.spell(head) for head in view.layout])
+    share = next((colouring for colouring in colourings if "patched" in colouring), None)
+    if share is not None:
+        known["patch"] = partial(draw_heads, view=view, colouring=share)
+    for told in find_positions(view)[:1]:
+        known["positions"] = partial(draw_positions, told=told, names=[view.layout.spell(head) for head in view.layout])
     importance = next((colouring for colouring in colourings if colouring["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, colouring=importance)
@@ -175,7 +182,7 @@ def draw_layers(figure: Figure, sweep: dict[str, Any]) -> Figure:
     ax.set_xticks(
         range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0
     )
-    ax.set_xlabel("layer left out")
+    ax.set_xlabel("layer left out" if sweep["patched"] is None else f"layer of the {sweep['patched']['given']} input")
     ax.set_ylabel(sweep["metric"])
     ax.legend(fontsize=7, frameon=False)
     return figure
