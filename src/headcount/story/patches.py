@@ -60,7 +60,8 @@ def _counted(result: xr.Dataset) -> str:
     test = f"(q < {LEVEL}, {tested} tested)"
     if not effective.any():
         return f"none changes the score significantly {test}"
-    return f"{closer} bring the score closer to that of the {given} input, {away} further away {test}"
+    bring = "brings" if closer == 1 else "bring"
+    return f"{closer} {bring} the score closer to that of the {given} input, {away} further away {test}"
 
 
 def _best(result: xr.Dataset, denoise: bool) -> str:
