@@ -27,7 +27,7 @@ def find_flips(view: View) -> list[dict[str, Any]]:
     """
     sweeps = []
     for name, dataset in view.of("sweep").items():
-        if dataset.attrs.get("by") != "head" or dataset.attrs["how"] == "function-vector" or "text" not in dataset:
+        if dataset.attrs.get("by") != "head" or dataset.attrs.get("how") == "function-vector" or "text" not in dataset:
             continue
         answers = _answers(dataset)
         if answers is not None:

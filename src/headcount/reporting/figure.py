@@ -136,6 +136,10 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if base is not None:
         low, high = min(low, base), max(high, base)
+    colours, centre = "viridis", colouring.get("centre")
+    if centre is not None:  # as on the page: white for no effect, orange for what carries a difference
+        most = max(high - centre, centre - low) or 1.0
+        low, high, colours = centre - most, centre + most, "PuOr" if colouring["higher"] else "PuOr_r"
     axes = figure.subplots(1, len(stacks), squeeze=False, width_ratios=widths)[0]
     heads = list(view.layout)
     image: Any = None
@@ -144,7 +148,7 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
         for head, value in zip(heads, values, strict=True):
             if head.stack == stack:
                 square[head.layer, head.head] = value
-        image = ax.imshow(square, cmap="viridis", vmin=low, vmax=high, aspect="equal")
+        image = ax.imshow(square, cmap=colours, vmin=low, vmax=high, aspect="equal")
         _mark_significant(ax, view, colouring, stack)
         ax.set_xticks(range(width), labels=list(map(str, range(width))), fontsize=7)
         ax.set_yticks(range(len(layers)), labels=list(map(str, range(len(layers)))), fontsize=7)
@@ -156,7 +160,7 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
         bar.ax.axhline(base, color="#d62728", linewidth=2)
         bar.ax.set_title(f"baseline\n{base:.3f}", fontsize=7, color="#d62728")
     title = colouring["title"]
-    figure.suptitle(title if base is None else title.replace("Change of ", "").capitalize(), fontsize=10)
+    figure.suptitle(title if base is None else title.replace("Change of ", "").capitalize(), fontsize=10, wrap=True)
     return figure
 
 
@@ -168,7 +172,7 @@ def _mark_significant(ax: Axes, view: View, colouring: Colouring, stack: str) ->
 
 
 def draw_layers(figure: Figure, sweep: dict[str, Any]) -> Figure:
-    """The score without each layer, with intervals, and the baseline."""
+    """The score without each layer, or with that of another input, with intervals, and the baseline."""
     rows, base = sweep["rows"], sweep["baseline"]
     figure.set_size_inches(max(3.5, 0.35 * len(rows) + 1.2), 2.8)
     ax = figure.subplots()
@@ -182,7 +186,8 @@ def draw_layers(figure: Figure, sweep: dict[str, Any]) -> Figure:
     ax.set_xticks(
         range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0
     )
-    ax.set_xlabel("layer left out" if sweep["patched"] is None else f"layer of the {sweep['patched']['given']} input")
+    patched = sweep.get("patched")
+    ax.set_xlabel(f"layer of the {patched['given']} input" if patched else "layer left out")
     ax.set_ylabel(sweep["metric"])
     ax.legend(fontsize=7, frameon=False)
     return figure

@@ -49,7 +49,7 @@ export function positions(study, told, open, tip) {
   function controls() {
     const examples = told.examples.map(({ clean }, at) => ({ value: String(at), title: shorten(clean.text, 60) }));
     const heads = [
-      { value: "", title: `the ${FEW} that matter most` },
+      { value: "", title: `the ${FEW} with the largest effects` },
       { value: "all", title: `all ${told.heads.length}` },
     ];
     return h(
@@ -154,7 +154,7 @@ export function positions(study, told, open, tip) {
   return figure(
     "Which heads matter where",
     `A row is a head, a column a position: the ${ran} input is run with the head of the ${given} one at this position ` +
-      `alone. Orange heads carry the difference between the two inputs. Click a head to see its intervals.${fewer}`,
+      `alone. Orange moves the score towards that of the ${given} input. Click a head to see its intervals.${fewer}`,
     content,
     { rows: () => table(study, told) },
   );
@@ -190,8 +190,9 @@ export function headPositions(told, index) {
   const line = atPositions(told, row);
   const centre = told.centre ?? 0;
   const [left, width, height] = [112, 190, 24];
-  const ends = [...line.values, ...line.low, ...line.high, centre].filter((value) => value !== null);
-  const [low, high] = extent(ends);
+  // The scale is that of all heads, so that a head without an effect looks like one.
+  const ends = [...told.values.flat(), ...line.low, ...line.high, centre];
+  const [low, high] = extent(ends.filter((value) => value !== null));
   const x = scaleLinear([low, high > low ? high : low + 1], [left, left + width]);
   const bars = told.positions.map((position, place) => {
     const value = line.values[place];
