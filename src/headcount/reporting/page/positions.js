@@ -189,7 +189,7 @@ export function headPositions(told, index) {
   if (row < 0) return null;
   const line = atPositions(told, row);
   const centre = told.centre ?? 0;
-  const [left, width, height] = [112, 190, 24];
+  const [left, width, height] = [112, 172, 24];
   // The scale is that of all heads, so that a head without an effect looks like one.
   const ends = [...told.values.flat(), ...line.low, ...line.high, centre];
   const [low, high] = extent(ends.filter((value) => value !== null));
