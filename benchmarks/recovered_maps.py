@@ -8,7 +8,8 @@ attnread recovers maps by passes with other values, one for each head size of ke
 them beside the kernel, in one pass, for all layers. `observe` has no choice of layers or heads: asked for one map, it
 computes all, and the block form (`queries=`, 256 at a time, one pass each) keeps the wanted ones alone. A Llama-shaped
 model with random weights, float32, one text of random ids. Every contender runs in a process of its own, which gives
-its peak memory beyond that of a plain pass; times are the best of `--repeats` after a warm-up.
+its peak memory beyond that of a plain pass; times are seconds of the processor, summed over threads, which other work
+on the machine changes little, the best of `--repeats` after a warm-up.
 """
 
 from __future__ import annotations
@@ -85,9 +86,9 @@ def run(name: str, what: str, tokens: int, repeats: int, threads: int, path: Pat
     maps = work()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         maps = work()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     torch.save(maps, path)
     return {f"{name}_s": min(times), f"{name}_more_mb": (peak() - before) / 1e3}
 

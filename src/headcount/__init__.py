@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headcount.ablation.hows import Patch as Patch
     from headcount.ablation.hows import Resample as Resample
     from headcount.ablation.means import mean_outputs as mean_outputs
+    from headcount.ablation.paths import paths as paths
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose import Choice as Choice
     from headcount.choosing.choose import choose as choose
+    from headcount.choosing.circuit import circuit as circuit
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
     from headcount.choosing.function_vectors import function_vectors as function_vectors
@@ -95,6 +97,7 @@ _HOMES = {
     "bundled_sentences": "zoo.bundled",
     "carriers": "choosing.carriers",
     "choose": "choosing.choose",
+    "circuit": "choosing.circuit",
     "compare": "measures.compare",
     "cost": "costs.cost",
     "cue_heads": "statistical_cues.cue_heads",
@@ -117,6 +120,7 @@ _HOMES = {
     "measure": "measures.measure",
     "observe": "trace.observe",
     "open_study": "core.read_study",
+    "paths": "ablation.paths",
     "partial": "training.partial",
     "probe": "probing.probe",
     "prune": "pruning.prune",

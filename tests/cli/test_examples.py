@@ -31,6 +31,8 @@ STORY = {
     "attribution": "study",
     "carriers": None,
     "function-vectors": "vectors-study",
+    "circuit": None,
+    "paths": None,
     "curve": "study",
     "choose": "study",
     "agreement": None,
@@ -69,6 +71,8 @@ SMALLER = {
 }
 MORE = {
     "carriers": "--limit 40 --top 2 --randoms 1",
+    "circuit": "--limit 40 --max-length 16 --passes 0 --subsets 1 --randoms 1",
+    "paths": "--limit 8 --max-length 16",
     "measure": "--distance-examples 2",
     "prune": "--limit 40 --steps 2 --randoms 1",
     "choose": "--limit 40 --steps 2 --randoms 1",

@@ -60,6 +60,7 @@ TYPED_ONLY = {
     "attribution": {"direction", "positions", "align", "counterpart", "wrong"},  # Patch(...), find_task(...)
     "function-vectors": {"counterpart"},
     "finetune": {"text", "label"},  # find_task(...) for each
+    "paths": {"direction"},  # Patch(direction=...)
     "cues": {"output"},  # Python has the Dataset
     "adversarial": {"text", "twin_column", "untrained", "max_length"},  # adversarial_scores(...)
 }

@@ -36,6 +36,8 @@ NAMES = [
     "gates",
     "carriers",
     "function_vectors",
+    "circuit",
+    "paths",
     "choose",
     "cost",
     "patterns",

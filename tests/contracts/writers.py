@@ -16,7 +16,7 @@ from headcount.choosing.dynamics import dynamics
 from headcount.costs.cost import cost
 from headcount.errors import StudyProblem
 from tests import planted
-from tests.choosing import planted_vectors
+from tests.choosing import planted_pair, planted_vectors
 from tests.choosing.linear import linear_pair
 from tests.measures.planted_decoder import planted_decoder
 from tests.probing.treebank import sentences
@@ -50,6 +50,7 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         other.bert.encoder.layer[0].attention.self.query.weight.add_(0.5)
     decoder, decoder_tokenizer = planted_decoder()
     linear, pairs = linear_pair(40)
+    pair = planted_pair.classifier()
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
 
     part: dict[str, Any] = {"compute": None if shard is None else hc.Compute(shard=shard)}
@@ -108,6 +109,10 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
             texts=20,
             out=out,
         ),
+        "circuit": lambda out: hc.circuit(
+            pair, tokenizer, planted_pair.texts(60), task="sst2", subsets=1, randoms=2, out=out
+        ),
+        "paths": lambda out: hc.paths(pair, tokenizer, planted_pair.texts(20), "L0, L1", task="sst2", out=out),
         "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),

@@ -11,6 +11,8 @@ RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
 CHOICES = "cues --data {arguments} --choices first second --least 2"
+CIRCUIT = "circuit {classifier} --data {texts} --task sst2"
+PATHS = "paths {classifier} --data {texts} --task sst2 --how zero"
 CUE_HEADS = "cue-heads {classifier} --data {texts} --task sst2"
 ATTRIBUTION = "attribution {classifier} --task sst2 --data {reversed}"
 SCREENED = "sweep {classifier} --task sst2 --data {reversed} --screen attribution --top 1"
@@ -216,6 +218,28 @@ ROWS = [
     bad("function-vectors: a classification", "function-vectors {classifier} --data {texts} --task sst2", "completion"),
     bad("function-vectors: a masked model", "function-vectors {masked} --data synthetic:few-shot", "causal"),
     bad("function-vectors: no texts", "function-vectors {masked} --data synthetic:few-shot --texts 0", "--texts 0"),
+    # circuit
+    bad("circuit: no data", "circuit {classifier} --task sst2", "--data"),
+    bad("circuit: a size and a tolerance", CIRCUIT + " --keep 2 --tolerance 1", "--tolerance", "--keep", "one of them"),
+    bad("circuit: more heads than there are", CIRCUIT + " --keep 5000", "--keep 5000", "expected fewer than"),
+    bad("circuit: no heads", CIRCUIT + " --keep 0", "--keep 0", "at least 1"),
+    bad("circuit: no such tolerance", CIRCUIT + " --tolerance much", "--tolerance much", "5%"),
+    bad("circuit: a tolerance of everything", CIRCUIT + " --tolerance 100%", "--tolerance 100%", "below 100%"),
+    bad("circuit: a random order", CIRCUIT + " --order random", "--order random", "importance"),
+    bad("circuit: no such replacement", CIRCUIT + " --how noise", "noise"),
+    bad("circuit: no counterpart", CIRCUIT + " --how patch", "'counterpart'", "second input"),
+    bad("circuit: no such metric", CIRCUIT + " --metric bleu", "'bleu'", "accuracy"),
+    bad("circuit: few examples", CIRCUIT + " --limit 30", "30 examples", "at least 40"),
+    bad("circuit: no such stack", CIRCUIT + " --stack cross", "'cross'", "encoder"),
+    # paths
+    bad("paths: no heads", "paths {classifier} --data {texts} --task sst2", "--among"),
+    bad("paths: one head", PATHS + " --among L0H0", "1 head", "at least two"),
+    bad("paths: heads of one layer", PATHS + " --among L0H0,L0H1", "different layers"),
+    bad("paths: no such head", PATHS + " --among L0H0,L99H0", "L99H0"),
+    bad("paths: no such input", PATHS + " --among L0H0,L1H0 --into output", "output"),
+    bad("paths: an input twice", PATHS + " --among L0H0,L1H0 --into query --into query", "query twice"),
+    bad("paths: no counterpart", "paths {classifier} --data {texts} --task sst2 --among L0H0,L1H0", "'counterpart'"),
+    bad("paths: a folder without a circuit", PATHS + " --among {classifier}", "{classifier}"),
     # cue-heads
     bad("cue-heads: no data", "cue-heads {classifier} --task sst2", "--data"),
     bad("cue-heads: no cue that matters", CUE_HEADS, "none of", "--cue"),

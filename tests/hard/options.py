@@ -7,6 +7,7 @@ from tests.hard.verbs import COMMANDS, adding
 
 ALL = ("sweep", "measure", "compare", "patterns", "importance", "choose", "dynamics")
 """Verbs that read examples."""
+PATCH = "sweep {classifier} --task sst2 --how patch --data"
 SWEEP, CHOOSE, PRUNE, TUNE, PARTIAL = (COMMANDS[verb] for verb in ("sweep", "choose", "prune", "finetune", "partial"))
 AS_WELL = {
     "choose": "choose {classifier} --task sst2 --data {texts} --drop 50% --steps 2",
@@ -150,6 +151,26 @@ ROWS = [
     bad("a control below 0", f"{SWEEP} --screen importance --top 1 --control=-1", "--control -1", "at least 0"),
     bad("too large a control", f"{SWEEP} --screen importance --top 1 --control 9", "--control 9", "at most 3"),
     bad("a screening that is none", f"{SWEEP} --screen luck --top 1", "--screen", "luck", "importance"),
+    bad("a patch of single inputs", f"{SWEEP} --how patch", "'counterpart'", "--counterpart"),
+    bad("a patch of a column that is not there", f"{SWEEP} --how patch --counterpart other", "'other'", "sentence"),
+    bad("a patch of equal inputs", f"{SWEEP} --how patch --counterpart sentence", "are equal", "pairs that differ"),
+    bad("a patch of unlike lengths", f"{PATCH} {{longer}}", "row 1", "tokens", "--align span"),
+    bad("a patch at no such positions", f"{PATCH} {{reversed}} --positions verb", "--positions verb", "all, last"),
+    bad("a patch beyond the text", f"{PATCH} {{spanned}}", "'far'", "the text has"),
+    bad("a patch without spans", f"{PATCH} {{reversed}} --align span", "'spans'"),
+    bad("a patch at an answer", f"{PATCH} {{reversed}} --positions answer", "have no positions"),
+    bad("a patch of no such part", f"{PATCH} {{reversed}} --part mlp", "--part", "mlp"),
+    bad("a patch of generated texts", f"{PATCH} {{reversed}} --metric bleu", "bleu", "accuracy"),
+    bad(
+        "the right answer as the wrong one",
+        f"{PATCH} {{reversed}} --wrong label --metric logit_difference",
+        "right one",
+    ),
+    bad(
+        "no wrong answers", f"{PATCH} {{reversed}} --wrong other --metric logit_difference", "'other'", "wrong answers"
+    ),
+    bad("positions without a patch", f"{SWEEP} --by position", "--by position", "--how patch"),
+    bad("no draws", f"{SWEEP} --how resample --draws 0", "--draws 0", "at least 1"),
     bad("pairs of one head", f"{SWEEP} --by pair --among L0H1", "--among", "one head, L0H1", "at least two"),
     bad("pairs of one ranked head", f"{SWEEP} --by pair --among 1", "--among 1", "at least two"),
     bad("pairs of as many heads as there are", f"{SWEEP} --by pair --among 4", "fewer than the 4 heads", "--among all"),

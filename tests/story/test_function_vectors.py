@@ -27,11 +27,12 @@ def result(
     whole |= {"correlation": 0.1, "probability_correlation": 0.2}
     ends = {f"{name}{end}": value for name, value in whole.items() for end in ("", "_low", "_high")}
     tasks = {
-        f"clean_accuracy{end}": ("task", [clean + add]) for end, add in (("", 0), ("_low", -0.02), ("_high", 0.02))
+        f"clean_accuracy{end}": ("task", [clean + add, 0.5 + add])
+        for end, add in (("", 0), ("_low", -0.02), ("_high", 0.02))
     }
     found = xr.Dataset(
-        heads | ends | tasks | {"corrupted_accuracy": ("task", [0.25]), "both_expected": 0.5, "both_p": 0.2},
-        coords={"stack": ["decoder"], "layer": range(2), "head": range(2), "task": ["plural"]},
+        heads | ends | tasks | {"corrupted_accuracy": ("task", [0.25, 0]), "both_expected": 0.5, "both_p": 0.2},
+        coords={"stack": ["decoder"], "layer": range(2), "head": range(2), "task": ["plural", "past"]},
         attrs={"examples": 24, "texts": 20, "cut": 0, "notes": ["one word is left out"]},
     )
     found["role"].attrs["names"] = ["neither", "function vector", "induction", "both"]
@@ -50,7 +51,7 @@ def test_sentences() -> None:
     said = vector_sentences(result())
     assert said[0] == "Note: one word is left out."
     assert said[1].endswith("(24 prompts, 95 % intervals).")
-    assert said[2] == "Accuracy after clean (shuffled) examples: plural 90 % (25 %)."
+    assert said[2] == "Accuracy after clean (shuffled) examples: plural 90 % (25 %), past 50 % (0 %)."
     assert said[3] == (
         "The mean outputs of 2 heads raise it significantly (q < 0.05, 4 heads tested): L0H0, L1H1; 1 lower it."
     )

@@ -197,6 +197,16 @@ class Choices:
         keys, sets = (tuple(values[n] for n in numbers) for values in (self.keys, self.sets))
         return replace(self, keys=keys, sets=sets, positions=positions)
 
+    @property
+    def group(self) -> str:
+        """Where a study keeps the result, without the replacement."""
+        return f"sweep/{self.by}-"
+
+    @property
+    def replaced(self) -> Choices:
+        """What the replacement acts on."""
+        return self
+
     def names(self) -> list[str]:
         """The name of each choice, as a person would call it."""
         if self.heads:

@@ -52,3 +52,13 @@ def _draw_beside(heads: HeadSet, layout: Layout, generator: np.random.Generator)
         drawn.append(picked)
         taken.add(picked)
     return drawn
+
+
+def draw_others(heads: HeadSet, layout: Layout, generator: np.random.Generator) -> HeadSet:
+    """A random set with as many heads in each layer: others, where a layer has enough of them."""
+    drawn: list[Head] = []
+    for (stack, layer), numbers in heads.by_layer().items():
+        own = [Head(stack, layer, number) for number in generator.permutation(numbers)]
+        others = [Head(stack, layer, number) for number in layout.stacks[stack][layer] if number not in numbers]
+        drawn += [*(others[place] for place in generator.permutation(len(others))), *own][: len(numbers)]
+    return HeadSet(frozenset(drawn), layout)

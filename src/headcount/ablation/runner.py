@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from headcount.ablation.choices import Choices
 from headcount.ablation.donors import Donor
+from headcount.ablation.path_choices import PathChoices
+from headcount.ablation.path_edits import read_behind, reread
 from headcount.ablation.plan import Nested, SweepPlan
 from headcount.ablation.replacements import make_edit
 from headcount.data.batches import collate
@@ -103,11 +105,11 @@ class Runner:
                     key: make_edit(self.how, self.anatomy.attention(*key), numbers, self.means)
                     for key, numbers in heads.by_layer().items()
                 }
-                for heads in self.choices.sets
+                for heads in self.choices.replaced.sets
             ]
         )
         self.shapes = self.kind.output_shapes(self.model, self.encodings.rows)
-        self.edited = sorted({key for heads in self.choices.sets for key in heads.by_layer()})
+        self.edited = sorted({key for heads in self.choices.replaced.sets for key in heads.by_layer()})
         self.padding = self.tokenizer.pad_token_id
         if self.padding is None:
             self.padding = self.tokenizer.eos_token_id or 0
@@ -149,7 +151,7 @@ class Runner:
     def _replay(self, rows: list[int], width: int | None) -> Outcome:
         batch = self._rows(rows)
         with self._postponed():
-            recorded = self.replay.record(self.kind.inputs(self.model, batch))
+            recorded = self._record(self.kind.inputs(self.model, batch))
         baseline = self._reduce(recorded, batch)
         whole = {key: value.cpu().numpy() for key, value in baseline.items()}
         if self.donor is None:
@@ -167,27 +169,53 @@ class Runner:
         self, variants: Sequence[Variant], batch: dict[str, Tensor], baseline: dict[str, Tensor], width: int | None
     ) -> Arrays:
         """The outputs [choice, example, ...] of all variants of the recorded batch."""
-        outputs: dict[str, list[Any]] = {key: [value] * len(variants) for key, value in baseline.items()}
+        outputs: dict[str, list[Any]] = {key: [value] * len(self.choices.sets) for key, value in baseline.items()}
         plan, size = self.plan if width is None else self.plan.narrowed(width), len(batch["labels"])
-        ticks = size / max(1, plan.pass_count) / (1 if self.donor is None else self.donor.draws)
+        each = size / max(1, len(self.choices.sets) - len(plan.unchanged))
+        each /= 1 if self.donor is None else self.donor.draws
 
         def keep(numbers: Sequence[int], result: Any) -> None:
             for key, tensor in self._reduce(result, tile(batch, size, len(numbers))).items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     outputs[key][number] = share
-            in_caller(self.tick, ticks)
+            in_caller(self.tick, each * len(numbers))
 
-        for _, numbers in plan.passes:
-            with self._postponed():
-                result = self.replay.run([variants[number] for number in numbers])
-            keep(numbers, result)
-            del result  # the next pass needs its memory
+        parts = self._paths(variants) if isinstance(self.choices, PathChoices) else [dict(enumerate(variants))]
+        for edits in parts:
+            for _, wanted in plan.passes:
+                numbers = [number for number in wanted if number in edits]
+                if numbers:
+                    with self._postponed():
+                        result = self.replay.run([edits[number] for number in numbers])
+                    keep(numbers, result)
+                    del result  # the next pass needs its memory
         for nested in plan.nested:
             self._replay_nested(nested, variants, keep)
         return {
             key: torch.stack(values).cpu().numpy() if values else baseline[key].cpu().numpy()[None][:0]
             for key, values in outputs.items()
         }
+
+    def _record(self, inputs: dict[str, Tensor]) -> Any:
+        """A plain pass over a batch; paths need the outputs of all heads in it."""
+        if not isinstance(self.choices, PathChoices):
+            return self.replay.record(inputs)
+        layers = [block.layer_key for block in self.anatomy]
+        result, self.own.heads = keep_part(self.model, layers, "output", lambda: self.replay.record(inputs))
+        return result
+
+    def _paths(self, senders: Sequence[Variant]) -> Iterator[dict[int, Variant]]:
+        """For each sender, the edits of its paths by number: what receivers read when it alone is replaced."""
+        choices = self.choices
+        assert isinstance(choices, PathChoices)
+        for sender, variant in zip(choices.senders, senders, strict=True):
+            numbers = choices.from_sender(sender)
+            with self._postponed():
+                read = read_behind(
+                    self.replay, sender, variant, self.own.heads, {choices.keys[number][1] for number in numbers}
+                )
+            targets = {number: choices.keys[number][1:] for number in numbers}
+            yield {number: reread(self.anatomy, head, into, read) for number, (head, into) in targets.items()}
 
     def _patch(
         self, rows: list[int], batch: dict[str, Tensor], baseline: dict[str, Tensor], width: int | None, draw: int
@@ -205,7 +233,7 @@ class Runner:
         width_of_text = batch["input_ids"].shape[-1]
         places = donor.positions(examples, draw, width_of_text)
         kept = donor.instead({key: part.at(places) for key, part in kept.items()}, examples, width_of_text)
-        variants = donor.variants(self.choices, self._columns, kept, examples, width_of_text)
+        variants = donor.variants(self.choices.replaced, self._columns, kept, examples, width_of_text)
         return self._run_variants(variants, batch, baseline, width), given if donor.compared else {}
 
     def _columns(self, key: LayerKey, heads: tuple[int, ...]) -> list[int]:

@@ -14,7 +14,7 @@ from headcount.ablation.screened import missed_effects
 from headcount.ablation.shares import summarise_shares
 from headcount.core.score_tables import Calls, ScoreTable, Sums
 from headcount.core.statistics import bootstrap, false_discovery, honest_gain, interval, permutation_test
-from headcount.core.sweep_schemas import patch_schemas, sweep_schemas
+from headcount.core.sweep_schemas import patch_schemas, path_schemas, sweep_schemas
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
 from headcount.errors import NotFinite
@@ -110,6 +110,8 @@ def summarise_sweep(
     if shares is not None:
         assert isinstance(spec, Patch)
         schemas |= patch_schemas(metric_name(metric), spec.direction, spec.part, spec.positions)
+    if choices.by == "path":
+        schemas |= path_schemas(metric_name(metric))
     for name, schema in schemas.items():
         if name in arrays:
             arrays[name] = (*arrays[name], schema.attributes())

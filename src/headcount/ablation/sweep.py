@@ -19,6 +19,7 @@ from headcount.ablation.evidence import which_test
 from headcount.ablation.hows import FunctionVector, How, Means, Patch, Resample, Spec, find_how, how_options, spell_how
 from headcount.ablation.job import Data, Job, prepare_job, reference_means
 from headcount.ablation.pair_summary import check_pair_metric, describe_pairs, which_pair_test
+from headcount.ablation.path_choices import Paths, choose_paths
 from headcount.ablation.plan import plan_sweep, plan_units, widest_group
 from headcount.ablation.racing import Race, check_race
 from headcount.ablation.results import arrange_outputs, fixed_arrays, plan_arrays, summarise_arrays
@@ -67,7 +68,7 @@ def sweep(
     data: Data,
     *,
     task: str | Task | None = None,
-    by: By = "head",
+    by: By | Paths = "head",
     how: How = "zero",
     metric: str | Callable[[Any, Any], float] | None = None,
     reference: Data | None = None,
@@ -121,7 +122,10 @@ def sweep(
     if out is not None:
         check_untouched(model)
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
-    choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
+    if isinstance(by, Paths):
+        choices: Choices = choose_paths(job.anatomy.layout, by)
+    else:
+        choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
     if choices.paired is not None:
         check_pair_metric(job.metric)
     generated = job.generated
@@ -213,7 +217,7 @@ def sweep(
     some = screened is not None or (paired is not None and paired.screened is not None)
     special = "-screened" if some else "-raced" if race is not None else ""
     run = Run(
-        group_name(f"sweep/{choices.by}-{spell_how(spec)}{special}", name),
+        group_name(f"{choices.group}{spell_how(spec)}{special}", name),
         find_origin(model, job.fingerprint, seed),
         options,
         attributes,

@@ -22,6 +22,7 @@ from headcount.cli.agreement import agreement
 from headcount.cli.attribution import attribution
 from headcount.cli.carriers import carriers
 from headcount.cli.choose import choose
+from headcount.cli.circuit import circuit
 from headcount.cli.compare import compare
 from headcount.cli.cost import cost
 from headcount.cli.cue_heads import cue_heads
@@ -40,6 +41,7 @@ from headcount.cli.importance import importance
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.partial import partial
+from headcount.cli.paths import paths
 from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
@@ -99,6 +101,8 @@ for verb in (
     attribution,
     carriers,
     function_vectors,
+    circuit,
+    paths,
     curve,
     choose,
     prune,

@@ -132,7 +132,11 @@ def choose_cut(curve: xr.Dataset, order: str, points: float, by_estimate: bool =
 def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdict:
     """What held-out examples say about a cut: confirmed or refuted at one-sided 95 % confidence, or neither."""
     worst, best = _bounds(curve, order, count)
-    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    return judge_bounds(worst, best, tolerance_of(points, curve.attrs["metric"], float(curve["baseline"])))
+
+
+def judge_bounds(worst: float, best: float, allowed: float = 0.0) -> Verdict:
+    """What the one-sided bounds of a change (below 0 is worse) say about a tolerance in the same unit."""
     if worst >= -allowed - 1e-12:
         return "confirmed"
     return "refuted" if best < -allowed - 1e-12 else "too few examples to tell"

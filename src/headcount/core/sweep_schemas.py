@@ -64,6 +64,24 @@ def patch_schemas(metric: str, direction: str, part: str = "output", positions: 
     }
 
 
+def path_schemas(metric: str) -> dict[str, Schema]:
+    """By variable, the schemas that differ where a head acts through another one."""
+    return {
+        "sender": Schema("Head whose output is replaced"),
+        "receiver": Schema("Later head that reads the change"),
+        "into": Schema("What of the later head changes"),
+        "score": Schema(f"{metric} with the path replaced", metric, shown=False),
+        "delta": Schema(
+            f"Change of {metric} through the path",
+            metric,
+            "0: the sender does nothing through the receiver",
+            signed=True,
+            category="From head to head",
+            paper="Wang 2023",
+        ),
+    }
+
+
 def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Schema]:
     """By variable, the schemas of a sweep over heads, layers, sets of heads, or all heads of a layer but one."""
     without = WITHOUT.get(by, "without the set of heads")

@@ -31,7 +31,7 @@ two meanings, if it is not a change. `patched`: of a patch, the input that is ru
 def find_colourings(view: View) -> list[Colouring]:
     """The colourings of a study, those that people look for first in front."""
     colourings = [*_sweeps(view), *_importance(view), *_patterns(view), *_roles(view), *_followed(view)]
-    for kind in ("patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
+    for kind in ("circuit", "patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
     return colourings or _heads_alone(view)

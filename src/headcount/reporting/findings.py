@@ -8,6 +8,7 @@ from headcount.reporting.view import View
 from headcount.story.attribution import attribution_sentences
 from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
+from headcount.story.circuits import circuit_sentences
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
@@ -18,6 +19,7 @@ from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
 from headcount.story.pairs import pair_sentences
 from headcount.story.patches import is_patched, patch_heading
+from headcount.story.paths import path_sentences
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
 from headcount.story.sweeps import sweep_sentences, uncertainty_sentences, worst_layer_sentence
@@ -56,6 +58,10 @@ def find_sentences(view: View) -> list[str]:
         sentences += vector_sentences(vectors)
     for estimated in view.of("patching").values():
         sentences += attribution_sentences(estimated)
+    for found in view.of("circuit").values():
+        sentences += circuit_sentences(found)
+    for found in view.of("paths").values():
+        sentences += path_sentences(found)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:

@@ -12,7 +12,10 @@ from headcount.core.results import HEAD_DIMS, as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
 
 FORMATS = ("csv", "parquet", "json")
-ROWS = ("sweep/", "pruning/", "probe/", "cues/", "cue_heads/", "carriers/", "patching/", "function_vectors/")
+ROWS = (
+    *("sweep/", "pruning/", "probe/", "cues/", "cue_heads/", "carriers/"),
+    *("patching/", "function_vectors/", "circuit/", "paths/"),
+)
 """Results that are stacked below each other."""
 OF_HEAD = "_of_head"
 """`relation_of_head` has the number of a label along `relation` for each head."""
@@ -94,7 +97,7 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
 
 def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
     """The rows of a result; of heads beside annotations, those of the heads and of the relations or classifiers."""
-    if not name.startswith(("probe/", "cues/", "cue_heads/", "carriers/", "function_vectors/")):
+    if not name.startswith(("probe/", "cues/", "cue_heads/", "carriers/", "function_vectors/", "circuit/")):
         return [as_table(result)]
     tables = []
     if any(array.dims[: len(HEAD_DIMS)] == HEAD_DIMS for array in result.data_vars.values()):
@@ -103,7 +106,7 @@ def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
             labels = dict(enumerate(result[column.removesuffix(OF_HEAD)].values))
             heads[column] = heads[column].map(labels)
         tables.append(heads)
-    for dimension in ("relation", "probe", "cue", "removed", "rank", "task"):
+    for dimension in ("relation", "probe", "cue", "removed", "rank", "task", "subset", "draw", "kept"):
         along = sorted(str(key) for key, array in result.data_vars.items() if array.dims == (dimension,))
         if along:
             tables.append(result[along].to_dataframe().reset_index())

@@ -63,8 +63,8 @@ def _inputs(result: xr.Dataset) -> str:
 def _tasks(result: xr.Dataset) -> list[str]:
     """The accuracy of each task, and those that the model does not do."""
     tasks = [str(name) for name in result["task"].values]
-    shares = [(float(result[f"{side}_accuracy"][at]) for side in ("clean", "corrupted")) for at in range(len(tasks))]
-    each = ", ".join(f"{name} {100 * a:.0f} % ({100 * b:.0f} %)" for name, (a, b) in zip(tasks, shares, strict=True))
+    clean, shuffled = (100 * result[f"{side}_accuracy"].values for side in ("clean", "corrupted"))
+    each = ", ".join(f"{name} {a:.0f} % ({b:.0f} %)" for name, a, b in zip(tasks, clean, shuffled, strict=True))
     sentences = [f"Accuracy after clean (shuffled) examples: {each}."]
     hopeless = [name for name, most in zip(tasks, result["clean_accuracy_high"].values, strict=True) if most < HARDLY]
     if hopeless:

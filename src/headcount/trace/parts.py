@@ -106,16 +106,17 @@ def outputs_with(kept: Kept, outputs: Tensor, call: AttentionCall | None, where:
     if call.query is None or call.key is None:
         raise _unsuitable(call, kept.part)
     if kept.part == "query":
-        return _attend(replace(call, query=tensor[:, : outputs.shape[1]].transpose(1, 2)))
+        return attend(replace(call, query=tensor[:, : outputs.shape[1]].transpose(1, 2)))
     own = getattr(call, kept.part)
     other = tensor.transpose(1, 2)
     if where is not None:
         mask = where.to(own.device).repeat(len(own) // len(where), 1)[:, None, :, None]
         other = torch.where(mask, other, own)
-    return _attend(replace(call, key=other) if kept.part == "key" else replace(call, value=other))
+    return attend(replace(call, key=other) if kept.part == "key" else replace(call, value=other))
 
 
-def _attend(call: AttentionCall) -> Tensor:
+def attend(call: AttentionCall) -> Tensor:
+    """The head outputs [B, Q, heads, size] of an attention call."""
     weights = AttentionView(call).map
     return (weights @ call.by_head(call.value).to(weights.dtype)).transpose(1, 2).to(call.value.dtype)
 

@@ -74,6 +74,13 @@ _csv(
     "reversed",
     sentences().assign(counterpart=[" ".join(reversed(text.split())) for text in sentences()["sentence"]]),
 )
+_csv("longer", sentences().assign(counterpart="w1 " + sentences()["sentence"]))
+_csv(
+    "spanned",
+    sentences().assign(
+        counterpart=[" ".join(reversed(text.split())) for text in sentences()["sentence"]], spans='{"far": [1, 999]}'
+    ),
+)
 _csv("pairs", toy.pairs(COUNT))
 _csv("scores", toy.numbers(COUNT))
 _parquet(
