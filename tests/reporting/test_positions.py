@@ -18,6 +18,8 @@ from headcount.reporting.findings import find_sentences
 from headcount.reporting.positions import differing_words, find_positions
 from headcount.reporting.series import find_layers
 from headcount.reporting.view import View, read_view
+from tests import planted
+from tests.ablation.test_shares import PAIRS
 from tests.closeness import assert_same
 from tests.reporting import studies
 
@@ -118,10 +120,10 @@ def test_shares_are_colours_around_no_effect(study: Path, view: View) -> None:
     titles = [colouring["title"] for colouring in colourings]
     assert len(set(titles)) == len(titles), "directions, parts and positions are told apart"
     denoise, first, noise, value = shares
-    assert denoise["title"].endswith("corrupted input with a head of the clean one")
-    assert first["title"].endswith("with a head of the clean one at 'first'")
-    assert noise["title"].endswith("clean input with a head of the corrupted one")
-    assert value["title"].endswith("with the value of a head of the clean one")
+    assert denoise["title"].endswith("corrupted input with a head from the clean one")
+    assert first["title"].endswith("with a head from the clean one at 'first'")
+    assert noise["title"].endswith("clean input with a head from the corrupted one")
+    assert value["title"].endswith("with the value of a head from the clean one")
     assert [(each["kind"], each["centre"], each["higher"]) for each in (denoise, noise)] == [
         ("diverging", 0, False),
         ("diverging", 1, True),
@@ -165,3 +167,16 @@ def test_flips_of_a_patch(study: Path, view: View) -> None:
     assert denoise["texts"][number]["given"] == now, (
         "with the head that carries it all, the answer is that of the giver"
     )
+
+
+def test_patched_pairs_and_layers_but_for_a_head(tmp_path: Path) -> None:
+    tokenizer = planted.tokenizer(tmp_path / "tokenizer")
+    for by in ("head", "all-but-one", hc.Pairs("L0")):
+        hc.sweep(planted.classifier(), tokenizer, PAIRS, task="sst2", how="patch", by=by, out=tmp_path / "study")
+    page, _ = describe(read_view(tmp_path / "study"), "study")
+    assert any("with two heads from the other input (pair-patch):" in sentence for sentence in page["sentences"])
+    assert not any("all-but-one" in sentence for sentence in page["sentences"])
+    titles = [colouring["title"] for colouring in page["colourings"]]
+    assert len(set(titles)) == len(titles) == 4
+    assert any(title.endswith("with all heads of its layer but this one from the clean one") for title in titles)
+    assert page["pairs"][0]["patched"] is True

@@ -17,6 +17,13 @@ PATCHED = "From the other input"
 """The heading under which a page lists the effects of patching."""
 PARTS = {"weights": "attention map"}
 """What a part of a head is called, if not by its name."""
+PUT = {
+    "head": "a head",
+    "position": "a head",
+    "layer": "a layer's heads",
+    "all-but-one": "all heads of its layer but this one",
+}
+"""What of one input is put into the other."""
 PLACES = {"all": "", "last": "at the last token of the prompt", "answer": "where the answer is predicted"}
 
 
@@ -30,12 +37,18 @@ def spell_place(positions: str) -> str:
     return PLACES.get(positions, f"at {positions!r}")
 
 
-def patch_schemas(metric: str, direction: str, part: str = "output", positions: str = "all") -> dict[str, Schema]:
+def patch_schemas(
+    metric: str, direction: str, part: str = "output", positions: str = "all", by: str = "head"
+) -> dict[str, Schema]:
     """By variable, the schemas that differ where heads are patched; titles tell directions, parts and positions."""
     ran, given = inputs_of(direction)
-    means = "1: it suffices" if direction == "denoise" else "0: it is needed"
-    of_head = "a head" if part == "output" else f"the {PARTS.get(part, part)} of a head"
-    patched = " ".join(filter(None, (f"with {of_head} of the {given} one", spell_place(positions))))
+    what, one = PUT.get(by, "a set of heads"), by in ("head", "position")
+    if direction == "denoise":
+        means = f"1: {'it suffices' if one else 'they suffice'}"
+    else:
+        means = f"0: {'it is' if one else 'they are'} needed"
+    of_head = what if part == "output" else f"the {PARTS.get(part, part)} of {what}"
+    patched = " ".join(filter(None, (f"with {of_head} from the {given} one", spell_place(positions))))
     return {
         "score": Schema(f"{metric} on the {ran} input, {patched}", metric, shown=False),
         "delta": Schema(
