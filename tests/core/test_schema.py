@@ -22,6 +22,7 @@ FULL = Schema(
     "high: far away",
     (0, None),
     signed=True,
+    centre=0.5,
     names=("no", "yes"),
     category="What it looks at",
     paper="Nobody 2020",

@@ -6,7 +6,7 @@ import pytest
 
 import headcount as hc
 from headcount.core.schema import read_schema
-from headcount.core.sweep_schemas import sweep_schemas
+from headcount.core.sweep_schemas import patch_schemas, sweep_schemas
 from tests import planted
 
 
@@ -45,3 +45,26 @@ def test_a_sweep_stores_them(tmp_path_factory: pytest.TempPathFactory) -> None:
         schema = schemas[name]
         assert read_schema(found[name]) == schema
         assert read_schema(again[name]) == schema
+
+
+def test_a_patch_says_what_was_put_where() -> None:
+    titles = {
+        patch_schemas("f1", direction, part, positions)["share"].title
+        for direction in ("denoise", "noise")
+        for part in ("output", "weights", "key")
+        for positions in ("all", "last", "answer", "verb")
+    }
+    assert len(titles) == 24
+    assert "Share of the difference in f1, corrupted input with a head from the clean one" in titles
+    assert (
+        "Share of the difference in f1, clean input with the attention map of a head from the corrupted one at the "
+        "last token of the prompt" in titles
+    )
+    several = patch_schemas("f1", "noise", by="all-but-one")["share"]
+    assert several.title.endswith("clean input with all heads of its layer but this one from the corrupted one")
+    assert (several.direction, patch_schemas("f1", "noise")["share"].direction) == (
+        "0: they are needed",
+        "0: it is needed",
+    )
+    assert [patch_schemas("f1", direction)["share"].centre for direction in ("denoise", "noise")] == [0, 1]
+    assert not any("without" in schema.title for schema in patch_schemas("f1", "noise").values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from headcount.choosing.dynamics import dynamics
 from headcount.core.store import Study
 from headcount.costs.cost import cost
 from headcount.data.tasks import find_task
+from tests import planted
+from tests.ablation.test_shares import PAIRS as INPUTS
 from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
@@ -282,4 +285,17 @@ def hostile_study(path: Path) -> Path:
     long = pd.DataFrame({"sentence": ["|".join(generator.permutation(HOSTILE)[:9]) for _ in range(6)]})
     hc.find_patterns(model, tokenizer, long, text="sentence", out=path)
     hc.maps(model, tokenizer, "|".join(HOSTILE), out=path)
+    return path
+
+
+def patched_study(path: Path) -> Path:
+    """A planted head that carries the difference between two inputs, patched in both directions, as a part, with its
+    layer and at single positions."""
+    tokenizer, model = planted.tokenizer(path.parent / f"{path.name}-tokenizer"), planted.classifier()
+    spans = json.dumps({"start": [0, 1], "first": [1, 2], "rest": [2, 4]})
+    pairs = INPUTS.assign(spans=[spans] * len(INPUTS))
+    for how in (hc.Patch(), hc.Patch(direction="noise"), hc.Patch(part="value"), hc.Patch(positions="first")):
+        hc.sweep(model, tokenizer, pairs, task="sst2", how=how, out=path)
+    for by in ("layer", "position"):
+        hc.sweep(model, tokenizer, pairs, task="sst2", how="patch", by=by, out=path)
     return path

@@ -187,3 +187,30 @@ def test_patterns_are_missing_until_there_are_maps_that_show_them(tmp_path: Path
     assert what not in [gap["what"] for gap in find_gaps(view, "study")]
     without = {name: found for name, found in view.results.items() if not name.startswith("patterns/")}
     assert what in [gap["what"] for gap in find_gaps(View("study", without, (), view.layout), "study")]
+
+
+CARRY, WHERE = "which heads carry the difference between two inputs", "at which positions heads carry it"
+
+
+def test_a_patch_leaves_the_gap_of_the_ablation() -> None:
+    known = {"by": "head", "how": "patch", "data": "pairs.csv"}
+    left = [gap["what"] for gap in find_gaps(view_of({"sweep/head-patch": known}), "study")]
+    assert left == list(KINDS), "nothing was ablated, and what was patched is there"
+    left = [gap["what"] for gap in find_gaps(view_of({"sweep/layer-patch": known | {"by": "layer"}}), "study")]
+    assert CARRY in left
+    assert WHERE not in left, "these texts may have no positions in common"
+
+
+def test_patching_is_for_data_with_two_inputs() -> None:
+    def gaps(data: str, **patched: dict[str, str]) -> dict[str, str]:
+        base = {"model": "m/x", "task": "completion", "kind": "completion", "data": data}
+        results = {"sweep/head-zero": base | {"by": "head", "how": "zero"}}
+        results |= {f"sweep/{by}-patch": base | {"by": by, "how": "patch"} for by in patched}
+        return {gap["what"]: gap["command"] for gap in find_gaps(view_of(results), "study")}
+
+    assert not {CARRY, WHERE} & set(gaps("texts.csv"))
+    both = gaps("synthetic:names")
+    for what, by in ((CARRY, "head"), (WHERE, "position")):
+        verb, given = parsed(both[what])
+        assert (verb, given["by"], given["how"], given["data"]) == ("sweep", by, "patch", "synthetic:names")
+    assert not {CARRY, WHERE} & set(gaps("synthetic:names", head={}, position={}))

@@ -25,8 +25,8 @@ def test_what_a_patch_says(tokenizer: Any) -> None:
     assert "], on the corrupted one -" in inputs
     assert inputs.endswith("(40 pairs).")
     assert counted == (
-        "Each head in turn runs on the corrupted input with its output from the clean one: 1 bring the score closer to "
-        "that of the clean input, 0 further away (q < 0.05, 4 tested)."
+        "Each head in turn runs on the corrupted input with its output from the clean one: 1 brings the score closer "
+        "to that of the clean input, 0 further away (q < 0.05, 4 tested)."
     )
     assert best.startswith("L0H0 brings back most of the difference: a share of 1.00 on the pairs that selected it;")
     assert best.endswith("evaluated on the other, 1.00 on average of the splits.")

@@ -109,7 +109,7 @@ def summarise_sweep(
     schemas = sweep_schemas(metric_name(metric), higher, choices.by)
     if shares is not None:
         assert isinstance(spec, Patch)
-        schemas |= patch_schemas(metric_name(metric), spec.direction)
+        schemas |= patch_schemas(metric_name(metric), spec.direction, spec.part, spec.positions, choices.by)
     if choices.by == "path":
         schemas |= path_schemas(metric_name(metric))
     for name, schema in schemas.items():

@@ -26,6 +26,8 @@ class Schema:
     """The smallest and the largest possible value; None where there is no limit."""
     signed: bool = False
     """Whether values below and above 0 have different meanings."""
+    centre: float | None = None
+    """Of signed values that are no changes: the value between the two meanings, if it is known."""
     names: tuple[str, ...] | None = None
     """For values that are codes of categories: the categories' names; empty for groups without names."""
     category: str = ""

@@ -15,27 +15,60 @@ WITHOUT = {
 
 PATCHED = "From the other input"
 """The heading under which a page lists the effects of patching."""
+PARTS = {"weights": "attention map"}
+"""What a part of a head is called, if not by its name."""
+PUT = {
+    "head": "a head",
+    "position": "a head",
+    "layer": "a layer's heads",
+    "all-but-one": "all heads of its layer but this one",
+}
+"""What of one input is put into the other."""
+PLACES = {"all": "", "last": "at the last token of the prompt", "answer": "where the answer is predicted"}
 
 
-def patch_schemas(metric: str, direction: str) -> dict[str, Schema]:
-    """By variable, the schemas that differ where heads are patched."""
-    ran, given = ("corrupted", "clean") if direction == "denoise" else ("clean", "corrupted")
-    means = "1: it suffices" if direction == "denoise" else "0: it is needed"
+def inputs_of(direction: str) -> tuple[str, str]:
+    """Which input is run and which one gives, in a patch of this direction."""
+    return ("corrupted", "clean") if direction == "denoise" else ("clean", "corrupted")
+
+
+def spell_place(positions: str) -> str:
+    """Where heads are patched; nothing where they are at all positions."""
+    return PLACES.get(positions, f"at {positions!r}")
+
+
+def patch_schemas(
+    metric: str, direction: str, part: str = "output", positions: str = "all", by: str = "head"
+) -> dict[str, Schema]:
+    """By variable, the schemas that differ where heads are patched; titles tell directions, parts and positions."""
+    ran, given = inputs_of(direction)
+    what, one = PUT.get(by, "a set of heads"), by in ("head", "position")
+    if direction == "denoise":
+        means = f"1: {'it suffices' if one else 'they suffice'}"
+    else:
+        means = f"0: {'it is' if one else 'they are'} needed"
+    of_head = what if part == "output" else f"the {PARTS.get(part, part)} of {what}"
+    patched = " ".join(filter(None, (f"with {of_head} from the {given} one", spell_place(positions))))
     return {
-        "score": Schema(f"{metric} on the {ran} input, with a head of the {given} one", metric, shown=False),
+        "score": Schema(f"{metric} on the {ran} input, {patched}", metric, shown=False),
         "delta": Schema(
-            f"Change of {metric} on the {ran} input, with a head of the {given} one",
+            f"Change of {metric} on the {ran} input, {patched}",
             metric,
             f"the score moves away from that of the {ran} input",
             signed=True,
             category=PATCHED,
         ),
         "share": Schema(
-            f"Share of the difference in {metric}, {ran} input with a head of the {given} one",
+            f"Share of the difference in {metric}, {ran} input {patched}",
             "0 = corrupted, 1 = clean",
             means,
+            signed=True,
+            centre=0 if direction == "denoise" else 1,
             category=PATCHED,
             paper="Wang 2023",
+        ),
+        "loss_delta": Schema(
+            f"Change of the loss on the {ran} input, {patched}", "nats", signed=True, category=PATCHED, shown=False
         ),
         "baseline": Schema(f"{metric} on the {ran} input", metric, "what changes are compared with", shown=False),
         "clean": Schema(f"{metric} on the clean input", metric, shown=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema, read_schema
+from headcount.core.sweep_schemas import inputs_of
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
+from headcount.story.patches import falls_with_it, is_patched
 from headcount.story.probes import NONE
 from headcount.story.roles import find_roles
 from headcount.story.sweeps import REPLACED
@@ -21,7 +24,8 @@ from headcount.story.sweeps import REPLACED
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
 Of categories: names and, if there is one, the number of the category that stands for none of them. `beside`: the id of
-the colouring to look at beside it. `unknown`: why a head has no value, if that is known."""
+the colouring to look at beside it. `unknown`: why a head has no value, if that is known. `centre`: the value between
+two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that gives."""
 
 
 def find_colourings(view: View) -> list[Colouring]:
@@ -55,9 +59,15 @@ def _sweeps(view: View) -> list[Colouring]:
     ranked = []
     for name, dataset in view.of("sweep").items():
         attributes = dataset.attrs
+        if attributes["by"] == "position" or attributes["how"] == "function-vector":
+            continue  # a map of its own, and a part of another result
         for colouring in _variables(view, f"sweep/{name}", dataset):
+            if is_patched(dataset):
+                shared = colouring["id"].endswith(":share")
+                ranked.append((1 if shared else 3, colouring | _patched(view, dataset, shared, name)))
+                continue
             if not colouring["id"].endswith("delta"):  # about the run of the head, not about its effect
-                ranked.append((2, colouring | {"how": attributes["how"]}))
+                ranked.append((4, colouring | {"how": attributes["how"]}))
                 continue
             replaced = REPLACED.get(attributes["how"], attributes["how"])
             alone = attributes["by"] == "all-but-one"
@@ -72,12 +82,30 @@ def _sweeps(view: View) -> list[Colouring]:
                 colouring["unknown"] = "not run"
             if not prefix:
                 colouring |= {"baseline": number(float(dataset["baseline"]), 6), "effect": True}
-            ranked.append((int(alone or bool(prefix)), colouring))
+            ranked.append((2 if alone or prefix else 0, colouring))
     colourings = [colouring for _, colouring in sorted(ranked, key=lambda item: item[0])]
     titles = Counter(colouring["title"] for colouring in colourings)
     for colouring in colourings:  # sweeps with different replacements: the title names them
         colouring["title"] += f" ({colouring['how']})" if titles[colouring["title"]] > 1 else ""
+    shares = [colouring for colouring in colourings if "patched" in colouring and "centre" in colouring]
+    for colouring, other in pairwise(shares):  # such as the other direction
+        colouring["beside"] = other["id"]
     return colourings
+
+
+def _patched(view: View, dataset: xr.Dataset, share: bool, name: str) -> Colouring:
+    """What a colouring of a patch has besides: which input is run and which gives, and tests.
+
+    `higher` is true where the heads that carry the difference have low values: orange, as those that are needed.
+    """
+    attributes = dataset.attrs
+    tests = {key: view.by_head(dataset[key]) for key in (("p", "q") if share else ("low", "high", "p", "q"))}
+    return tests | {
+        "patched": dict(zip(("ran", "given"), inputs_of(attributes["direction"]), strict=True)),
+        "higher": attributes["direction"] == "noise" if share else falls_with_it(dataset),
+        "how": name.split("@")[0].removeprefix(f"{attributes['by']}-"),
+        **({"unknown": "not run"} if "selected" in dataset else {}),
+    }
 
 
 def _importance(view: View) -> list[Colouring]:
@@ -194,6 +222,7 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
         "says": schema.direction,
         "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
         "values": view.by_head(dataset[variable]),
+        **({} if schema.centre is None else {"centre": schema.centre}),
     }
     if f"{variable}_low" in dataset and f"{variable}_high" in dataset:
         colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("low", "high")}

@@ -31,6 +31,7 @@ from headcount.reporting.gaps import find_gaps
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import find_typical, read_patterns
+from headcount.reporting.positions import find_positions
 from headcount.reporting.probes import find_probes
 from headcount.reporting.series import (
     find_costs,
@@ -139,6 +140,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "sentences": find_sentences(view),
         "colourings": find_colourings(view),
         "pairs": find_pairs(view),
+        "positions": find_positions(view),
         "flips": find_flips(view),
         "layers": find_layers(view),
         "curves": find_curves(view),

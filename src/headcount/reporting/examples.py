@@ -1,4 +1,4 @@
-"""Which examples does the model answer differently without a head? With their texts and labels."""
+"""Which examples does the model answer differently without a head, or with that of another input? With their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.cue_spans import find_spans
+from headcount.core.sweep_schemas import inputs_of
 from headcount.reporting.view import View
+from headcount.story.patches import is_patched
 
 TEXTS = ("text", "pair", *(f"choice{number}" for number in range(2, 9)))
 """The columns of texts in a sweep."""
@@ -19,10 +21,13 @@ LONGEST = 400
 
 
 def find_flips(view: View) -> list[dict[str, Any]]:
-    """For each sweep by head: texts with the full model's answer and, by head, which answers flip."""
+    """For each sweep by head: texts with the full model's answer and, by head, which answers flip.
+
+    Of a patch, `patched` says which input is run, whose texts these are, and `given` has the answer on the other one.
+    """
     sweeps = []
     for name, dataset in view.of("sweep").items():
-        if dataset.attrs.get("by") != "head" or "text" not in dataset:
+        if dataset.attrs.get("by") != "head" or dataset.attrs.get("how") == "function-vector" or "text" not in dataset:
             continue
         answers = _answers(dataset)
         if answers is not None:
@@ -50,8 +55,11 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
     texts: list[dict[str, Any]] = []
     text_indices: dict[int, int] = {}
     heads: dict[int, dict[str, Any]] = {}
-    columns = [name for name in TEXTS if name in dataset]
-    cues = _find_cues(view, dataset)
+    patched = is_patched(dataset)
+    ran, given = inputs_of(dataset.attrs["direction"]) if patched else ("", "")
+    columns = ["counterpart"] if ran == "corrupted" else [name for name in TEXTS if name in dataset]
+    cues = None if patched else _find_cues(view, dataset)
+    others = dataset["given_logits"].values.argmax(-1) if patched and names is not None else None
     written = [dataset[name].values for name in columns]
     known = dataset["delta"].values
     gold = dataset["label"].values if "label" in dataset else None
@@ -69,16 +77,23 @@ def _flips(view: View, dataset: xr.Dataset, whole: np.ndarray, without: np.ndarr
                 label = None if gold is None else gold[example]
                 texts.append(
                     {
-                        "text": [_truncate(column[example]) for column in written],
+                        "text": [truncate(column[example]) for column in written],
                         **_cue_words(cues, dataset["example"].values[example], columns, written, example),
                         "label": _spell_answer(label, names),
                         "whole": _spell_answer(whole[example], names),
+                        **({} if others is None else {"given": _spell_answer(others[example], names)}),
                     }
                 )
             shown.append([text_indices[example], _spell_answer(answers[example], names)])
         if len(changed):
             heads[index] = {"count": len(changed), "shown": shown}
-    return {"texts": texts, "heads": heads, "examples": int(dataset.sizes["example"]), "classes": names is not None}
+    return {
+        "texts": texts,
+        "heads": heads,
+        "examples": int(dataset.sizes["example"]),
+        "classes": names is not None,
+        "patched": {"ran": ran, "given": given} if patched else None,
+    }
 
 
 def _find_cues(view: View, swept: xr.Dataset) -> xr.Dataset | None:
@@ -106,7 +121,7 @@ def _cue_words(
     counted = {"first": columns[:1], "second": columns[1:2], "both": columns}.get(attributes["side"], columns[1:])
     words = [] if attributes["tokens"] == "pieces" else [str(cue) for cue in cues["cue"].values]
     marks = [
-        find_spans(_truncate(column[example]), words, attributes["tokens"], attributes["cased"])
+        find_spans(truncate(column[example]), words, attributes["tokens"], attributes["cased"])
         if title in counted
         else []
         for title, column in zip(columns, written, strict=True)
@@ -118,10 +133,11 @@ def _spell_answer(answer: Any, names: list[str] | None) -> str | None:
     if answer is None:
         return None
     if names is None:
-        return _truncate(answer)
+        return truncate(answer)
     number = int(answer)
     return names[number] if 0 <= number < len(names) else str(answer)
 
 
-def _truncate(text: Any) -> str:
+def truncate(text: Any) -> str:
+    """As much of a text as a page shows."""
     return str(text) if len(str(text)) <= LONGEST else f"{str(text)[:LONGEST]}…"

@@ -20,6 +20,8 @@ from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.pair_figure import draw_pairs
 from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import read_patterns
+from headcount.reporting.position_figure import draw_positions
+from headcount.reporting.positions import find_positions
 from headcount.reporting.probes import find_probes
 from headcount.reporting.relation_figure import draw_relations
 from headcount.reporting.series import find_curves, find_layers
@@ -40,8 +42,8 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
     """Draw a figure of a study with matplotlib; `output` also writes it to a file (svg, pdf or png).
 
-    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", or a variable
-    such as "special.sep".
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", "patch"
+    (what heads of the other input bring), "positions" (and where), or a variable such as "special.sep".
     """
     file = None if output is None else Path(output)
     if file is not None:
@@ -87,6 +89,11 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
         known["cues"] = partial(draw_relations, probed=as_relations(told), colours=ORDERS)
     for pairs in find_pairs(view)[:1]:
         known["pairs"] = partial(draw_pairs, told=pairs, names=[view.layout.spell(head) for head in view.layout])
+    share = next((colouring for colouring in colourings if "patched" in colouring), None)
+    if share is not None:
+        known["patch"] = partial(draw_heads, view=view, colouring=share)
+    for told in find_positions(view)[:1]:
+        known["positions"] = partial(draw_positions, told=told, names=[view.layout.spell(head) for head in view.layout])
     importance = next((colouring for colouring in colourings if colouring["id"].startswith("pruning/importance")), None)
     if importance is not None:
         known["importance"] = partial(draw_heads, view=view, colouring=importance)
@@ -129,6 +136,10 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if base is not None:
         low, high = min(low, base), max(high, base)
+    colours, centre = "viridis", colouring.get("centre")
+    if centre is not None:  # as on the page: white for no effect, orange for what carries a difference
+        most = max(high - centre, centre - low) or 1.0
+        low, high, colours = centre - most, centre + most, "PuOr" if colouring["higher"] else "PuOr_r"
     axes = figure.subplots(1, len(stacks), squeeze=False, width_ratios=widths)[0]
     heads = list(view.layout)
     image: Any = None
@@ -137,7 +148,7 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
         for head, value in zip(heads, values, strict=True):
             if head.stack == stack:
                 square[head.layer, head.head] = value
-        image = ax.imshow(square, cmap="viridis", vmin=low, vmax=high, aspect="equal")
+        image = ax.imshow(square, cmap=colours, vmin=low, vmax=high, aspect="equal")
         _mark_significant(ax, view, colouring, stack)
         ax.set_xticks(range(width), labels=list(map(str, range(width))), fontsize=7)
         ax.set_yticks(range(len(layers)), labels=list(map(str, range(len(layers)))), fontsize=7)
@@ -149,7 +160,7 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring) -> Figure:
         bar.ax.axhline(base, color="#d62728", linewidth=2)
         bar.ax.set_title(f"baseline\n{base:.3f}", fontsize=7, color="#d62728")
     title = colouring["title"]
-    figure.suptitle(title if base is None else title.replace("Change of ", "").capitalize(), fontsize=10)
+    figure.suptitle(title if base is None else title.replace("Change of ", "").capitalize(), fontsize=10, wrap=True)
     return figure
 
 
@@ -161,7 +172,7 @@ def _mark_significant(ax: Axes, view: View, colouring: Colouring, stack: str) ->
 
 
 def draw_layers(figure: Figure, sweep: dict[str, Any]) -> Figure:
-    """The score without each layer, with intervals, and the baseline."""
+    """The score without each layer, or with that of another input, with intervals, and the baseline."""
     rows, base = sweep["rows"], sweep["baseline"]
     figure.set_size_inches(max(3.5, 0.35 * len(rows) + 1.2), 2.8)
     ax = figure.subplots()
@@ -175,7 +186,8 @@ def draw_layers(figure: Figure, sweep: dict[str, Any]) -> Figure:
     ax.set_xticks(
         range(len(rows)), labels=[row["layer"] for row in rows], fontsize=7, rotation=90 if len(rows) > 16 else 0
     )
-    ax.set_xlabel("layer left out")
+    patched = sweep.get("patched")
+    ax.set_xlabel(f"layer of the {patched['given']} input" if patched else "layer left out")
     ax.set_ylabel(sweep["metric"])
     ax.legend(fontsize=7, frameon=False)
     return figure

@@ -18,6 +18,7 @@ from headcount.story.heads import standing_out_sentences
 from headcount.story.names import short_name
 from headcount.story.notes import blank_note, cut_note
 from headcount.story.pairs import pair_sentences
+from headcount.story.patches import is_patched, patch_heading
 from headcount.story.paths import path_sentences
 from headcount.story.patterns import share_sentences
 from headcount.story.probes import probe_sentences
@@ -35,12 +36,15 @@ def find_sentences(view: View) -> list[str]:
         attributes = dataset.attrs
         if attributes.get("how") == "function-vector":
             continue  # part of a result with sentences of its own
-        if attributes.get("by") == "head":
+        if is_patched(dataset) and attributes.get("by") in ("head", "layer", "position"):
+            sentences += [patch_heading(name, dataset), *sweep_sentences(dataset)]
+        elif attributes.get("by") == "head":
             model = short_name(attributes["model"])
             sentences.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
             sentences += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
         elif attributes.get("by") == "pair":
-            sentences.append(f"{short_name(attributes['model'])} on {attributes['task']}, without two heads ({name}):")
+            two = "with two heads from the other input" if is_patched(dataset) else "without two heads"
+            sentences.append(f"{short_name(attributes['model'])} on {attributes['task']}, {two} ({name}):")
             sentences += pair_sentences(dataset)
         elif attributes.get("by") == "layer":
             sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))

@@ -6,9 +6,12 @@ import shlex
 
 from headcount.reporting.view import View
 from headcount.story.names import short_name
+from headcount.story.patches import is_patched
 
 WITH_CUES = ("classification", "multiple-choice")
 """Kinds of tasks whose labels words can give away."""
+PAIRED = ("synthetic:names", "synthetic:agreement", "synthetic:few-shot")
+"""Data whose examples have a second input."""
 
 
 def find_gaps(view: View, study: str) -> list[dict[str, str]]:
@@ -26,11 +29,24 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
     model, task, data, study = map(shlex.quote, (model, task, data, study))
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"
-    sweeps = {sweep.attrs.get("by") for sweep in view.of("sweep").values()}
+    sweeps = {sweep.attrs.get("by") for sweep in view.of("sweep").values() if not is_patched(sweep)}
+    patches = {sweep.attrs.get("by") for sweep in view.of("sweep").values() if is_patched(sweep)}
+    paired = bool(patches) or data.startswith(PAIRED)
     pruned = view.of("pruning")
     results = [
         ("what the score is without each head", "head" in sweeps, f"sweep {model} {on} --by head --out {study}"),
         ("what the score is without each layer", "layer" in sweeps, f"sweep {model} {on} --by layer --out {study}"),
+        (
+            "which heads carry the difference between two inputs",
+            "head" in patches or not paired,
+            f"sweep {model} {on} --by head --how patch --out {study}",
+        ),
+        (
+            "at which positions heads carry it",
+            # Other texts may have neither the same length nor named positions.
+            "position" in patches or not data.startswith(PAIRED),
+            f"sweep {model} {on} --by position --how patch --out {study}",
+        ),
         ("what every head looks at", bool(view.of("measures")), f"measure {model} --data {data} --out {study}"),
         (
             "what the maps of every head look like",

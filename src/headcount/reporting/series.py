@@ -9,9 +9,11 @@ import xarray as xr
 
 from headcount.core.claims import SETTLED
 from headcount.core.results import HEAD_DIMS
+from headcount.core.sweep_schemas import inputs_of
 from headcount.reporting.published import find_published
 from headcount.reporting.view import View, number
 from headcount.story.earlier import series_schemas
+from headcount.story.patches import falls_with_it, is_patched
 
 COSTS = ("ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes", "parameters", "attention_parameters", "bytes")
 
@@ -26,7 +28,7 @@ def _list(values: Any) -> list[float | None]:
 
 
 def find_layers(view: View) -> list[dict[str, Any]]:
-    """Sweeps by layer: the score without all heads of each layer, and the baseline."""
+    """Sweeps by layer: the score without all heads of each layer, or with those of another input, and the baseline."""
     sweeps = []
     for name, dataset in view.of("sweep").items():
         if "delta" not in dataset or dataset["delta"].dims != HEAD_DIMS[:2]:
@@ -48,7 +50,12 @@ def find_layers(view: View) -> list[dict[str, Any]]:
                 "name": name,
                 "metric": dataset.attrs["metric"],
                 "baseline": number(float(dataset["baseline"]), 6),
-                "higher": bool(dataset.attrs.get("higher_is_better", True)),
+                "patched": dict(zip(("ran", "given"), inputs_of(dataset.attrs["direction"]), strict=True))
+                if is_patched(dataset)
+                else None,
+                "higher": falls_with_it(dataset)
+                if is_patched(dataset)
+                else bool(dataset.attrs.get("higher_is_better", True)),
                 "rows": rows,
             }
         )

@@ -6,11 +6,26 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
-from headcount.story.names import interval_of, spell_interval
+from headcount.core.sweep_schemas import PARTS, inputs_of, spell_place
+from headcount.story.names import interval_of, short_name, spell_interval
 
-PARTS = {"weights": "attention map"}
-"""What a part of a head is called, if not by its name."""
 WHAT = {"layer": "layer", "sets": "set", "draws": "set", "position": "head and position"}
+
+
+def is_patched(result: xr.Dataset) -> bool:
+    """Whether a sweep has put heads of one input into another, so that nothing is without a head."""
+    return str(result.attrs.get("how")) == "patch"
+
+
+def falls_with_it(result: xr.Dataset) -> bool:
+    """Whether a head that carries the difference lowers the score, and does not raise it."""
+    return bool((float(result["difference"]) > 0) == (result.attrs["direction"] == "noise"))
+
+
+def patch_heading(name: str, result: xr.Dataset) -> str:
+    """What the sentences of a patch are about."""
+    model, task = short_name(result.attrs["model"]), result.attrs["task"]
+    return f"{model} on {task}, with one {_what(result)} at a time from the other input ({name}):"
 
 
 def patch_sentences(result: xr.Dataset) -> list[str]:
@@ -19,7 +34,7 @@ def patch_sentences(result: xr.Dataset) -> list[str]:
     clean, corrupted, difference = (
         spell_interval(interval_of(result, name), 3) for name in ("clean", "corrupted", "difference")
     )
-    ran, given = ("corrupted", "clean") if denoise else ("clean", "corrupted")
+    ran, given = inputs_of(result.attrs["direction"])
     part = PARTS.get(result.attrs["part"], result.attrs["part"])
     runs = f"Each {_what(result)} in turn runs on the {ran} input with its {part} from the {given} one{_where(result)}"
     sentences = [
@@ -37,15 +52,16 @@ def patch_sentences(result: xr.Dataset) -> list[str]:
 def _counted(result: xr.Dataset) -> str:
     """How many heads have an effect, and in which direction."""
     q, delta = result["q"].values, result["delta"].values
-    toward = 1 if float(result["difference"]) * (1 if result.attrs["direction"] == "denoise" else -1) > 0 else -1
+    toward = -1 if falls_with_it(result) else 1
     effective, tested = significant(q), int(np.isfinite(q).sum())
-    given = "clean" if result.attrs["direction"] == "denoise" else "corrupted"
+    _, given = inputs_of(result.attrs["direction"])
     closer = int((effective & (delta * toward > 0)).sum())
     away = int(effective.sum()) - closer
     test = f"(q < {LEVEL}, {tested} tested)"
     if not effective.any():
         return f"none changes the score significantly {test}"
-    return f"{closer} bring the score closer to that of the {given} input, {away} further away {test}"
+    bring = "brings" if closer == 1 else "bring"
+    return f"{closer} {bring} the score closer to that of the {given} input, {away} further away {test}"
 
 
 def _best(result: xr.Dataset, denoise: bool) -> str:
@@ -66,6 +82,5 @@ def _what(result: xr.Dataset) -> str:
 def _where(result: xr.Dataset) -> str:
     if result.attrs["by"] == "position":
         return ", at one position at a time"
-    positions = result.attrs["positions"]
-    named = {"all": "", "last": ", at the last token of the prompt", "answer": ", where the answer is predicted"}
-    return named.get(positions, f", at {positions!r}")
+    place = spell_place(result.attrs["positions"])
+    return f", {place}" if place else ""

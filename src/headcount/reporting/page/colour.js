@@ -36,12 +36,12 @@ export function colours(colouring) {
     return { of, domain: null };
   }
   if (colouring.kind === "diverging") {
-    const most = max(known, Math.abs) || 1;
+    const centre = colouring.centre ?? 0;
+    const most = max(known, (value) => Math.abs(value - centre)) || 1;
+    const domain = [centre - most, centre, centre + most];
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
-    const scale = scaleDiverging([-most, 0, most], (share) =>
-      interpolatePuOr(colouring.higher === false ? share : 1 - share),
-    );
-    return { of: scale, domain: [-most, 0, most] };
+    const scale = scaleDiverging(domain, (share) => interpolatePuOr(colouring.higher === false ? share : 1 - share));
+    return { of: scale, domain };
   }
   let [low, high] = extent(known);
   if (low === undefined) [low, high] = [0, 1];

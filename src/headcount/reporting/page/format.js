@@ -11,11 +11,15 @@ export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + plain(valu
 // What a variable is called, with its unit where it has one.
 export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 
+// Changes have a sign; a share has none, though it may be above or below what is in the middle.
+export const writer = (colouring) =>
+  colouring.kind === "diverging" && colouring.centre === undefined ? signed : plain;
+
 export function shown(colouring, index) {
   const value = colouring.values[index];
   if (value === null || value === undefined) return colouring.unknown ?? "no value";
   if (colouring.kind === "category") return colouring.names[value];
-  const write = colouring.kind === "diverging" ? signed : plain;
+  const write = writer(colouring);
   const spread = colouring.low ? ` [${write(colouring.low[index])}, ${write(colouring.high[index])}]` : "";
   return write(value) + spread;
 }

@@ -6,6 +6,7 @@ import { flips, numbers, offsets, relations } from "./head_numbers.js";
 import { headPatterns } from "./head_patterns.js";
 import { lookInto } from "./long_map.js";
 import { headMap, lines } from "./maps.js";
+import { headPositions } from "./positions.js";
 
 export function headPage(study, index, state, { close, step }) {
   const [stack, layer, head, name] = study.heads[index];
@@ -33,7 +34,8 @@ export function headPage(study, index, state, { close, step }) {
   const rest = () =>
     [
       headPatterns(study, index),
-      flips(study, index),
+      ...study.positions.map((told) => headPositions(told, index)),
+      ...flips(study, index),
       relations(study, index),
       offsets(study, index),
       numbers(study, index),
@@ -55,6 +57,13 @@ function subtitle(study, index, role, effect) {
   if (effect && effect.values[index] !== null) {
     const certain = sure(effect, index) ? "significant" : `not significant (q = ${plain(effect.q[index], 2)})`;
     said.push(`Without it ${effect.unit} changes by ${shown(effect, index)}, ${certain}.`);
+  }
+  const patch = study.colourings.find((colouring) => colouring.patched);
+  if (patch && patch.values[index] !== null) {
+    const certain = sure(patch, index) ? "significant" : `not significant (q = ${plain(patch.q[index], 2)})`;
+    const { ran, given } = patch.patched;
+    const what = patch.centre === undefined ? `${patch.unit} changes by` : "the share is";
+    said.push(`On the ${ran} input with it from the ${given} one ${what} ${shown(patch, index)}, ${certain}.`);
   }
   for (const told of study.probes) {
     const best = told.rows.filter((row) => row.head === index).map((row) => row.relation);

@@ -8,23 +8,35 @@ import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
 
 export function flips(study, index) {
-  const parts = study.flips.map((one) => {
+  const told = (one) => {
     const found = one.heads[index];
-    if (!found) return h("p", {}, `Without it the model answers all ${one.examples} examples as before.`);
+    const { ran, given } = one.patched ?? {};
+    const how = one.patched ? `with it from the ${given} input` : "without it";
+    const examples = one.patched ? `${ran} examples` : "examples";
+    if (!found)
+      return h(
+        "p",
+        {},
+        `${how[0].toUpperCase()}${how.slice(1)} the model answers all ${one.examples} ${examples} as before.`,
+      );
     const list = h(
       "ol",
       { class: "flips" },
       found.shown.map(([number, now]) => {
-        const { text, label, whole, cues, marks } = one.texts[number];
-        const verdict = one.classes
-          ? label === null
-            ? "changed"
-            : whole === label
-              ? "now wrong"
-              : now === label
-                ? "now right"
-                : "wrong before and after"
-          : "changed";
+        const { text, label, whole, cues, marks, given: other } = one.texts[number];
+        const verdict = one.patched
+          ? now === other
+            ? `as on the ${given} input`
+            : "changed"
+          : one.classes
+            ? label === null
+              ? "changed"
+              : whole === label
+                ? "now wrong"
+                : now === label
+                  ? "now right"
+                  : "wrong before and after"
+            : "changed";
         return h(
           "li",
           {},
@@ -33,7 +45,8 @@ export function flips(study, index) {
             "p",
             { class: `verdict ${verdict.replaceAll(" ", "-")}` },
             `${whole} → ${now}`,
-            label === null ? "" : ` (label: ${label}) `,
+            // The label of a pair is that of its clean input.
+            label === null || one.patched ? " " : ` (label: ${label}) `,
             h("b", {}, verdict),
             cues ? h("span", { class: "cue-says" }, `, ${cues}`) : "",
           ),
@@ -41,17 +54,28 @@ export function flips(study, index) {
       }),
     );
     const more = found.count > found.shown.length ? ` The first ${found.shown.length}:` : "";
-    return [h("p", {}, `${found.count} of ${one.examples} examples are answered otherwise without it.${more}`), list];
-  });
-  return study.flips.length ? h("section", {}, h("h3", {}, "What changes without it"), parts) : null;
+    const count = `${found.count} of ${one.examples} ${examples}`;
+    return [h("p", {}, `${count} are answered otherwise ${how}.${more}`), list];
+  };
+  const section = (title, sweeps) => (sweeps.length ? h("section", {}, h("h3", {}, title), sweeps.map(told)) : null);
+  return [
+    section(
+      "What changes without it",
+      study.flips.filter((one) => !one.patched),
+    ),
+    section(
+      "What changes with it from the other input",
+      study.flips.filter((one) => one.patched),
+    ),
+  ].filter(Boolean);
 }
 
 /** A text with some of its characters marked. */
-function marked(text, spans) {
+export function marked(text, spans, title = "a cue word") {
   const parts = [];
   let end = 0;
   for (const [from, to] of spans) {
-    parts.push(text.slice(end, from), h("mark", { title: "a cue word" }, text.slice(from, to)));
+    parts.push(text.slice(end, from), h("mark", { title }, text.slice(from, to)));
     end = to;
   }
   return [...parts, text.slice(end)];

@@ -19,7 +19,21 @@ export function layers(one) {
   const y = linear(
     wide(extent(rows.flatMap((row) => [one.baseline + row.low, one.baseline + row.high, one.baseline]))),
   ).nice();
-  const { node, inside } = plot(width, 260, `${one.metric} without each layer`, x, y, ["layer left out", one.metric]);
+  const { ran, given } = one.patched ?? {};
+  const [label, across, title, caption] = one.patched
+    ? [
+        `${one.metric} with each layer of the ${given} input`,
+        `layer of the ${given} input`,
+        `A whole layer of the ${given} input`,
+        `${one.metric} on the ${ran} input with all heads of a layer from the ${given} one`,
+      ]
+    : [
+        `${one.metric} without each layer`,
+        "layer left out",
+        "Without a whole layer",
+        `${one.metric} without all heads of a layer`,
+      ];
+  const { node, inside } = plot(width, 260, label, x, y, [across, one.metric]);
   inside.append(
     s("line", { x1: EDGE.left, x2: width - EDGE.right, y1: y(one.baseline), y2: y(one.baseline), class: "baseline" }),
   );
@@ -54,9 +68,9 @@ export function layers(one) {
       inside.append(s("text", { x: middle, y: EDGE.top + 8, "text-anchor": "middle", class: "name" }, "●"));
   }
   return figure(
-    "Without a whole layer",
-    `${one.metric} without all heads of a layer, as bars from the baseline (${plain(one.baseline, 4)}, the line), ` +
-      `with 95 % intervals; ● significant (q < ${LEVEL}) (Kovaleva et al. 2019, Figure 9).`,
+    title,
+    `${caption}, as bars from the baseline (${plain(one.baseline, 4)}, the line), ` +
+      `with 95 % intervals; ● significant (q < ${LEVEL})${one.patched ? "" : " (Kovaleva et al. 2019, Figure 9)"}.`,
     node,
     { rows: () => rows },
   );

@@ -2,7 +2,7 @@
 
 import { colours } from "./colour.js";
 import { h, s } from "./dom.js";
-import { LEVEL, plain, signed } from "./format.js";
+import { LEVEL, plain, writer } from "./format.js";
 
 export function legend(colouring, { brief = false } = {}) {
   const scale = colours(colouring);
@@ -18,7 +18,7 @@ export function legend(colouring, { brief = false } = {}) {
     );
   } else {
     const [low, high] = [scale.domain[0], scale.domain.at(-1)];
-    const write = colouring.kind === "diverging" ? signed : plain;
+    const write = writer(colouring);
     const steps = 40;
     const bar = s(
       "svg",
@@ -46,7 +46,8 @@ export function legend(colouring, { brief = false } = {}) {
   }
   const notes = brief ? [] : [colouring.says];
   if (colouring.baseline !== undefined) notes.push(`baseline ${plain(colouring.baseline, 4)}`);
-  if (colouring.q && !brief) notes.push(`● significant (q < ${LEVEL}, corrected for all heads)`);
+  if (colouring.q && !brief)
+    notes.push(`● significant (q < ${LEVEL}, corrected for all ${colouring.tested ?? "heads"})`);
   parts.push(h("p", { class: "says" }, notes.filter(Boolean).join(" · ")));
   return h("div", { class: "legend" }, parts);
 }

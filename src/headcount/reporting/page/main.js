@@ -15,6 +15,7 @@ import { layers } from "./layers.js";
 import { keeps } from "./order.js";
 import { pairs } from "./pairs.js";
 import { patterns } from "./patterns.js";
+import { positions } from "./positions.js";
 import { probe } from "./probes.js";
 import { several } from "./several.js";
 import { headTable } from "./table.js";
@@ -169,6 +170,7 @@ function draw() {
         : null,
       findings(one),
       colouring ? h("div", { id: "centre" }) : null,
+      one.positions.map((told) => positions(one, told, open, tip)),
       one.pairs.map((told) => pairs(one, told, open, tip)),
       h(
         "div",
