@@ -36,6 +36,14 @@ def test_the_planted_circuit(found: xr.Dataset) -> None:
     assert all(len(row) == len(COLUMNS) for row in rows)
 
 
+def test_a_loss_that_rises(found: xr.Dataset) -> None:
+    for higher, change in ((True, "-0.250"), (False, "+0.250")):
+        other = found.copy()
+        other.attrs = {**found.attrs, "higher_is_better": higher}
+        other["random_minimality"] = found["random_minimality"] * 0 + 0.25  # how much is lost
+        assert f"changes it by {change} on average" in circuit_sentences(other)[6]
+
+
 def test_nothing_is_claimed_without_evidence(found: xr.Dataset) -> None:
     unclear = found.copy()
     unclear.attrs = {**found.attrs, "verdict": "too few examples to tell", "settled": False}

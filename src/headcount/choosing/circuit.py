@@ -20,10 +20,10 @@ from headcount.choosing.circuit_report import each_once, plan_trials, report_cir
 from headcount.choosing.circuit_search import Found, Kept, Margin, search_size, search_tolerance
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import ORDERS, Source, Wanted, by_values, find_orders
-from headcount.choosing.units import ONE_BY_ONE
+from headcount.choosing.units import Units
 from headcount.core.agreement import lost
 from headcount.core.claims import judge_bounds, tolerance_of
-from headcount.core.heads import Head, HeadSet, Layout
+from headcount.core.heads import Head, HeadSet
 from headcount.core.options import belongs_to, without_effect
 from headcount.core.provenance import fingerprint, origin_of
 from headcount.core.results import Labelled
@@ -37,6 +37,7 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress, in_step
 from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem, InvalidOption
+from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
 
@@ -97,11 +98,12 @@ def circuit(
     spec = find_replacement(how)
     if not isinstance(spec, Means):
         without_effect("reference", reference, f"{spec.name} needs no mean outputs, as mean does")
-    layout = read_anatomy(model).layout
+    anatomy = read_anatomy(model)
+    layout = anatomy.layout
     scope = HeadSet.of(heads_of(layout, stack), layout)
     if keep is not None and keep >= len(scope):
         raise InvalidOption(f"got keep={keep}; expected fewer than the {len(scope)} heads that may be replaced")
-    wanted = _check_order(order, layout, stack)
+    wanted = _check_order(order, anatomy, stack)
     known = find_known_task(data, task)
     scored = _check_metric(known, metric)
     check_classifier(model, known)
@@ -211,11 +213,11 @@ def find_replacement(how: How) -> Spec:
     return spec
 
 
-def _check_order(order: str, layout: Layout, stack: str | None) -> Wanted:
+def _check_order(order: str, anatomy: Anatomy, stack: str | None) -> Wanted:
     if "," in order or order == "random":
         raise InvalidOption(f"got order={order!r}; expected one of {', '.join(ORDERS[:-1])} or file:PATH")
     wanted = Wanted.parse(order, None, 1, False, True)
-    wanted.check(layout, stack, ONE_BY_ONE)
+    wanted.check(anatomy.layout, stack, Units.of(anatomy, stack=stack))
     return wanted
 
 

@@ -123,7 +123,7 @@ def _complete(found: xr.Dataset) -> list[str]:
     worst = found.isel(subset=int(np.where(clear, np.abs(gaps), -1).argmax()))
     gap, size = interval_of(worst, "gap"), int(worst["subset_size"])
     ends = gap if gap[0] > 0 else (-gap[0], -gap[2], -gap[1])
-    which = str(worst["subset"].values) if size == 1 else f"{size} of them"
+    which = str(worst["subset"].values) if size == 1 else f"{'all' if size == found.attrs['size'] else size} of them"
     share = f", {abs(gap[0] / float(found['difference'])):.0%} of what all heads bring"
     return [
         first,
@@ -143,8 +143,9 @@ def _minimal(found: xr.Dataset) -> str:
         f"{found.attrs['metric']} gets significantly worse when it leaves (q < {LEVEL})"
     )
     if "random_minimality" in found:
-        random = found["random_minimality"].values
-        line += f"; a head that leaves a random set changes it by {-random.mean():+.3f} on average"
+        random = found["random_minimality"].values.mean()
+        change = -random if found.attrs["higher_is_better"] else random
+        line += f"; a head that leaves a random set changes it by {change:+.3f} on average"
     return f"{line}."
 
 
