@@ -62,7 +62,7 @@ function subtitle(study, index, role, effect) {
   if (patch && patch.values[index] !== null) {
     const certain = sure(patch, index) ? "significant" : `not significant (q = ${plain(patch.q[index], 2)})`;
     const { ran, given } = patch.patched;
-    const what = patch.centre === undefined ? `${patch.unit} changes by` : "the share is";
+    const what = patch.id.endsWith(":share") ? "the share is" : `${patch.unit} changes by`;
     said.push(`On the ${ran} input with it from the ${given} one ${what} ${shown(patch, index)}, ${certain}.`);
   }
   for (const told of study.probes) {
