@@ -170,6 +170,7 @@ ROWS = [
         "no wrong answers", f"{PATCH} {{reversed}} --wrong other --metric logit_difference", "'other'", "wrong answers"
     ),
     bad("positions without a patch", f"{SWEEP} --by position", "--by position", "--how patch"),
+    bad("a patch of pairs", f"{PATCH} {{reversed}} --by pair --among all", "--how patch", "pairs of heads"),
     bad("no draws", f"{SWEEP} --how resample --draws 0", "--draws 0", "at least 1"),
     bad("pairs of one head", f"{SWEEP} --by pair --among L0H1", "--among", "one head, L0H1", "at least two"),
     bad("pairs of one ranked head", f"{SWEEP} --by pair --among 1", "--among 1", "at least two"),

@@ -289,6 +289,10 @@ def check_other_input(spec: Spec, job: Job, choices: Choices, stop_when: float |
             f"got the metric {job.metric_name!r} with how={spec.name!r}: the positions of generated texts cannot be "
             "matched; take another metric, such as log_probability or loss"
         )
+    if isinstance(spec, Patch) and choices.paired is not None:
+        raise InvalidOption(
+            "got how='patch' and pairs of heads: an interaction is about what is lost without both; take another how="
+        )
     if isinstance(spec, Resample) and spec.draws > 1 and choices.paired is not None:
         raise InvalidOption(f"got draws={spec.draws} and pairs of heads; expected one draw with by=Pairs(...)")
     if isinstance(spec, Resample) and spec.draws > 1 and not isinstance(job.metric, Metric):
