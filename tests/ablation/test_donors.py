@@ -14,7 +14,7 @@ import torch
 import headcount as hc
 from headcount.ablation.donors import draw_partners, length_classes
 from headcount.ablation.job import Job, prepare_job
-from headcount.errors import DataProblem, InvalidOption, UnsuitableModel
+from headcount.errors import DataProblem, InvalidOption, NotFinite, StudyProblem, UnsuitableModel
 from tests import planted
 from tests.ablation.naive_patching import patched
 from tests.ablation.patch_jobs import TASKS, model_of, pairs
@@ -235,6 +235,7 @@ def test_means_by_position(tokenizer: Any) -> None:
     model = shared_model("bert")
     options: dict[str, Any] = {"task": "sst2", "untrained": True, "metric": "loss", "reference": reference}
     result = hc.sweep(model, tokenizer, data, how=hc.Means(by="position"), **options)
+    assert (result.attrs["by"], result.attrs["mean_by"]) == ("head", "position")
     from tests.ablation.naive_patching import _with_output, layers_of, recording
 
     layer, kept = layers_of(model, "encoder")[0], []
@@ -316,3 +317,31 @@ def test_a_patch_in_a_study(tokenizer: Any, tmp_path: Path) -> None:
     assert "/sweep/head-patch" in hc.open_study(out).groups
     again = swept("llama", tokenizer, "patch", data, out=out, compute=hc.Compute(batch_tokens=8))
     assert_same(again["score"], stored["score"])
+
+
+def test_another_span_is_another_result(tokenizer: Any, tmp_path: Path) -> None:
+    """Spans change no token, and still decide what is patched."""
+    data, how = pairs("llama", 4), hc.Patch(positions="middle")
+    swept("llama", tokenizer, how, data, out=tmp_path / "study")
+    moved = data.assign(spans='{"middle": [2, 4], "start": [0, 1]}')
+    with pytest.raises(StudyProblem, match="given"):
+        swept("llama", tokenizer, how, moved, out=tmp_path / "study")
+
+
+def test_a_page_of_means_by_position(tokenizer: Any, tmp_path: Path) -> None:
+    data = pd.DataFrame({"sentence": ["the good it", "a bad is", "so up it"], "label": [1, 0, 1]})
+    options: dict[str, Any] = {"task": "sst2", "untrained": True, "metric": "loss", "reference": data}
+    hc.sweep(shared_model("bert"), tokenizer, data, how=hc.Means(by="position"), out=tmp_path / "study", **options)
+    hc.report(tmp_path / "study", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_the_other_input_is_checked(tokenizer: Any) -> None:
+    """NaN on the input that gives is an error, not a share that is left out."""
+    model, data = model_of("bert"), pairs("bert", 4)
+    data["counterpart"] = data["sentence"].str.replace("good", "[MASK]").str.replace("bad", "[MASK]")
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight[planted.WORDS.index("[MASK]")] = 1e200
+    how = hc.Patch(direction="noise")
+    with pytest.raises(NotFinite):
+        hc.sweep(model, tokenizer, data, task="sst2", how=how, untrained=True)

@@ -12,7 +12,7 @@ import torch
 import transformers as tf
 
 import headcount as hc
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, StudyProblem
 from tests import planted
 from tests.ablation.naive_paths import Parts, naive_path
 
@@ -165,6 +165,10 @@ def test_a_study_resumes(tmp_path: Path) -> None:
     again = hc.paths(model, tokenizer, table, "L0, L1H1", task="sst2", out=tmp_path / "study")
     assert first["delta"].identical(again["delta"])
     assert "paths/patch-noise" in hc.open_study(tmp_path / "study").groups[-1]
+    # Other paths to the same heads are another result.
+    for among, into in (("L0, L1H1", "key"), ("L0H1, L1H1", ("query", "key", "value", "all"))):
+        with pytest.raises(StudyProblem, match="sets"):
+            hc.paths(model, tokenizer, table, among, into=into, task="sst2", out=tmp_path / "study")
 
 
 def test_bad_input(tmp_path: Path) -> None:

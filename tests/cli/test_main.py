@@ -50,6 +50,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "main",
         "options",
         "probe_tables",
+        "pairs",
         "time_left",
         "progress",
         "renamed",

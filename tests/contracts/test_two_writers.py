@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 NAMES = [
     "sweep",
     "screened",
+    "pairs",
     "raced",
     "measure",
     "compare",
@@ -34,6 +35,7 @@ NAMES = [
     "importance",
     "attribution",
     "gates",
+    "roles",
     "carriers",
     "function_vectors",
     "circuit",

@@ -119,7 +119,8 @@ def test_a_truly_worse_cut_is_rarely_shown_to_be_within() -> None:
         ("irrelevant", -0.2, 0.01, "confirmed"),
         ("irrelevant", 0.002, 0.008, "confirmed"),
         ("irrelevant", -0.2, 0.011, "too few examples to tell"),
-        ("irrelevant", 0.005, 0.011, "refuted"),
+        ("irrelevant", 0.005, 0.011, "too few examples to tell"),
+        ("irrelevant", 0.011, 0.02, "refuted"),
     ],
 )
 def test_what_held_out_examples_say_about_a_role(role: str, low: float, high: float, expected: str) -> None:

@@ -233,6 +233,12 @@ ROWS = [
     bad("circuit: no such stack", CIRCUIT + " --stack cross", "'cross'", "encoder"),
     # paths
     bad("paths: no heads", "paths {classifier} --data {texts} --task sst2", "--among"),
+    bad(
+        "paths: generated texts",
+        "paths {translator} --data {translations} --task translation --how zero --among encoder.L0H0,encoder.L1H0",
+        "bleu",
+        "loss",
+    ),
     bad("paths: one head", PATHS + " --among L0H0", "1 head", "at least two"),
     bad("paths: heads of one layer", PATHS + " --among L0H0,L0H1", "different layers"),
     bad("paths: no such head", PATHS + " --among L0H0,L99H0", "L99H0"),

@@ -207,6 +207,11 @@ class Choices:
         """What the replacement acts on."""
         return self
 
+    @property
+    def identity(self) -> list[str]:
+        """What must be equal for a result to be continued: the sets, one by one."""
+        return list(map(str, self.sets))
+
     def names(self) -> list[str]:
         """The name of each choice, as a person would call it."""
         if self.heads:

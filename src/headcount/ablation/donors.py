@@ -56,6 +56,17 @@ class Donor:
     def draws(self) -> int:
         return len(self.givers)
 
+    @property
+    def identity(self) -> list[object]:
+        """What must be equal for a result to be continued: who gives to whom, and at which positions."""
+        examples = range(self.givers.shape[1])
+        wheres = {id(where): where for where in self.wheres if where is not None}.values()
+        replaced = [[where(example) for example in examples] for where in wheres]
+        places, draws = self.places, range(self.draws)
+        matched = [] if places is None else [[places(example, draw) for example in examples] for draw in draws]
+        received = None if self.receives is None else self.receives.tolist()
+        return [self.encodings.rows, self.givers.tolist(), received, replaced, matched]
+
     def rows(self, examples: Sequence[int], draw: int) -> list[Encoding]:
         """The encodings that give to these examples."""
         return [self.encodings.rows[self.givers[draw, example]] for example in examples]
@@ -88,7 +99,8 @@ class Donor:
         width: int,
     ) -> list[Variant]:
         """The edits of each choice on these examples, whose texts are padded to `width` positions."""
-        masks = {id(where): self.mask(where, examples, width) for where in self.wheres}
+        each = {id(where): where for where in self.wheres}  # few: the choices of a map share those of a position
+        masks = {key: self.mask(where, examples, width) for key, where in each.items()}
         wheres = self.wheres if len(self.wheres) > 1 else self.wheres * len(choices.sets)
         return [
             {
@@ -272,7 +284,7 @@ def draw_partners(lengths: np.ndarray, generator: np.random.Generator) -> np.nda
     """For each example another one, drawn among those of the same length class; each gives once.
 
     >>> draw_partners(np.array([5, 9, 5, 9]), np.random.default_rng(0)).tolist()
-    [2, 3, 0, 1]
+    [1, 3, 0, 2]
     """
     partners = np.empty(len(lengths), dtype=int)
     for members in length_classes(lengths):

@@ -3,7 +3,7 @@
 | metric | test | null hypothesis | interval |
 |---|---|---|---|
 | accuracy | McNemar, exact | changed examples become right as often as wrong | Tango's score interval |
-| loss, perplexity | bootstrap-t (`core/mean_changes.py`) | the mean change of the loss is zero | bootstrap-t |
+| loss, log-probability, ... | bootstrap-t (`core/mean_changes.py`) | the mean change is zero | bootstrap-t |
 | all others | paired permutations | with and without the heads are interchangeable | paired bootstrap, percentiles |
 """
 

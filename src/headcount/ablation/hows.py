@@ -117,7 +117,9 @@ def find_how(how: How | Spec) -> Spec:
 
 def how_options(spec: Spec) -> dict[str, Any]:
     """The options of a replacement that has some; means over tokens are stored as before there were others."""
-    return {} if spec == Means() else {key: value for key, value in vars(spec).items() if key != "name"}
+    if isinstance(spec, Means):  # `by` is what is left out at a time
+        return {} if spec == Means() else {"mean_by": spec.by}
+    return {key: value for key, value in vars(spec).items() if key != "name"}
 
 
 def spell_how(spec: Spec) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,14 @@ class PathChoices(Choices):
         return "paths/"
 
     @property
+    def identity(self) -> list[str]:
+        return self.names()
+
+    @cached_property
     def senders(self) -> list[Head]:
         return list(dict.fromkeys(sender for sender, _, _ in self.keys))
 
-    @property
+    @cached_property
     def receivers(self) -> list[Head]:
         return sorted({receiver for _, receiver, _ in self.keys})
 
@@ -55,6 +60,13 @@ class PathChoices(Choices):
         """The numbers of the paths that begin at a head."""
         return [number for number, key in enumerate(self.keys) if key[0] == sender]
 
+    @cached_property
+    def _places(self) -> tuple[dict[Head, int], dict[Head, int], dict[str, int]]:
+        """Where senders, receivers and what is read stand along their axes."""
+        into = dict.fromkeys(into for _, _, into in self.keys)
+        senders, receivers = ({head: n for n, head in enumerate(heads)} for heads in (self.senders, self.receivers))
+        return senders, receivers, {name: number for number, name in enumerate(into)}
+
     def coords(self) -> dict[str, Any]:
         return {
             "sender": [self.layout.spell(head) for head in self.senders],
@@ -64,7 +76,8 @@ class PathChoices(Choices):
 
     def index(self, number: int) -> tuple[int, ...]:
         sender, receiver, into = self.keys[number]
-        return self.senders.index(sender), self.receivers.index(receiver), self.coords()["into"].index(into)
+        senders, receivers, read = self._places
+        return senders[sender], receivers[receiver], read[into]
 
     def arrange(self, values: Sequence[Any]) -> np.ndarray:
         shape = tuple(len(labels) for labels in self.coords().values())

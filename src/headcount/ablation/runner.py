@@ -162,7 +162,7 @@ class Runner:
             variants = {key: np.stack([variants[key] for variants, _ in drawn], 1) for key in drawn[0][0]}
             if self.donor.draws == 1:
                 variants = {key: values[:, 0] for key, values in variants.items()}
-        self._check(rows, whole, variants)
+        self._check(rows, whole, variants, given)
         return Outcome(whole, variants, given)
 
     def _run_variants(
@@ -277,22 +277,31 @@ class Runner:
             kept[DIFFERENCE] = self.kind.differences_late(states, project, labels, wrong).double()
         return kept
 
-    def _check(self, rows: list[int], baseline: Arrays, variants: Arrays) -> None:
+    def _check(self, rows: list[int], baseline: Arrays, variants: Arrays, given: Arrays) -> None:
         """An error where an output is not finite: the score may look good all the same."""
         example = locate_not_finite(baseline)
         if example is not None:
             raise self._not_finite(rows[example[0]], None)
+        other = locate_not_finite(given)
+        if other is not None:
+            raise self._not_finite(rows[other[0]], None, of_other=True)
         drawn = self.donor is not None and self.donor.draws > 1
         entry = locate_not_finite(variants, axes=3 if drawn else 2)
         if entry is not None:
             raise self._not_finite(rows[entry[-1]], entry[0])
 
-    def _not_finite(self, row: int, variant: int | None) -> NotFinite:
-        """The error for the outputs of one example, of the whole model or of a variant."""
-        inputs = self.kind.inputs(self.model, self._rows([row]))
+    def _not_finite(self, row: int, variant: int | None, of_other: bool = False) -> NotFinite:
+        """The error for the outputs of one example, of the whole model or of a variant, or on the other input."""
+        batch = self._rows([row])
+        if of_other:
+            assert self.donor is not None
+            giving = self.donor.rows([int(self.order[row])], 0)
+            batch = collate(giving, self.padding, input_device(self.model))
+        inputs = self.kind.inputs(self.model, batch)
         name = self.order[row] if self.ids is None else self.ids[self.order[row]]
         without = "" if variant is None else f" without {self.choices.names()[variant]}"
-        edits = {} if variant is None or self.donor is not None else merge([self.variants[variant]])
+        plain = variant is None or self.donor is not None or isinstance(self.choices, PathChoices)
+        edits = {} if plain or variant is None else merge([self.variants[variant]])
         with session(self.model, edits, purpose="the sweep"):
             return not_finite(self.model, self.anatomy, inputs, name, f"the model's outputs{without} are")
 

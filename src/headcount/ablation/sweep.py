@@ -124,6 +124,11 @@ def sweep(
     job = prepare_job(model, tokenizer, data, task, spec, metric, limit, seed, max_length, untrained)
     if isinstance(by, Paths):
         choices: Choices = choose_paths(job.anatomy.layout, by)
+        if job.generated:
+            raise InvalidOption(
+                f"got the metric {job.metric_name!r} for paths: generated texts cannot be replayed; take another, such "
+                "as loss"
+            )
     else:
         choices = choose_head_sets(job.anatomy.layout, _at_positions(by, job), seed)
     if choices.paired is not None:
@@ -167,7 +172,7 @@ def sweep(
         "task": job.task.name,
         "metric": job.metric_name,
         "stack": choices.stack or "all",
-        "sets": fingerprint(list(map(str, choices.sets))),
+        "sets": fingerprint(choices.identity),
         "limit": limit,
         "max_length": job.encodings.limit,
         "texts": texts,
@@ -175,11 +180,11 @@ def sweep(
         "reference": None if means is None else fingerprint([tensor.numpy().tobytes() for tensor in means.values()]),
     }
     if donor is not None:
-        received = [] if donor.receives is None else [donor.receives.tolist()]
-        options["given"] = fingerprint([donor.encodings.rows, donor.givers.tolist(), *received])
+        options["given"] = fingerprint(donor.identity)
     screened, paired = choices.screened, choices.paired
     if screened is not None:
-        options["screen"] = fingerprint([sorted(map(str, screened.top)), sorted(map(str, screened.control))])
+        heads = [sorted(map(str, each)) for each in (screened.top, screened.control)]
+        options["screen"] = fingerprint([screened.estimate, *heads])
     if paired is not None:
         options["tests"] = paired.tests
     if race is not None:

@@ -135,7 +135,7 @@ def attribution(
             "stack": stack or "all",
             "limit": limit,
             "max_length": job.encodings.limit,
-            "given": fingerprint([donor.encodings.rows]),
+            "given": fingerprint(donor.identity),
         },
         {
             "group": "patching",

@@ -49,9 +49,13 @@ def circuit(
             "taylor, norm, gates or file:PATH."
         ),
     ] = "ablation",
-    passes: Annotated[int, Parameter(help="Passes that drop the heads that are not needed, at most.")] = 2,
-    subsets: Annotated[int, Parameter(help="Random halves of the circuit that completeness is computed for.")] = 10,
-    randoms: Annotated[int, Parameter(help="Random sets with as many heads in each layer.")] = 10,
+    passes: Annotated[int, Parameter(help="Maximum number of passes that drop heads which are not needed.")] = 2,
+    subsets: Annotated[
+        int, Parameter(help="Number of random halves of the circuit for which completeness is computed.")
+    ] = 10,
+    randoms: Annotated[
+        int, Parameter(help="Number of random sets with as many heads in each layer, for comparison.")
+    ] = 10,
     stack: Annotated[
         Literal["encoder", "decoder", "cross"] | None, Parameter(help="Replace only heads of this stack.")
     ] = None,

@@ -64,7 +64,7 @@ def sweep(
     ] = None,
     direction: Annotated[
         Literal["denoise", "noise"] | None,
-        Parameter(help="denoise: clean heads in the corrupted run, the default of --how patch; noise: the reverse."),
+        Parameter(help="Direction of --how patch: denoise (default), clean heads in the corrupted run, or noise."),
     ] = None,
     positions: Annotated[
         str | None, Parameter(help="Where --how patch replaces heads: all, last, answer or the name of a span.")
@@ -81,7 +81,7 @@ def sweep(
     sets: Annotated[Path | None, Parameter(help="File of sets of heads to ablate, one per line.")] = None,
     draws: Annotated[
         int | None,
-        Parameter(help="Number of random sets of --size heads; with --how resample, of examples drawn for each."),
+        Parameter(help="Number of random sets (with --size), or of other examples drawn for each (--how resample)."),
     ] = None,
     size: Annotated[int | None, Parameter(help="Number of heads in each random set.")] = None,
     screen: Annotated[

@@ -11,6 +11,7 @@ import xarray as xr
 
 from headcount.core.options import no_repeats
 from headcount.core.statistics import rank_correlation
+from headcount.core.sweep_schemas import OF_ANOTHER_INPUT
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ def agreement(*studies: str | Path | xr.DataTree) -> list[Agreement]:
     results: dict[str, xr.DataArray] = {}
     for path in paths:
         for node in open_study(path).subtree:
-            if "delta" in node.data_vars and node.attrs.get("complete"):
+            ablated = node.attrs.get("how") not in OF_ANOTHER_INPUT
+            if "delta" in node.data_vars and node.attrs.get("complete") and ablated:
                 name = node.path.strip("/")
                 results[name if len(paths) == 1 else f"{path}:{name}"] = effects(node.to_dataset())
     pairs = []

@@ -92,9 +92,8 @@ def judge_role(role: str, low: float, high: float) -> Verdict:
     """
     if role == "interfering":
         return "confirmed" if high < 0 else "refuted" if low >= 0 else "too few examples to tell"
-    if high <= tolerance_of(HURTS_FROM, "loss", 0.0):
-        return "confirmed"
-    return "refuted" if low > 0 else "too few examples to tell"
+    tolerance = tolerance_of(HURTS_FROM, "loss", 0.0)
+    return "confirmed" if high <= tolerance else "refuted" if low > tolerance else "too few examples to tell"
 
 
 @dataclass(frozen=True)

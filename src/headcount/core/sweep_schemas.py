@@ -13,6 +13,8 @@ WITHOUT = {
 }
 
 
+OF_ANOTHER_INPUT = ("patch", "function-vector")
+"""Replacements whose change is not what is lost without a head."""
 PATCHED = "From the other input"
 """The heading under which a page lists the effects of patching."""
 PARTS = {"weights": "attention map"}

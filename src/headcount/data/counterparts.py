@@ -79,7 +79,7 @@ def with_wrong_answers(
     if name not in table and task.wrong is not None:
         raise DataProblem(f"no column {short(name)} of wrong answers; {source_of(table)} has {listed(table.columns)}")
     column = LabelColumn(table[name], task.names, task.user_labels, id2label) if name in table else None
-    wrong = task.kind.wrong_labels(column, examples, encodings.rows, tokenizer, encodings.limit)
+    wrong = task.kind.wrong_labels(column, examples, encodings, tokenizer, len(id2label))
     rows = [{**row, "wrong_labels": label} for row, label in zip(encodings.rows, wrong, strict=True)]
     return replace(encodings, rows=rows)
 

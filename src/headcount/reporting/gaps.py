@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from headcount.core.sweep_schemas import OF_ANOTHER_INPUT
 from headcount.reporting.view import View
 from headcount.story.names import short_name
 from headcount.story.patches import is_patched
@@ -29,8 +30,9 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
     model, task, data, study = map(shlex.quote, (model, task, data, study))
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"
-    sweeps = {sweep.attrs.get("by") for sweep in view.of("sweep").values() if not is_patched(sweep)}
-    patches = {sweep.attrs.get("by") for sweep in view.of("sweep").values() if is_patched(sweep)}
+    swept = view.of("sweep").values()
+    sweeps = {sweep.attrs.get("by") for sweep in swept if sweep.attrs.get("how") not in OF_ANOTHER_INPUT}
+    patches = {sweep.attrs.get("by") for sweep in swept if is_patched(sweep)}
     paired = bool(patches) or data.startswith(PAIRED)
     pruned = view.of("pruning")
     results = [

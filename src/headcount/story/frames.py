@@ -9,6 +9,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, significant
 from headcount.core.probe_names import ALL
+from headcount.core.sweep_schemas import OF_ANOTHER_INPUT
 from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
 from headcount.story.notes import causal_note, left_out_note, probe_notes
 
@@ -98,7 +99,10 @@ def _sweeps(probed: xr.Dataset, study: str | Path) -> dict[str, xr.Dataset]:
     return {
         name: sweep
         for name, sweep in sweeps.items()
-        if sweep.attrs.get("complete") and sweep.attrs.get("by") == "head" and _model(sweep) == _model(probed)
+        if sweep.attrs.get("complete")
+        and sweep.attrs.get("by") == "head"
+        and _model(sweep) == _model(probed)
+        and sweep.attrs.get("how") not in OF_ANOTHER_INPUT
     }
 
 

@@ -18,13 +18,16 @@ EXAMPLES = read_examples(TABLE, find_task("classification"), {0: "no", 1: "yes"}
 
 
 def test_of_two_classes_the_other() -> None:
-    assert wrong_classes(EXAMPLES, None) == [1, 0, 1]
+    assert wrong_classes(EXAMPLES, None, 2) == [1, 0, 1]
 
 
 def test_of_more_a_column() -> None:
     three = replace(EXAMPLES, labels=np.array([0, 2, 1]))
     with pytest.raises(DataProblem, match="more than two classes; name one with wrong="):
-        wrong_classes(three, None)
-    assert wrong_classes(three, np.array([1, 0, 2])) == [1, 0, 2]
+        wrong_classes(three, None, 3)
+    # A model of three classes whose third no row has.
+    with pytest.raises(DataProblem, match="more than two classes"):
+        wrong_classes(EXAMPLES, None, 3)
+    assert wrong_classes(three, np.array([1, 0, 2]), 3) == [1, 0, 2]
     with pytest.raises(DataProblem, match=r"row 1: the wrong answer is the right one.*1 of 3"):
-        wrong_classes(three, np.array([1, 2, 2]))
+        wrong_classes(three, np.array([1, 2, 2]), 3)

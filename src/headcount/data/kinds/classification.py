@@ -11,11 +11,11 @@ from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, F1, MATTHEWS, Outputs
 from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
-from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.whole_text import WholeText
 from headcount.data.kinds.wrong_classes import wrong_classes
 
 if TYPE_CHECKING:
+    from headcount.data.encode import Encodings
     from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
 
@@ -38,9 +38,9 @@ class Classification(WholeText):
         return class_losses(result, labels)
 
     def wrong_labels(
-        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+        self, wrong: LabelColumn | None, examples: Examples, encodings: Encodings, tokenizer: Any, classes: int
     ) -> list[Any]:
-        return wrong_classes(examples, None if wrong is None else wrong.classes()[0])
+        return wrong_classes(examples, None if wrong is None else wrong.classes()[0], classes)
 
     def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
         return class_differences(logits_of(result), labels, wrong)

@@ -23,6 +23,7 @@ from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem, UnsuitableModel, short
 
 if TYPE_CHECKING:
+    from headcount.data.encode import Encodings
     from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
 
@@ -78,14 +79,14 @@ class Completion(CausalLM):
         return all(label == IGNORED for label in row["labels"][1:])
 
     def wrong_labels(
-        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+        self, wrong: LabelColumn | None, examples: Examples, encodings: Encodings, tokenizer: Any, classes: int
     ) -> list[Any]:
         """The first token in which the wrong completion differs from the right one, at its position."""
         if wrong is None:
             raise DataProblem("there is no column of wrong answers; name one with wrong=, or take another metric")
         texts = [(prompt, str(other)) for (prompt, _), other in zip(examples.texts, wrong.column, strict=True)]
-        labels = []
-        for number, row in enumerate(self.encode(replace(examples, texts=texts), tokenizer, limit, 0)[0]):
+        labels, rows = [], encodings.rows
+        for number, row in enumerate(self.encode(replace(examples, texts=texts), tokenizer, encodings.limit, 0)[0]):
             right, other = rows[number]["input_ids"], row["input_ids"]
             at = next((at for at, (a, b) in enumerate(zip(right, other, strict=False)) if a != b), None)
             if at is None or rows[number]["labels"][at] == IGNORED:

@@ -15,6 +15,7 @@ from headcount.data.kinds.tokens import Encoding, length
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from headcount.data.encode import Encodings
     from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
 
@@ -84,11 +85,11 @@ class Kind(Texts):
         return labels
 
     def wrong_labels(
-        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+        self, wrong: LabelColumn | None, examples: Examples, encodings: Encodings, tokenizer: Any, classes: int
     ) -> list[Any]:
         """Of kinds with `contrasts`, the label of each example's wrong answer, in the shape of its `labels`.
 
-        `wrong`: the column of wrong answers; None if the table has none.
+        `wrong`: the column of wrong answers; None if the table has none. `classes`: how many the model has.
         """
         raise NotImplementedError
 

@@ -15,6 +15,7 @@ from headcount.data.kinds.tokens import Encoding, tokenize
 from headcount.data.kinds.wrong_classes import wrong_classes
 
 if TYPE_CHECKING:
+    from headcount.data.encode import Encodings
     from headcount.data.examples import Examples
     from headcount.data.labels import LabelColumn
 
@@ -61,7 +62,7 @@ class MultipleChoice(Kind):
         return {"logits": logits_of(result).float()}
 
     def wrong_labels(
-        self, wrong: LabelColumn | None, examples: Examples, rows: list[Encoding], tokenizer: Any, limit: int
+        self, wrong: LabelColumn | None, examples: Examples, encodings: Encodings, tokenizer: Any, classes: int
     ) -> list[Any]:
         count = len(examples.texts[0]) - self.contexts
         return wrong_classes(examples, None if wrong is None else wrong.codes(count, f"{count} choices"), count)

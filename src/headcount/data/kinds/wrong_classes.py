@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from headcount.data.examples import Examples
 
 
-def wrong_classes(examples: Examples, given: np.ndarray | None, count: int | None = None) -> list[Any]:
-    """Class numbers; without a column, of two classes the other one. `count`: how many classes there are, if known."""
+def wrong_classes(examples: Examples, given: np.ndarray | None, count: int) -> list[Any]:
+    """Class numbers; without a column, of two classes the other one. `count`: how many classes the model has."""
     labels = np.asarray(examples.labels)
     if given is None:
-        if (count or int(labels.max()) + 1) > 2:
+        if count > 2:
             raise DataProblem(
                 "there is no column of wrong answers, and more than two classes; name one with wrong=, or take the "
                 "metric log_probability"
