@@ -45,11 +45,12 @@ def circuit_sentences(found: xr.Dataset) -> list[str]:
     """What was found on one half of the examples, and what the held-out half says about it."""
     attributes = found.attrs
     notes = [*cut_note(attributes), *blank_note(attributes)]
+    sure = "by its point estimate" if attributes["by_estimate"] else SURE
     if attributes["size"] == attributes["of"]:
         return [
             (
                 f"No set of fewer than all {attributes['of']} heads is shown to keep {attributes['metric']} within "
-                f"{_tolerance(attributes)} on the {attributes['selecting']:,} examples that selected ({SURE})."
+                f"{_tolerance(attributes)} on the {attributes['selecting']:,} examples that selected ({sure})."
             ),
             *notes,
         ]
