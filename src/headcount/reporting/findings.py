@@ -43,8 +43,8 @@ def find_sentences(view: View) -> list[str]:
             sentences.append(f"{model} on {attributes['task']}, without one head at a time ({name}):")
             sentences += [*sweep_sentences(dataset), *uncertainty_sentences(dataset)]
         elif attributes.get("by") == "pair":
-            two = "with two heads from the other input" if is_patched(dataset) else "without two heads"
-            sentences.append(f"{short_name(attributes['model'])} on {attributes['task']}, {two} ({name}):")
+            model = short_name(attributes["model"])
+            sentences.append(f"{model} on {attributes['task']}, without two heads ({name}):")
             sentences += pair_sentences(dataset)
         elif attributes.get("by") == "layer":
             sentences.append(worst_layer_sentence(dataset, stacked or len(dataset["stack"]) > 1))

@@ -9,7 +9,6 @@ import xarray as xr
 from headcount.core.schema import read_schema
 from headcount.reporting.view import View, number
 from headcount.story.pairs import pair_kinds
-from headcount.story.patches import is_patched
 from headcount.story.sweeps import REPLACED
 
 MOST = 2000
@@ -30,7 +29,6 @@ def find_pairs(view: View) -> list[dict[str, Any]]:
             {
                 "id": f"sweep/{name}",
                 "how": REPLACED.get(how, how),
-                "patched": is_patched(result),
                 "of": int(result.attrs["pairs"]["run"]),
                 "alone": {
                     "title": "" if schema is None else schema.title,

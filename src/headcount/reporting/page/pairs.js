@@ -28,7 +28,6 @@ const LISTED = 12;
 
 export function pairs(study, told, open, tip) {
   const name = (index) => study.heads[index][3];
-  const without = told.patched ? "when patching" : "without";
   const both = (row) => `${name(row[FIRST])} + ${name(row[SECOND])}`;
   const state = { table: 0, only: told.tables[0].rows.some((row) => row[KIND] > 0), kind: 0, pinned: null };
   // What the metric does not show the loss may: it is more sensitive.
@@ -42,8 +41,8 @@ export function pairs(study, told, open, tip) {
     return [
       `${KINDS[row[KIND]]} (q = ${plain(row[Q])})`,
       `interaction in ${told.tables[state.table].title}: ${signed(row[INTERACTION])} ${interval}`,
-      `${without} both: ${signed(row[JOINT])}`,
-      `${without} ${name(row[FIRST])}: ${signed(row[FIRST_EFFECT])}, ${without} ${name(row[SECOND])}: ${signed(row[SECOND_EFFECT])}`,
+      `without both: ${signed(row[JOINT])}`,
+      `without ${name(row[FIRST])}: ${signed(row[FIRST_EFFECT])}, without ${name(row[SECOND])}: ${signed(row[SECOND_EFFECT])}`,
     ];
   };
 
@@ -75,7 +74,7 @@ export function pairs(study, told, open, tip) {
   function squares(rows) {
     const widest = Math.max(...study.stacks.map((stack) => stack.width));
     const size = Math.max(12, Math.min(56, Math.floor(560 / widest)));
-    const label = `${rows.length} pairs of heads as arcs between squares, which show the change ${without} the head alone`;
+    const label = `${rows.length} pairs of heads as arcs between squares, which show the change without the head alone`;
     const node = grid(study, effect, { size, label, open, hover: hoverHead, tabs: false });
     const middle = (index) => {
       const box = node.querySelector(`[data-head="${index}"] rect`);
@@ -186,9 +185,9 @@ export function pairs(study, told, open, tip) {
   const most = told.of > MOST ? `; at most ${MOST} of ${told.of.toLocaleString("en")} pairs are drawn` : "";
   return figure(
     "Heads together",
-    `An arc joins two heads whose effect together differs from the sum of their effects: worse ${without} both than the ` +
+    `An arc joins two heads whose effect together differs from the sum of their effects: worse without both than the ` +
       "sum says where they are redundant (each covers for the other), better where they are synergistic. The wider, " +
-      `the stronger${most}. Squares show what happens ${without} ` +
+      `the stronger${most}. Squares show what happens without ` +
       `the head alone (${told.how}). Click an arc or a pair to keep it in sight.`,
     content,
     {
