@@ -23,6 +23,7 @@ class Regression(WholeText):
     name = "regression"
     metrics = (PEARSON, SPEARMAN)
     problem_type = "regression"
+    has_probabilities = False
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
@@ -32,6 +33,10 @@ class Regression(WholeText):
         scores = upcast(logits_of(result)).squeeze(-1)
         errors: Tensor = scores - labels.to(scores.dtype)
         return errors**2
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        ours, theirs = (upcast(logits_of(each)).squeeze(-1) for each in (result, teacher))
+        return (ours - theirs) ** 2
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"][..., 0]

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import TAG_ACCURACY
-from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_losses
+from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
 from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem
 
@@ -66,6 +66,9 @@ class TokenClassification(Kind):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(logits_of(result), labels)
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        return mean_token_distances(logits_of(result), logits_of(teacher), labels, temperature)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"predictions": (max((sum(tag >= 0 for tag in row["labels"]) for row in rows), default=0),)}
