@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 import time
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_model, save_model
 from transformers import PreTrainedModel, TrainerCallback
 
 from headcount.errors import CannotWrite, StudyProblem, TrainingDiverged, cannot_write
@@ -18,7 +20,7 @@ from headcount.training.run_folder import OPTIONS, RESULT, finished_result, writ
 
 SECONDS = 120.0
 """Between two saved states."""
-WEIGHTS = "weights.pt"
+WEIGHTS = "weights.safetensors"
 
 
 def load_finished(model: PreTrainedModel, folder: Path, identity: Mapping[str, Any]) -> bool:
@@ -29,8 +31,8 @@ def load_finished(model: PreTrainedModel, folder: Path, identity: Mapping[str, A
     if finished_result(folder, identity) is None:
         return False
     try:
-        model.load_state_dict(torch.load(folder / WEIGHTS, map_location=model.device, weights_only=True))
-    except (OSError, RuntimeError, ValueError) as error:
+        load_model(model, folder / WEIGHTS, device=str(model.device))
+    except (OSError, RuntimeError, SafetensorError) as error:
         raise StudyProblem(
             f"the weights in {folder} cannot be read ({str(error).splitlines()[0]}); remove it and run again"
         ) from error
@@ -41,7 +43,7 @@ def save_finished(model: PreTrainedModel, folder: Path, identity: Mapping[str, A
     """Write the weights of a recovery that has finished, and remove its state."""
     with _writing(folder):
         new = folder / f"{WEIGHTS}.new"
-        torch.save(model.state_dict(), new)
+        save_model(model, str(new))
         new.replace(folder / WEIGHTS)
         write_json(folder / RESULT, {"identity": dict(identity)})
     shutil.rmtree(folder / "state", ignore_errors=True)
@@ -73,6 +75,8 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CannotWrite(cannot_write(folder, error)) from error
+    except SafetensorError as error:
+        raise CannotWrite(cannot_write(folder, OSError(errno.EIO, str(error).splitlines()[0]))) from error
 
 
 class SaveOften(TrainerCallback):  # type: ignore[misc]

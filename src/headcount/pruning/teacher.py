@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import check_classifier
 from headcount.ablation.means import real_positions
+from headcount.core.options import without_effect
 from headcount.data.kinds.kind import Kind
 from headcount.data.tasks import Task
 from headcount.errors import InvalidOption, UnsuitableModel
@@ -97,12 +98,14 @@ def find_teacher(
             "the hidden states of teacher= have another shape than the model's, which hidden= compares; leave hidden= "
             "out, or give the model before the cut"
         )
-    if temperature is not None and not task.kind.has_probabilities:
-        raise InvalidOption(
-            f"got temperature=, which has no effect here: the outputs of a {task.kind.name} are no probabilities; "
-            "leave it out"
-        )
+    check_temperature(temperature, task.kind)
     return Teacher(teacher, task.kind, TEMPERATURE if temperature is None else temperature, hidden)
+
+
+def check_temperature(temperature: float | None, kind: Kind) -> None:
+    """Refuse a temperature for outputs that are no probabilities."""
+    if not kind.has_probabilities:
+        without_effect("temperature", temperature, f"the outputs of a {kind.name} are no probabilities")
 
 
 def _shape(model: PreTrainedModel) -> dict[str, tuple[int, int]]:
