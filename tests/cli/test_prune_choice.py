@@ -170,7 +170,7 @@ def test_trained_on_after_the_cut(
         *teaching,
     ]
     assert main(words(place, "graded", *more, "--out", str(tmp_path / "small"))) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert gone(tmp_path / "small") == {"L0H1", "L0H0"}
     how = "" if "--no-teacher" in teaching else " with the whole model as the teacher"
     said = re.search(rf"Fine-tuned for 60 steps{how} on the selection half: accuracy (\d\.\d+) -> (\d\.\d+)", shown)
