@@ -1,0 +1,91 @@
+"""What is removed to reach a share of a currency: the exact best set by the scores, or a random one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from headcount.choosing.budgets.blocks import Block, read_blocks
+from headcount.choosing.budgets.budget import Currency
+from headcount.choosing.budgets.knapsack import best_counts, cheapest
+from headcount.choosing.budgets.part_sets import losses_of, random_set, rearrange, select
+from headcount.core.units import Selection
+from headcount.errors import InvalidOption
+from headcount.models.anatomy import Anatomy
+from headcount.trace.edits import LayerKey
+
+LEAST_ROUNDED = 512
+"""Layers with fewer units than this are not rounded to whole kernels' widths."""
+MULTIPLE = 32
+"""Widths that kernels like."""
+
+
+def find_multiple(anatomy: Anatomy, multiple: int | None) -> int:
+    """What numbers of units are rounded to: what was asked for, or 32 where layers are wide."""
+    if multiple is not None:
+        return multiple
+    widths = [anatomy.units.width(stack) for stack in anatomy.units.stacks]
+    return MULTIPLE if widths and min(widths) >= LEAST_ROUNDED else 1
+
+
+@dataclass(frozen=True)
+class Planner:
+    """The scores of all parts and what keeping them costs in the budget's currency."""
+
+    anatomy: Anatomy
+    currency: Currency
+    scores: Mapping[LayerKey, np.ndarray]
+    slopes: Mapping[LayerKey, np.ndarray] | None
+    """By example, where sets are rearranged."""
+    costs: Mapping[LayerKey, float | np.ndarray]
+    """Of each part of a block, or of each number of parts that it may keep."""
+    fixed: float
+    """What is left of the whole model's cost when all parts are gone."""
+    multiple: int = 1
+    at_least: int = 0
+
+    def blocks(self, what: str) -> list[Block]:
+        return read_blocks(self.anatomy, what, self.costs, self.multiple, self.at_least)
+
+    @property
+    def whole(self) -> float:
+        """The cost of the whole model."""
+        return self.fixed + sum(float(block.costs[-1]) for block in self.blocks("both"))
+
+    def least(self, what: str) -> float:
+        """The smallest share of the whole cost that can be reached."""
+        kept = {block.key for block in self.blocks(what)}
+        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
+        return (self.fixed + others + cheapest([block.costs for block in self.blocks(what)])) / self.whole
+
+    def check(self, what: str, left: float, spelled: str) -> None:
+        """Refuse a budget that cannot be reached, and say what can."""
+        least = self.least(what)
+        if left < least:
+            share, most = f"{100 * np.ceil(1000 * least) / 1000:.1f}%", np.floor(100 / least) / 100
+            reach = f"faster={most:g}" if self.currency == "time" else f"{self.currency}={share}"
+            raise InvalidOption(
+                f"got {spelled}; without any of its {'heads and units' if what == 'both' else what} "
+                f"{share} of the model's {self.currency} would be left: expected {reach} at most"
+                + ("" if what == "both" else ", or what='both'")
+            )
+
+    def best(self, what: str, left: float) -> Selection:
+        """The set that keeps the largest scores within the budget, exactly; rearranged if slopes are given."""
+        blocks = self.blocks(what)
+        kept = {block.key for block in blocks}
+        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
+        losses = [losses_of(self.scores[block.key], block.options) for block in blocks]
+        counts = best_counts(losses, [block.costs for block in blocks], left * self.whole - self.fixed - others)
+        chosen = {block.key: block.options[count] for block, count in zip(blocks, counts, strict=True)}
+        removed = select(self.anatomy, self.scores, chosen)
+        return removed if self.slopes is None else rearrange(self.anatomy, removed, self.slopes)
+
+    def random(self, what: str, left: float, seed: int) -> Selection:
+        """A random set within the same budget: the control."""
+        blocks = self.blocks(what)
+        kept = {block.key for block in blocks}
+        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
+        return random_set(self.anatomy, blocks, left * self.whole - self.fixed - others, seed)
