@@ -11,10 +11,10 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
+from headcount.choosing.bundles import ONE_BY_ONE, Bundles
 from headcount.choosing.curves import curve
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
-from headcount.choosing.units import ONE_BY_ONE, Units
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
 from headcount.core.options import belongs_to
@@ -94,20 +94,20 @@ def choose(
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     wanted = Wanted.parse(order, randoms, steps, anew, normed)
     anatomy = read_anatomy(model)
-    layout, units = anatomy.layout, Units.of(anatomy, by, stack)
-    target = Target.parse(layout.count, drop, keep, tolerance, units)
+    layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)
+    target = Target.parse(layout.count, drop, keep, tolerance, bundles)
     known = find_known_task(data, task)
     task_metric(known, metric)
     check_classifier(model, known)
-    wanted.check(layout, stack, units)
-    counts = target.counts(layout, _most(layout, stack, at_least, units), steps, units.size)
+    wanted.check(layout, stack, bundles)
+    counts = target.counts(layout, _most(layout, stack, at_least, bundles), steps, bundles.size)
     name = None if study is None else name or "prune"
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
 
     parts = read_halves(data, known, limit, seed, tokenizer)
     source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress, by)
     orders, estimates = find_orders(source, wanted)
-    orders = {key: spare(heads, layout, at_least, units.size) for key, heads in orders.items()}
+    orders = {key: spare(heads, layout, at_least, bundles.size) for key, heads in orders.items()}
     selection, held_out = (
         curve(
             model,
@@ -145,9 +145,9 @@ class Target:
         drop: int | str | None,
         keep: int | str | None,
         tolerance: float | None,
-        units: Units = ONE_BY_ONE,
+        bundles: Bundles = ONE_BY_ONE,
     ) -> Target:
-        """From exactly one of the three; a share is rounded to whole units.
+        """From exactly one of the three; a share is rounded to whole bundles.
 
         >>> Target.parse(144, "25%", None, None).keep, Target.parse(144, None, 80, None).keep
         (108, 80)
@@ -161,12 +161,12 @@ class Target:
         number = _count(text, heads)
         left = round(number) if drop is None else heads - round(number)
         if text.endswith("%"):
-            left = heads - units.whole(heads - number if drop is None else number)
+            left = heads - bundles.whole(heads - number if drop is None else number)
         asked = f"keep={keep}" if drop is None else f"drop={drop}"
-        if (heads - left) % units.size:
-            near = units.whole(heads - left)
+        if (heads - left) % bundles.size:
+            near = bundles.whole(heads - left)
             raise InvalidOption(
-                f"got {asked}; the groups have {units.size} heads, so that a multiple of {units.size} can go: give "
+                f"got {asked}; the groups have {bundles.size} heads, so that a multiple of {bundles.size} can go: give "
                 f"{f'keep={heads - near}' if drop is None else f'drop={near}'}, or by='head'"
             )
         if not 1 <= left <= heads:
@@ -197,9 +197,9 @@ def _count(text: str, heads: int) -> float:
     return number
 
 
-def _most(layout: Layout, stack: str | None, at_least: int, units: Units) -> int:
+def _most(layout: Layout, stack: str | None, at_least: int, bundles: Bundles) -> int:
     """How many heads may go at most."""
-    most = len(spare(at_random(layout, 0, stack, units), layout, at_least, units.size))
+    most = len(spare(at_random(layout, 0, stack, bundles), layout, at_least, bundles.size))
     if not most:
         raise InvalidOption(
             f"got at_least={at_least}: every layer keeps all it has, none may go; give a smaller number"

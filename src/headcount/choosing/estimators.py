@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from headcount.choosing.units import Units
+from headcount.choosing.bundles import Bundles
 from headcount.core.agreement import effects
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, Labelled
@@ -84,19 +84,19 @@ def estimate(estimated: xr.Dataset, name: str, rows: np.ndarray | None = None) -
     return chosen
 
 
-def estimate_units(estimated: xr.Dataset, name: str, units: Units, layout: Layout) -> np.ndarray:
-    """[stack, layer, head]: an estimator's values for what goes together, the same for all heads of a unit.
+def estimate_bundles(estimated: xr.Dataset, name: str, bundles: Bundles, layout: Layout) -> np.ndarray:
+    """[stack, layer, head]: an estimator's values for what goes together, the same for all heads of a bundle.
 
-    A unit has one gate for all of its heads. The slope of an example's loss in that gate is the sum of the slopes in
+    A bundle has one gate for all of its heads. The slope of an example's loss in that gate is the sum of the slopes in
     the heads' own gates, with their signs: heads that cancel each other out can go together.
     """
-    if units.by == "head":
+    if bundles.by == "head":
         return estimate(estimated, name)
-    slopes = units.pooled(estimated["values_taylor"].values, layout)
+    slopes = bundles.pooled(estimated["values_taylor"].values, layout)
     means = {
         "michel": np.abs(slopes).mean(0),
         "taylor": slopes.mean(0),
-        "norm": units.pooled(estimated["values_norm"].values, layout).mean(0),
+        "norm": bundles.pooled(estimated["values_norm"].values, layout).mean(0),
     }
     chosen: np.ndarray = (means | derive(means))[name]
     return chosen
