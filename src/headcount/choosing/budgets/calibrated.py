@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from transformers import PreTrainedModel
 
+from headcount.choosing.budgets.options import PartOptions
 from headcount.choosing.budgets.planner import Planner
 from headcount.core.schema import Schema, with_schemas
 from headcount.costs.cost import make_inputs, time_in_turns
@@ -16,9 +17,6 @@ from headcount.engines.run import Run, group_name
 from headcount.errors import InvalidOption
 from headcount.models.fingerprint import find_origin
 from headcount.pruning.prune import prune
-
-if TYPE_CHECKING:
-    from headcount.choosing.budgets.choose_parts import PartOptions
 
 ROUNDS, REPEATS = 4, 9
 SLACK = 0.99

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from transformers import PreTrainedModel
 
 from headcount.choosing.budgets.blocks import Block, read_blocks
 from headcount.choosing.budgets.budget import Currency
+from headcount.choosing.budgets.options import PartOptions
 from headcount.choosing.budgets.knapsack import best_counts, cheapest
-from headcount.choosing.budgets.part_sets import losses_of, random_set, rearrange, select
+from headcount.choosing.budgets.part_sets import losses_of, random_set, read_scores, read_slopes, rearrange, select
 from headcount.core.units import Selection
+from headcount.costs.layer_times import layer_times
+from headcount.costs.operations import part_costs
+from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
+from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 
 LEAST_ROUNDED = 512
@@ -89,3 +97,31 @@ class Planner:
         kept = {block.key for block in blocks}
         others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
         return random_set(self.anatomy, blocks, left * self.whole - self.fixed - others, seed)
+
+
+def make_planner(
+    model: PreTrainedModel,
+    options: PartOptions,
+    estimates: xr.Dataset,
+    study: Any,
+    name: str | None,
+    progress: Progress | None,
+) -> Planner:
+    """A planner in the budget's currency: operations and weights are counted, times are measured by a table."""
+    anatomy, currency = read_anatomy(model), options.budget.currency
+    costs: Mapping[LayerKey, float | np.ndarray]
+    if currency == "time":
+        times = layer_times(model, batch=options.batch, length=options.length, study=study, name=name, progress=progress)
+        costs = {
+            block.layer_key: np.array([times.seconds(block.layer_key, count) for count in range(block.count + 1)])
+            for block in anatomy.blocks()
+        }
+        fixed = times.rest
+    else:
+        additive = part_costs(model, options.length)
+        costs = dict(additive.weights if currency == "weights" else additive.operations)
+        fixed = additive.fixed_weights if currency == "weights" else additive.fixed_operations
+    slopes = read_slopes(anatomy, estimates) if options.rearrange else None
+    multiple = find_multiple(anatomy, options.multiple)
+    scores = read_scores(anatomy, estimates, options.score)
+    return Planner(anatomy, currency, scores, slopes, costs, fixed, multiple, options.at_least)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from headcount.ablation.paired import score_changes
+from headcount.ablation.summary import metric_name
 from headcount.choosing.budgets.trials import NUMBERS, Trial, Tried
-from headcount.core.budget_schemas import SCHEMAS
+from headcount.core.budget_schemas import budget_schemas
 from headcount.core.results import Labelled, label_axes
 from headcount.core.schema import with_schemas
 from headcount.core.units import Selection
+from headcount.data.kinds.metrics import Metric
 from headcount.models.anatomy import Anatomy
 from headcount.pruning.held_out import HeldOut
 
@@ -42,7 +44,9 @@ def summarise(
     arrays["parts"] = (("order", "step"), grid([str(trial.removed) for trial in trials], ""))
     arrays |= _left(anatomy, orders, steps, {key: trials[number].removed for key, number in at.items()})
     arrays |= label_axes({"order": orders, "step": steps})
-    return with_schemas(arrays, SCHEMAS)
+    metric = held_out.metric
+    higher = metric.higher_is_better if isinstance(metric, Metric) else True
+    return with_schemas(arrays, budget_schemas(metric_name(metric), higher))
 
 
 def _left(
