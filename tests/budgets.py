@@ -34,11 +34,15 @@ def budget_dataset(
     *,
     won: int = 10,
     whole: Mapping[str, tuple[Sequence[int | None], Sequence[int | None]]] = WHOLE,
+    tilt: float = 0.0,
     speeds: bool = True,
     chosen: int | None = 2,
     **attributes: Any,
 ) -> xr.Dataset:
-    """By order, how many examples become wrong at each step, `won` become right; None where there is no such step."""
+    """By order, how many examples become wrong at each step, `won` become right; None where there is no such step.
+
+    `tilt`: how much more is left of the last layer than of the first, as a share.
+    """
     shape = (len(lost), len(STEPS))
     gone = np.array([[NAN if one is None else one for one in row] for row in lost.values()], dtype=float)
     there = np.isfinite(gone)
@@ -62,7 +66,8 @@ def budget_dataset(
         np.array([[NAN if one is None else one for one in stack[kind]] for stack in whole.values()], dtype=float)
         for kind in (0, 1)
     )
-    left = np.array(STEPS)[None, :, None, None] * np.ones((len(lost), 1, 1, 1))
+    kept_by_layer = 1 + tilt * np.linspace(-0.5, 0.5, heads.shape[1])
+    left = np.minimum(1, np.array(STEPS)[None, :, None, None] * np.ones((len(lost), 1, 1, 1)) * kept_by_layer)
     heads_only = np.array([name == "heads only" for name in lost])[:, None, None, None]
     arrays: dict[str, tuple[Any, ...]] = {name: (("order", "step"), values) for name, values in per_step.items()}
     arrays |= {

@@ -2,8 +2,8 @@
 
 A result is two datasets with dims (order, step): `pruning/budget/NAME-choosing` for the examples that selected a step,
 `pruning/budget/NAME-confirming` for the held-out ones. Numbers are NaN at steps that an order cannot reach. Attributes:
-those of a curve, `what`, `budget` (as it was given), `refit`, `batch` and `length` of the measured passes; `tolerance` in
-points if the budget is one; and `chosen`, the index of the selected step of the first order, unless none was selected.
+those of a curve, `what`, `budget` (as it was given), `refit`, `batch` and `length` of the measured passes; `tolerance`
+in points if the budget is one; `chosen`, the index of the selected step of the first order, unless there is none.
 """
 
 from __future__ import annotations
