@@ -14,10 +14,10 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
-from headcount.choosing.bundles import ONE_BY_ONE, Bundles
 from headcount.choosing.budgets.budget import Budget, check_what
 from headcount.choosing.budgets.choose_parts import PartChoice, choose_parts
 from headcount.choosing.budgets.options import PartOptions
+from headcount.choosing.bundles import ONE_BY_ONE, Bundles
 from headcount.choosing.curves import curve
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
@@ -126,13 +126,17 @@ def choose(
         **{"multiple": multiple, "batch": batch, "length": length},
     }
     if what != "heads" or (operations, weights, faster) != (None, None, None):
-        of_orders = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "normed": False if normed else True}
+        of_orders = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "normed": not normed}
         of_orders |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
         for option, given in of_orders.items():
-            without_effect(option, given, "heads and units are chosen to a budget (operations=, weights=, faster=, tolerance=)")
+            without_effect(
+                option, given, "heads and units are chosen to a budget (operations=, weights=, faster=, tolerance=)"
+            )
         budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
         own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
-        asked = PartOptions(what, budget, at_least=at_least, steps=steps, **({} if randoms is None else {"randoms": randoms}), **own)
+        asked = PartOptions(
+            what, budget, at_least=at_least, steps=steps, **({} if randoms is None else {"randoms": randoms}), **own
+        )
         known = find_known_task(data, task)
         check_classifier(model, known)
         examples: dict[str, Any] = {"train": train, "metric": metric, "limit": limit, "seed": seed}
@@ -141,7 +145,9 @@ def choose(
             model, tokenizer, data, known, asked, max_length=max_length, progress=progress, **examples, **stored
         )
     for option, given in of_budgets.items():
-        without_effect(option, given, "heads are removed in an order; it is for what='units' and 'both', and for budgets")
+        without_effect(
+            option, given, "heads are removed in an order; it is for what='units' and 'both', and for budgets"
+        )
     wanted = Wanted.parse(order, randoms, steps, anew, normed)
     anatomy = read_anatomy(model)
     layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)

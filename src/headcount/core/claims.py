@@ -140,7 +140,7 @@ def choose_step(curve: xr.Dataset, order: str, points: float, by_estimate: bool 
     A step is within it if the one-sided 95 % confidence bound of its change is or, with `by_estimate`, if the change
     itself is. Steps beyond one that is significantly outside are not considered.
     """
-    change, worst, best = _changes(curve, order)
+    change, worst, best = oriented_changes(curve, order)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
     outside = np.flatnonzero(best < -allowed - 1e-12)
     last = outside[0] if len(outside) else len(change)
@@ -150,8 +150,8 @@ def choose_step(curve: xr.Dataset, order: str, points: float, by_estimate: bool 
 
 
 def judge_step(curve: xr.Dataset, order: str, step: int, points: float) -> Verdict:
-    """What held-out examples say about a step of a curve: confirmed or refuted at one-sided 95 % confidence, or neither."""
-    _, worst, best = _changes(curve, order)
+    """What held-out examples say about a step: confirmed or refuted at one-sided 95 % confidence, or neither."""
+    _, worst, best = oriented_changes(curve, order)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
     return judge_bounds(float(worst[step]), float(best[step]), allowed)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headcount.core.options import one_of
+from headcount.core.units import WHATS
 from headcount.data.number_options import check_numbers
 from headcount.errors import InvalidOption
 
-WHAT = ("heads", "units", "both")
 Currency = Literal["operations", "weights", "time"]
 """What a budget is counted in."""
 
@@ -42,9 +42,11 @@ class Budget:
         named = {"operations": operations, "weights": weights, "faster": faster, "tolerance": tolerance}
         given = {name: value for name, value in named.items() if value is not None}
         if len(given) != 1:
-            two = f"got {' and '.join(f'{name}={value}' for name, value in given.items())}" if given else "got no budget"
+            two = (
+                f"got {' and '.join(f'{name}={value}' for name, value in given.items())}" if given else "got no budget"
+            )
             raise InvalidOption(
-                f"{two}; expected exactly one: operations=50%, weights=60%, faster=2 or tolerance=1 (points of the score)"
+                f"{two}; expected exactly one: operations=50%, weights=60%, faster=2 or tolerance=1 (points)"
             )
         ((name, value),) = given.items()
         spelled = f"{name}={value}"
@@ -76,4 +78,4 @@ def read_share(name: str, value: object) -> float:
 
 
 def check_what(what: str) -> str:
-    return one_of("what", what, WHAT)
+    return one_of("what", what, WHATS)

@@ -19,6 +19,7 @@ from headcount.models.fingerprint import find_origin
 from headcount.pruning.prune import prune
 
 ROUNDS, REPEATS = 4, 9
+SCHEMAS = {"share": Schema("Share of the table's time that is left", range=(0, 1))}
 SLACK = 0.99
 """A model that is this near to the speed that was asked for is there: a time is measured, not computed."""
 
@@ -30,7 +31,9 @@ def reach_speed(model: PreTrainedModel, planner: Planner, options: PartOptions, 
         find_origin(model, "random tokens", 0),
         options.identity,
         {},
-        lambda _: with_schemas({"share": ((), _search(model, planner, options))}, {"share": Schema("Share of the time")}),
+        lambda _: with_schemas(
+            {"share": ((), _search(model, planner, options))}, {"share": Schema("Share of the time")}
+        ),
     )
     return float(perform(run, study)["share"])
 

@@ -34,7 +34,7 @@ from headcount.errors import InvalidOption
 from headcount.models.anatomy import Anatomy
 from headcount.models.fingerprint import find_origin
 from headcount.pruning.held_out import HeldOut
-from headcount.pruning.refit import prepare_fit
+from headcount.pruning.prepared_fit import prepare_fit
 from headcount.trace.anatomy import read_anatomy
 
 HEADS_ONLY = "heads only"
@@ -107,7 +107,9 @@ def choose_parts(
     return _choose(_Summaries(bench, trials, tried, anatomy, seed, origin, identity, said), options, left, study, name)
 
 
-def find_left(model: PreTrainedModel, planner: Planner, options: PartOptions, study: Any, name: str | None) -> float | None:
+def find_left(
+    model: PreTrainedModel, planner: Planner, options: PartOptions, study: Any, name: str | None
+) -> float | None:
     """The share that the budget leaves; for a speed the one at which a cut model reaches it; None for a tolerance."""
     left = options.budget.left
     if left is None:
@@ -131,7 +133,9 @@ def plan_trials(planner: Planner, options: PartOptions, left: float | None, seed
                 removed = planner.best(what, target)
             trials.append(Trial(order, target, removed))
     if not any(trial.order == options.what for trial in trials):
-        raise InvalidOption(f"got steps={options.steps}; no step can be reached without {options.what}: give more steps")
+        raise InvalidOption(
+            f"got steps={options.steps}; no step can be reached without {options.what}: give more steps"
+        )
     return trials
 
 
@@ -161,9 +165,7 @@ class _Summaries:
         return perform(run, study)
 
 
-def _choose(
-    results: _Summaries, options: PartOptions, left: float | None, study: Any, name: str | None
-) -> PartChoice:
+def _choose(results: _Summaries, options: PartOptions, left: float | None, study: Any, name: str | None) -> PartChoice:
     """The step that the budget asks for, or the last one that is within the tolerance on the selection half."""
     arrays, budget, order = [results.arrays(0), results.arrays(1)], options.budget, options.what
     selection = xr.Dataset(

@@ -38,7 +38,9 @@ class PartOptions:
         check_what(self.what)
         one_of("score", self.score, SCORES)
         one_of("refit", self.refit, REFITS)
-        check_numbers(multiple=self.multiple, steps=self.steps, randoms=self.randoms, batch=self.batch, length=self.length)
+        check_numbers(
+            multiple=self.multiple, steps=self.steps, randoms=self.randoms, batch=self.batch, length=self.length
+        )
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -10,11 +10,14 @@ import numpy as np
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.choosing.budgets.blocks import Block, read_blocks
+from headcount.choosing.budgets.blocks import Block, Cost, read_blocks
 from headcount.choosing.budgets.budget import Currency
+from headcount.choosing.budgets.knapsack import best_counts, least_cost
 from headcount.choosing.budgets.options import PartOptions
-from headcount.choosing.budgets.knapsack import best_counts, cheapest
-from headcount.choosing.budgets.part_sets import losses_of, random_set, read_scores, read_slopes, rearrange, select
+from headcount.choosing.budgets.part_sets import losses_of, select
+from headcount.choosing.budgets.random_sets import random_set
+from headcount.choosing.budgets.rearrangement import rearrange
+from headcount.choosing.budgets.scores import read_scores, read_slopes
 from headcount.core.units import Selection
 from headcount.costs.layer_times import layer_times
 from headcount.costs.operations import part_costs
@@ -47,7 +50,7 @@ class Planner:
     scores: Mapping[LayerKey, np.ndarray]
     slopes: Mapping[LayerKey, np.ndarray] | None
     """By example, where sets are rearranged."""
-    costs: Mapping[LayerKey, float | np.ndarray]
+    costs: Mapping[LayerKey, Cost]
     """Of each part of a block, or of each number of parts that it may keep."""
     fixed: float
     """What is left of the whole model's cost when all parts are gone."""
@@ -55,7 +58,16 @@ class Planner:
     at_least: int = 0
 
     def blocks(self, what: str) -> list[Block]:
-        return read_blocks(self.anatomy, what, self.costs, self.multiple, self.at_least)
+        """What may go. Heads that share keys and values go together: their cost is then exact, and the cache shrinks."""
+        grouped = any(block.kv_heads < block.count for block in self.anatomy)
+        return read_blocks(
+            self.anatomy,
+            what,
+            self.costs,
+            multiple=self.multiple,
+            at_least=self.at_least,
+            by="group" if grouped else "head",
+        )
 
     @property
     def whole(self) -> float:
@@ -64,9 +76,12 @@ class Planner:
 
     def least(self, what: str) -> float:
         """The smallest share of the whole cost that can be reached."""
-        kept = {block.key for block in self.blocks(what)}
-        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
-        return (self.fixed + others + cheapest([block.costs for block in self.blocks(what)])) / self.whole
+        return (self._untouched(what) + least_cost([block.costs for block in self.blocks(what)])) / self.whole
+
+    def _untouched(self, what: str) -> float:
+        """The cost of everything that may not go."""
+        touched = {block.key for block in self.blocks(what)}
+        return self.fixed + sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in touched)
 
     def check(self, what: str, left: float, spelled: str) -> None:
         """Refuse a budget that cannot be reached, and say what can."""
@@ -83,20 +98,14 @@ class Planner:
     def best(self, what: str, left: float) -> Selection:
         """The set that keeps the largest scores within the budget, exactly; rearranged if slopes are given."""
         blocks = self.blocks(what)
-        kept = {block.key for block in blocks}
-        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
-        losses = [losses_of(self.scores[block.key], block.options) for block in blocks]
-        counts = best_counts(losses, [block.costs for block in blocks], left * self.whole - self.fixed - others)
-        chosen = {block.key: block.options[count] for block, count in zip(blocks, counts, strict=True)}
-        removed = select(self.anatomy, self.scores, chosen)
-        return removed if self.slopes is None else rearrange(self.anatomy, removed, self.slopes)
+        losses = [losses_of(self.scores[block.key], block) for block in blocks]
+        counts = best_counts(losses, [block.costs for block in blocks], left * self.whole - self._untouched(what))
+        removed = select(self.anatomy, blocks, self.scores, counts)
+        return removed if self.slopes is None else rearrange(self.anatomy, blocks, removed, self.slopes)
 
     def random(self, what: str, left: float, seed: int) -> Selection:
         """A random set within the same budget: the control."""
-        blocks = self.blocks(what)
-        kept = {block.key for block in blocks}
-        others = sum(float(block.costs[-1]) for block in self.blocks("both") if block.key not in kept)
-        return random_set(self.anatomy, blocks, left * self.whole - self.fixed - others, seed)
+        return random_set(self.anatomy, self.blocks(what), left * self.whole - self._untouched(what), seed)
 
 
 def make_planner(
@@ -109,9 +118,11 @@ def make_planner(
 ) -> Planner:
     """A planner in the budget's currency: operations and weights are counted, times are measured by a table."""
     anatomy, currency = read_anatomy(model), options.budget.currency
-    costs: Mapping[LayerKey, float | np.ndarray]
+    costs: Mapping[LayerKey, Cost]
     if currency == "time":
-        times = layer_times(model, batch=options.batch, length=options.length, study=study, name=name, progress=progress)
+        times = layer_times(
+            model, batch=options.batch, length=options.length, study=study, name=name, progress=progress
+        )
         costs = {
             block.layer_key: np.array([times.seconds(block.layer_key, count) for count in range(block.count + 1)])
             for block in anatomy.blocks()

@@ -18,8 +18,8 @@ from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, Unit, group_name
 from headcount.pruning.held_out import HeldOut
+from headcount.pruning.prepared_fit import PreparedFit
 from headcount.pruning.prune import prune
-from headcount.pruning.refit import Fit, fit_outputs
 
 HALVES = ("choosing", "confirming")
 WHOLE = "whole"
@@ -43,7 +43,7 @@ class Bench:
 
     model: PreTrainedModel
     halves: tuple[HeldOut, HeldOut]
-    fit: Fit | None
+    fit: PreparedFit | None
     """What the output projections are refitted with; None where they stay as they are."""
     batch: int
     length: int
@@ -51,9 +51,7 @@ class Bench:
     def make(self, removed: Selection) -> PreTrainedModel:
         """A copy of the model without these heads and units, refitted."""
         smaller: PreTrainedModel = prune(copy.deepcopy(self.model), removed)
-        if self.fit is not None:
-            fit_outputs(smaller, self.fit)
-        return smaller
+        return smaller if self.fit is None else self.fit(smaller)
 
     def measure(self, smaller: PreTrainedModel) -> dict[str, float]:
         """Which shares of operations and weights are left, and how many times as fast the model is."""
@@ -125,7 +123,10 @@ def run_trials(
     outputs = {
         half: [
             held_out.read_outputs(arrays)
-            for arrays in (whole[half], *({key: result[f"{half}_{key}"].values[at] for key in whole[half]} for at in range(count)))
+            for arrays in (
+                whole[half],
+                *({key: result[f"{half}_{key}"].values[at] for key in whole[half]} for at in range(count)),
+            )
         ]
         for half, held_out in zip(HALVES, bench.halves, strict=True)
     }
