@@ -49,9 +49,6 @@ Score = Annotated[
     Literal["fisher", "taylor", "michel"] | None,
     Parameter(help="Score of heads and units for a budget: mean squared slope (fisher, default), taylor, michel."),
 ]
-OwnLabels = Annotated[
-    bool, Parameter(help="Score with labels that the model itself gives, so that none of the data's are read.")
-]
 Rearrange = Annotated[
     bool, Parameter(help="Exchange parts of a layer by the Fisher matrix of the layer; useful without a refit.")
 ]
@@ -118,7 +115,7 @@ def choose(
     stack: options.Stack = None,
     train: Train = None,
     score: Score = None,
-    own_labels: OwnLabels = False,
+    own_labels: options.OwnLabels = False,
     rearrange: Rearrange = False,
     refit: Refit = None,
     multiple: Multiple = None,

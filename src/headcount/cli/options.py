@@ -49,6 +49,13 @@ Labels = Annotated[
         consume_multiple=True,
     ),
 ]
+What = Annotated[str, Parameter(help="heads, units (of the feed-forward layers) or both.")]
+OwnLabels = Annotated[
+    bool,
+    Parameter(
+        help="Compute the loss for labels drawn from the model's own predictions, not for those in the data.",
+    ),
+]
 Limit = Annotated[int | None, Parameter(help="Use only this many randomly drawn examples.")]
 MaxLength = Annotated[int | None, Parameter(help="Truncate texts to this many tokens.")]
 Seed = Annotated[int, Parameter(help="Random seed.")]
