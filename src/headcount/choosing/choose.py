@@ -121,12 +121,12 @@ def choose(
     belongs_to("name", name, "study", study)
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     check_what(what)
-    of_budgets = {
+    of_budgets: dict[str, Any] = {
         **{"train": train, "score": score, "own_labels": own_labels, "rearrange": rearrange, "refit": refit},
         **{"multiple": multiple, "batch": batch, "length": length},
     }
     if what != "heads" or (operations, weights, faster) != (None, None, None):
-        of_orders = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "normed": not normed}
+        of_orders: dict[str, Any] = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "normed": not normed}
         of_orders |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
         for option, given in of_orders.items():
             without_effect(

@@ -87,7 +87,7 @@ def choose_parts(
     halves = read_halves(data, task, limit, seed, tokenizer)
     texts = training_texts(data, train, task, tokenizer, halves[0], seed)
     reading: dict[str, Any] = {"task": task, "seed": seed, "max_length": max_length}
-    scoring = {"what": "both", "own_labels": options.own_labels, "out": study, "name": name}
+    scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "out": study, "name": name}
     estimates = importance(model, tokenizer, texts, progress=in_step(progress, "scores"), **scoring, **reading)
     planner = make_planner(model, options, estimates, study, name, in_step(progress, "times of layers"))
     left = find_left(model, planner, options, study, name)

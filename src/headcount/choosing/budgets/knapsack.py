@@ -1,4 +1,4 @@
-"""The best number to keep of every block under a budget: a multiple-choice knapsack, solved exactly on a grid of costs."""
+"""The best number to keep of every block under a budget: a multiple-choice knapsack, exact on a grid of costs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def best_counts(
 ) -> list[int]:
     """For every block the index of an option, so that the sum of losses is least and that of costs within the budget.
 
-    What a block costs beyond its cheapest option is counted in steps of 1/`grid` of the budget that these leave, rounded
-    up: the budget is kept, and the sum of losses is the least of all that fit by rounded costs. Whole-number costs whose
-    common divisor allows it are counted exactly. Of equal losses the cheapest is taken.
+    What a block costs beyond its cheapest option is counted in steps of 1/`grid` of the budget that these leave,
+    rounded up: the budget is kept, and the sum of losses is the least of all that fit by rounded costs. Whole-number
+    costs whose common divisor allows it are counted exactly. Of equal losses the cheapest is taken.
     """
     check_budget(costs, budget)
     steps, size = _steps(costs, budget - least_cost(costs), grid)

@@ -19,7 +19,6 @@ from headcount.choosing.budgets.random_sets import random_set
 from headcount.choosing.budgets.rearrangement import rearrange
 from headcount.choosing.budgets.scores import read_scores, read_slopes
 from headcount.core.units import Selection
-from headcount.costs.layer_times import layer_times
 from headcount.costs.operations import part_costs
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
@@ -58,7 +57,7 @@ class Planner:
     at_least: int = 0
 
     def blocks(self, what: str) -> list[Block]:
-        """What may go. Heads that share keys and values go together: their cost is then exact, and the cache shrinks."""
+        """What may go. Heads that share keys and values go together: their cost is exact, and the cache shrinks."""
         grouped = any(block.kv_heads < block.count for block in self.anatomy)
         return read_blocks(
             self.anatomy,
@@ -120,6 +119,8 @@ def make_planner(
     anatomy, currency = read_anatomy(model), options.budget.currency
     costs: Mapping[LayerKey, Cost]
     if currency == "time":
+        from headcount.costs.layer_times import layer_times
+
         times = layer_times(
             model, batch=options.batch, length=options.length, study=study, name=name, progress=progress
         )

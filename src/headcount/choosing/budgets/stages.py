@@ -80,7 +80,7 @@ def prune_in_stages(
 
         wanted = options.budget.left ** (stage / stages) / reached
         asked = replace(options, budget=replace(options.budget, left=wanted))
-        scoring = {"what": "both", "own_labels": options.own_labels, "progress": said("scores")}
+        scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "progress": said("scores")}
         estimates = importance(current, tokenizer, texts, **scoring, **reading)
         planner = make_planner(current, asked, estimates, None, None, said("times of layers"))
         left = find_left(current, planner, asked, None, None)
