@@ -1,8 +1,8 @@
 """Which heads or units of a block go, when those that go are looked at together: Kwon et al. 2022's rearrangement.
 
-Sums of scores leave out that two parts may do the same, or the opposite. To the second order, removing the parts m (1 for
-those that go) costs m^T F m / 2 with F = G^T G / N, from the slopes G [example, part]: that is |G m|^2 / 2N. A part that
-goes and one that stays are swapped as long as this falls.
+Sums of scores leave out that two parts may do the same, or the opposite. To the second order, removing the parts m (1
+for those that go) costs m^T F m / 2 with F = G^T G / N, from the slopes G [example, part]: that is |G m|^2 / 2N. A part
+that goes and one that stays are swapped as long as this falls.
 """
 
 from __future__ import annotations
