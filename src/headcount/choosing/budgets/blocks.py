@@ -95,10 +95,10 @@ def read_blocks(
 
 
 def grouped_costs(head: float, group: float, groups: int, count: int) -> np.ndarray:
-    """[kept]: costs of a block with key/value groups, `head` of each query head, `group` of a group's keys and values.
+    """[kept]: the most that a block with key/value groups can cost, for `read_blocks` with `by="head"`.
 
-    Which heads stay is not known when numbers are chosen, and keys and values only go with the last head of a group. So
-    kept heads are counted as if they were spread over as many groups as they can be: the cost is never higher.
+    `head`: of a query head alone; `group`: of a group's keys and values, which go only with its last head. Which heads
+    stay is not known when numbers are chosen, so they are counted as if spread over as many groups as possible.
 
     >>> grouped_costs(1, 10, groups=2, count=4).tolist()
     [0.0, 11.0, 22.0, 23.0, 24.0]
@@ -145,7 +145,7 @@ def _table(cost: Cost, count: int) -> np.ndarray:
         table = table * np.arange(count + 1)
     if table.shape != (count + 1,) or not np.isfinite(table).all():
         raise InvalidOption(
-            f"got costs of shape {list(table.shape)} for a block of {count}; expected finite numbers, one for each "
-            f"head or unit, or a table of {count + 1} for 0 to {count} that are kept"
+            f"got costs of shape {list(table.shape)} for a block of {count}; expected a finite number for each head or "
+            f"unit, or a table of {count + 1} for 0 to {count} that are kept"
         )
     return table

@@ -1,4 +1,4 @@
-"""The best number to keep of every block under a budget: a multiple-choice knapsack, exact on a grid of costs."""
+"""How much of every block to keep under a budget: a multiple-choice knapsack, solved exactly on a grid of costs."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def best_counts(
 ) -> list[int]:
     """For every block the index of an option, so that the sum of losses is least and that of costs within the budget.
 
-    What a block costs beyond its cheapest option is counted in steps of 1/`grid` of the budget that these leave,
-    rounded up: the budget is kept, and the sum of losses is the least of all that fit by rounded costs. Whole-number
-    costs whose common divisor allows it are counted exactly. Of equal losses the cheapest is taken.
+    What a block costs beyond its cheapest option is counted in steps of 1/`grid` of the budget that is left then,
+    rounded up: the budget is kept, and the sum of losses is the least of all that fit by their rounded costs.
+    Whole-number costs are counted exactly if the grid has room for them. Of equal losses a block takes the cheapest.
     """
     check_budget(costs, budget)
     steps, size = _steps(costs, budget - least_cost(costs), grid)
     best = np.zeros(size + 1)
     taken = []
-    for block_losses, block_steps in zip(losses, steps, strict=True):
+    for block_losses, block_costs, block_steps in zip(losses, costs, steps, strict=True):
         lowest, chosen = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int32)
-        for option in np.argsort(block_steps, kind="stable"):
+        for option in np.argsort(block_costs, kind="stable"):
             step = block_steps[option]
             if step > size:
                 break
@@ -76,4 +76,7 @@ def _steps(costs: Sequence[np.ndarray], left: float, grid: int) -> tuple[list[np
         return [np.zeros(len(options), dtype=np.int64) for options in above], 0
     if left == 0:
         return [np.where(options > 0, 1, 0) for options in above], 0
-    return [np.ceil(options / left * grid).astype(np.int64) for options in above], grid
+    return [
+        np.where(options > left, grid + 1, np.ceil(np.minimum(options, left) / left * grid)).astype(np.int64)
+        for options in above
+    ], grid
