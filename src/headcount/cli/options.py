@@ -109,6 +109,13 @@ Lora = Annotated[
     bool, Parameter(help="Train LoRA adapters, which are merged into the weights, instead of all weights (needs peft).")
 ]
 LoraRank = Annotated[int | None, Parameter(help="Rank of the adapters (--lora); 16 by default.")]
+Temperature = Annotated[
+    float | None,
+    Parameter(help="Temperature of the probabilities that are compared with the teacher's; 2 by default."),
+]
+Hidden = Annotated[
+    bool, Parameter(help="Learn the teacher's hidden states after every layer too, not its outputs alone.")
+]
 # The study.
 Out = Annotated[Path | None, Parameter(help="Study folder for the result.")]
 Study = Annotated[Path | None, Parameter(help="Study folder for the results.")]
@@ -264,6 +271,11 @@ def spell_lora(lora: bool, rank: int | None) -> str:
     from headcount.pruning.lora import RANK
 
     return f" with LoRA (rank {rank or RANK})" if lora else ""
+
+
+def spell_teacher(taught: bool, lora: bool) -> str:
+    """What follows `spell_lora` in such a clause; empty if labels were learned."""
+    return f" {'and' if lora else 'with'} the whole model as the teacher" if taught else ""
 
 
 def say_part(console: Console) -> None:

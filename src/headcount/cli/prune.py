@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,9 +30,17 @@ from headcount.cli.choose import (
     show_choice,
     show_parts,
 )
-from headcount.cli.options import as_stored, find_named_task, find_tokenizer, load_ready, refuse_others, spell_lora
+from headcount.cli.options import (
+    as_stored,
+    find_named_task,
+    find_tokenizer,
+    load_ready,
+    refuse_others,
+    spell_lora,
+    spell_teacher,
+)
 from headcount.cli.prune_parts import recover_parts
-from headcount.core.options import belongs_to
+from headcount.core.options import belongs_to, without_effect
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
 SIZES = ("tolerance", "drop", "keep", "operations", "weights", "faster")
@@ -116,6 +125,16 @@ def prune(
         ),
     ] = False,
     lora_rank: options.LoraRank = None,
+    teacher: Annotated[
+        bool | None,
+        Parameter(
+            negative="--no-teacher",
+            help="Recover (--recover) with the whole model as the teacher, as by default; --no-teacher trains on the "
+            "labels instead.",
+        ),
+    ] = None,
+    temperature: options.Temperature = None,
+    hidden: options.Hidden = False,
     study: options.Study = None,
     name: Annotated[
         str | None, Parameter(help="Name of the results, if a study holds several of their kind; prune by default.")
@@ -155,6 +174,7 @@ def prune(
     from headcount.models.matching_weights import WRITTEN, check_head
     from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.pruning.lora import check_lora
+    from headcount.pruning.teacher import check_temperature
     from headcount.zoo.bundled import find_data, find_model
 
     if heads is not None:
@@ -170,6 +190,14 @@ def prune(
     belongs_to("learning_rate", learning_rate, "recover", recover or None)
     belongs_to("lora", lora, "recover", recover or None)
     belongs_to("lora_rank", lora_rank, "lora", lora)
+    belongs_to(
+        "no_teacher" if teacher is False else "teacher", None if teacher is None else True, "recover", recover or None
+    )
+    taught = bool(recover) and teacher is not False
+    belongs_to("temperature", temperature, "recover", recover or None)
+    belongs_to("hidden", hidden, "recover", recover or None)
+    without_effect("temperature", None if taught else temperature, "there is no teacher")
+    without_effect("hidden", hidden and not taught, "there is no teacher")
     if lora:
         check_lora()
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
@@ -182,9 +210,13 @@ def prune(
         lines = remove_heads(loaded, heads)
     else:
         known = find_named_task(task, data, text, label, labels)
+        check_temperature(temperature, known.kind)
         chosen_by = {option: given[option] for option in PASSED_ON if given[option] is not None}
         examples: dict[str, Any] = {"metric": metric, "limit": limit, "seed": seed or 0, "max_length": max_length}
-        trained = {"max_steps": recover, "learning_rate": learning_rate, "lora": lora, "lora_rank": lora_rank}
+        trained: dict[str, Any] = {
+            **{"max_steps": recover, "learning_rate": learning_rate, "lora": lora, "lora_rank": lora_rank},
+            **{"temperature": temperature, "hidden": hidden},
+        }
         choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
         if isinstance(choice, PartChoice):
             show_parts(console, choice)
@@ -193,8 +225,10 @@ def prune(
                 return
             lines = say_left(loaded, choice.model)
             if recover:
+                trained["teacher"] = loaded if taught else None
+                state = None if study is None else out.with_name(f"{out.name}.recovery")
                 lines += recover_parts(
-                    loaded, choice.model, loaded_tokenizer, str(data), train, known, trained, **examples
+                    loaded, choice.model, loaded_tokenizer, str(data), train, known, trained, state, **examples
                 )
             save(as_stored(choice.model, loaded), loaded_tokenizer, out, overwrite=overwrite)
             say_end(console, lines, model, out)
@@ -204,6 +238,8 @@ def prune(
             console.print(f"No model was written. {next_try(choice)}")
             return
         if recover:
+            # A copy, as the cut is made in place.
+            trained["teacher"] = copy.deepcopy(loaded) if taught else None
             lines = cut_and_recover(loaded, loaded_tokenizer, str(data), known, choice.heads, trained, **examples)
         else:
             lines = remove_heads(loaded, choice.heads)
@@ -288,6 +324,7 @@ def cut_and_recover(
             f"the recovery diverged and nothing was saved ({error}); give a lower learning_rate= than {rate:g}"
         ) from error
     how = f"{trained['max_steps']} steps{spell_lora(trained['lora'], trained['lora_rank'])}"
+    how += spell_teacher(trained["teacher"] is not None, trained["lora"])
     compared = held_out.compare(whole, cut, after, seed=seed)
     before, now = compared.scores
     lines.append(recovery_sentence(metric_name(scored_by), how, before, now, compared.whole, compared.changes[1]))

@@ -14,6 +14,8 @@ from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import TAG_ACCURACY
 from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_losses
 from headcount.data.kinds.own_labels import draw_tags
+
+from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
 from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem
 
@@ -73,6 +75,9 @@ class TokenClassification(Kind):
     def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
         """A tag of each word, drawn from the predicted distribution."""
         return draw_tags(logits_of(result), labels, draws)
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        return mean_token_distances(logits_of(result), logits_of(teacher), labels, temperature)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"predictions": (max((sum(tag >= 0 for tag in row["labels"]) for row in rows), default=0),)}
