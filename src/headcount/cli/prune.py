@@ -39,7 +39,7 @@ from headcount.cli.options import (
     spell_lora,
     spell_teacher,
 )
-from headcount.cli.prune_parts import recover_parts
+from headcount.cli.prune_parts import recover_parts, run_stages
 from headcount.core.options import belongs_to, without_effect
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 
@@ -151,14 +151,15 @@ def prune(
     dtype: options.Dtype = "auto",
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Remove heads from a model and save the smaller model, which loads anywhere.
+    """Remove heads and feed-forward units from a model and save the smaller model, which loads anywhere.
 
     Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
 
     Name the heads with --heads, or let them be chosen by --task, --data and one of --drop, --keep and --tolerance: one
     half of the examples orders the heads and determines how many are removed, the held-out half evaluates the result.
     An interrupted run resumes when the same command is run again with --study. To keep one head in each of 12 layers:
-    --at-least 1 --keep 12.
+    --at-least 1 --keep 12. For heads and feed-forward units together give --what both and a budget: --operations 50%,
+    --weights 60%, --faster 2 (measured) or --tolerance 1.
 
     Parameters
     ----------
@@ -187,6 +188,7 @@ def prune(
             "--tolerance 0.5, --operations 50%, --weights 60%, --faster 2"
         )
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
+    belongs_to("stages", stages, "recover", recover or None)
     belongs_to("learning_rate", learning_rate, "recover", recover or None)
     belongs_to("lora", lora, "recover", recover or None)
     belongs_to("lora_rank", lora_rank, "lora", lora)
@@ -217,6 +219,15 @@ def prune(
             **{"max_steps": recover, "learning_rate": learning_rate, "lora": lora, "lora_rank": lora_rank},
             **{"temperature": temperature, "hidden": hidden},
         }
+        state = None if study is None else out.with_name(f"{out.name}.recovery")
+        if stages is not None:
+            trained["teacher"] = loaded if taught else None
+            smaller, lines = run_stages(
+                loaded, loaded_tokenizer, str(data), known, chosen_by, stages, trained, state, **examples
+            )
+            save(as_stored(smaller, loaded), loaded_tokenizer, out, overwrite=overwrite)
+            say_end(console, say_left(loaded, smaller) + lines, model, out)
+            return
         choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
         if isinstance(choice, PartChoice):
             show_parts(console, choice)
@@ -226,7 +237,6 @@ def prune(
             lines = say_left(loaded, choice.model)
             if recover:
                 trained["teacher"] = loaded if taught else None
-                state = None if study is None else out.with_name(f"{out.name}.recovery")
                 lines += recover_parts(
                     loaded, choice.model, loaded_tokenizer, str(data), train, known, trained, state, **examples
                 )

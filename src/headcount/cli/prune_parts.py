@@ -51,6 +51,50 @@ def recover_parts(
     return [recovery_sentence(metric_name(scored_by), how, before, now, compared.whole, compared.changes[1])]
 
 
+def run_stages(
+    model: Any,
+    tokenizer: Any,
+    data: str,
+    task: Any,
+    chosen_by: dict[str, Any],
+    stages: int,
+    trained: dict[str, Any],
+    state: Path | None,
+    metric: str | None,
+    **examples: Any,
+) -> tuple[Any, list[str]]:
+    """Reach a budget in stages; the smaller model and what is said about it."""
+    from headcount.ablation.job import task_metric
+    from headcount.ablation.summary import metric_name
+    from headcount.choosing.budgets.budget import Budget
+    from headcount.choosing.budgets.options import PartOptions
+    from headcount.choosing.budgets.stages import prune_in_stages
+    from headcount.cli.progress import show_progress
+
+    budget = Budget.parse(**{key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")})
+    names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
+    given = {name: chosen_by[name] for name in names if name in chosen_by}
+    options = PartOptions(chosen_by.get("what") or "heads", budget, **given)
+    with checked_training(trained), show_progress("prune", "") as progress:
+        staged = prune_in_stages(
+            model,
+            tokenizer,
+            data,
+            task,
+            options,
+            trained,
+            stages=stages,
+            train=chosen_by.get("train"),
+            metric=metric,
+            state=state,
+            progress=progress,
+            **examples,
+        )
+    forget(state)
+    name, shape = metric_name(task_metric(task, metric)), (options.batch, options.length)
+    return staged.model, staged_sentences(staged, name, trained, budget.currency, shape)
+
+
 def staged_sentences(
     staged: Any, metric: str, trained: dict[str, Any], currency: str, shape: tuple[int, int]
 ) -> list[str]:

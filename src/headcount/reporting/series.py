@@ -136,6 +136,8 @@ def find_costs(view: View) -> list[dict[str, Any]]:
     """Costs of models, such as before and after pruning."""
     results = []
     for name, dataset in view.of("cost").items():
+        if "ms" not in dataset:  # times of layers
+            continue
         rows = [
             {
                 "model": str(dataset["model"].values[row]),

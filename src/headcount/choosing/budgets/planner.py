@@ -19,6 +19,7 @@ from headcount.choosing.budgets.random_sets import random_set
 from headcount.choosing.budgets.rearrangement import rearrange
 from headcount.choosing.budgets.scores import read_scores, read_slopes
 from headcount.core.units import Selection
+from headcount.costs.layer_times import layer_times
 from headcount.costs.operations import part_costs
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
@@ -119,8 +120,6 @@ def make_planner(
     anatomy, currency = read_anatomy(model), options.budget.currency
     costs: Mapping[LayerKey, Cost]
     if currency == "time":
-        from headcount.costs.layer_times import layer_times
-
         times = layer_times(
             model, batch=options.batch, length=options.length, study=study, name=name, progress=progress
         )
