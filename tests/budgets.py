@@ -95,8 +95,11 @@ def _interval(lost: np.ndarray, won: int, examples: int, confidence: float) -> t
     return low.reshape(lost.shape), high.reshape(lost.shape)
 
 
-CONFIRMED = {"both": (12, 15, 20, 600), "heads only": (40, 300, None, None)} | {
-    f"random {draw}": (300, 900, 1500, 2000) for draw in range(2)
+CONFIRMED = {
+    "both": (12, 15, 20, 600),
+    "heads only": (40, 300, None, None),
+    "random 0": (300, 900, 1500, 2000),
+    "random 1": (360, 1000, 1600, 2100),
 }
 """Of 10,000 examples: half of the operations for a tenth of a point; heads only stop before, random parts lose more."""
 

@@ -29,7 +29,7 @@ def test_a_confirmed_budget() -> None:
         f"{EVALUATED}: accuracy changes by -0.0010 [-0.0022, +0.0001] on 10,000 examples.",
         f"That it stays within 1 point of accuracy is confirmed by the held-out examples ({SURE}).",
         "Heads only does not reach this share of the operations.",
-        f"Random heads and units {SAME}: -0.1490 on average of 2 draws; all worse, no interval overlaps.",
+        f"Random heads and units {SAME}: -0.1540 on average of 2 draws; all worse, no interval overlaps.",
     ]
 
 
@@ -90,14 +90,14 @@ def test_a_loss_says_that_lower_is_better() -> None:
     sentences = twice(as_loss(budget_dataset(CONFIRMED, 10_000)))
     assert "loss changes by +0.0010 [-0.0001, +0.0022] from 0.9000 [0.8800, 0.9200] (lower is better)" in sentences[3]
     assert "1 point of loss is confirmed" in sentences[4]
-    assert sentences[-1].endswith("+0.1490 on average of 2 draws; all worse, no interval overlaps.")
+    assert sentences[-1].endswith("+0.1540 on average of 2 draws; all worse, no interval overlaps.")
 
 
 def test_nothing_is_selected() -> None:
     (out_of_reach,) = twice(budget_dataset(CONFIRMED, 10_000, chosen=None, budget="operations 20%"))
     assert out_of_reach == (
-        "Nothing is selected for the budget operations 20%: no step of the curve keeps it; the smallest model leaves "
-        "34.6 % of the operations."
+        "Nothing is selected for the budget operations 20%: no step of the curve keeps it; the smallest model has "
+        "34.6 % of the operations and 39.6 % of the parameters."
     )
     (not_shown,) = twice(budget_dataset(FEW, 100, won=2, chosen=None, **TOLERANCE))
     assert not_shown == (

@@ -130,10 +130,12 @@ def nothing_sentence(choosing: xr.Dataset) -> str:
     """Why no step was selected."""
     points, examples = choosing.attrs.get("tolerance"), int(choosing.attrs["examples"])
     start = f"Nothing is selected for the budget {choosing.attrs['budget']}"
-    operations = choosing["operations"].isel(order=0).values
+    operations, weights = (choosing[name].isel(order=0).values for name in ("operations", "weights"))
     if points is None:
-        least = f"; the smallest model leaves {_percent(np.nanmin(operations))} of the operations"
-        return f"{start}: no step of the curve keeps it{least if np.isfinite(operations).any() else ''}."
+        least = (
+            f"{_percent(np.nanmin(operations))} of the operations and {_percent(np.nanmin(weights))} of the parameters"
+        )
+        return f"{start}: no step of the curve keeps it; the smallest model has {least}."
     changes, worst, best = oriented_changes(choosing, _first(choosing))
     allowed, said = _allowed(choosing, points), _points(choosing, points)
     inside = operations[changes >= -allowed - 1e-12]

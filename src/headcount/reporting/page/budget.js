@@ -74,7 +74,8 @@ export function budget(told, tip) {
     const random = randomLine(told, state.axis);
     const lines = namedLines(told, state.axis);
     const points = [...lines, ...(random ? [random] : [])].flatMap((each) => each.points);
-    const [low, high] = wide(extent(points.map((point) => point.x)), 0.03);
+    const speeds = isSpeed() ? lines.flatMap((each) => each.points.flatMap((point) => point.between)) : [];
+    const [low, high] = wide(extent([...points.map((point) => point.x), ...speeds]), 0.03);
     // Smaller models are to the right, whether they have less or are faster.
     const x = linear(isSpeed() ? [low, high] : [high, low]);
     const ends = points.flatMap((point) => [point.low, point.high]);
@@ -124,7 +125,7 @@ export function budget(told, tip) {
     const [cx, cy] = [x(point.x), y(point.score)];
     const [name, lines] = [named(at, point.step), stepWords(told, told.lines[at], point.step)];
     const shown = state.order === at && state.step === point.step;
-    const { speed_low: slow, speed_high: fast } = told.lines[at];
+    const [slow, fast] = point.between;
     return s(
       "g",
       {
@@ -141,9 +142,7 @@ export function budget(told, tip) {
           tip.hidden = true;
         },
       },
-      isSpeed() && slow[point.step] !== null
-        ? s("line", { x1: x(slow[point.step]), x2: x(fast[point.step]), y1: cy, y2: cy, stroke: colour })
-        : null,
+      isSpeed() && slow !== null ? s("line", { x1: x(slow), x2: x(fast), y1: cy, y2: cy, stroke: colour }) : null,
       s("circle", { cx, cy, r: 10, class: "wide-target" }),
       s("circle", { cx, cy, r: 3.4, fill: colour }),
       shown && !isChosen(at, point.step) ? s("circle", { cx, cy, r: 7, class: "shown-step" }) : null,
