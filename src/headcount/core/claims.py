@@ -134,6 +134,28 @@ def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdi
     return judge_bounds(worst, best, tolerance_of(points, curve.attrs["metric"], float(curve["baseline"])))
 
 
+def choose_step(curve: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> int | None:
+    """The last step of a curve of ever smaller models that is within the tolerance; None if there is none.
+
+    A step is within it if the one-sided 95 % confidence bound of its change is or, with `by_estimate`, if the change
+    itself is. Steps beyond one that is significantly outside are not considered.
+    """
+    change, worst, best = oriented_changes(curve, order)
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    outside = np.flatnonzero(best < -allowed - 1e-12)
+    last = outside[0] if len(outside) else len(change)
+    with np.errstate(invalid="ignore"):
+        inside = np.flatnonzero((change if by_estimate else worst)[:last] >= -allowed - 1e-12)
+    return int(inside[-1]) if len(inside) else None
+
+
+def judge_step(curve: xr.Dataset, order: str, step: int, points: float) -> Verdict:
+    """What held-out examples say about a step: confirmed or refuted at one-sided 95 % confidence, or neither."""
+    _, worst, best = oriented_changes(curve, order)
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    return judge_bounds(float(worst[step]), float(best[step]), allowed)
+
+
 def judge_bounds(worst: float, best: float, allowed: float = 0.0) -> Verdict:
     """What the one-sided bounds of a change (below 0 is worse) say about a tolerance in the same unit."""
     if worst >= -allowed - 1e-12:

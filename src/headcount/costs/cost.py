@@ -96,9 +96,8 @@ def cost(
         check_whole(model, "measure its cost")
         if new_tokens is not None:
             check_generates(which, model)
+        check_length(which, model, max(lengths))
         longest = longest_positions(model)
-        if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
-            raise InvalidOption(f"got the length {max(lengths)}; {which} takes at most {longest} tokens")
         if longest is not None and new_tokens is not None and max(lengths) + new_tokens > longest:
             raise InvalidOption(
                 f"got new_tokens={new_tokens} after {max(lengths)}; {which} takes at most {longest} tokens in all"
@@ -186,6 +185,16 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     return inputs
 
 
+def check_length(which: str, model: PreTrainedModel, length: int) -> None:
+    """An error for texts that are longer than the model takes; images have no length."""
+    if model.main_input_name == "pixel_values":
+        return
+    check_numbers(lengths=length)
+    longest = longest_positions(model)
+    if longest is not None and length > longest:
+        raise InvalidOption(f"got the length {length}; {which} takes at most {longest} tokens")
+
+
 def _needs_padding(model: PreTrainedModel) -> bool:
     """A decoder that classifies looks for the end of each text."""
     return is_classifier(model) and "decoder" in read_anatomy(model).stacks
@@ -209,19 +218,27 @@ def time_in_turns(
     return times
 
 
-@torch.no_grad()
 def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
     """Floating-point operations of the matrix products of one pass.
 
     A layer without heads counts none: the head of zeros that stands in for them is how it runs, not what it costs.
     """
+    return count_operations(model, inputs)[0]
+
+
+@torch.no_grad()
+def count_operations(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> tuple[int, dict[str, int]]:
+    """The operations of one pass, and those inside each module by its name; an empty layer's stand-in counts none."""
     # The counter does not know the fused attention kernel of CPUs.
     with evaluating(model), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model(**inputs)
-    counts = counter.get_flop_counts()
+    root = f"{type(model).__name__}."
+    counts = {
+        name.removeprefix(root): int(sum(by_kind.values())) for name, by_kind in counter.get_flop_counts().items()
+    }
     blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers if not block.heads]
-    empty = sum(sum(counts.get(f"{type(model).__name__}.{block.name}", {}).values()) for block in blocks)
-    return int(counter.get_total_flops()) - int(empty)
+    empty = {block.name: counts.get(block.name, 0) for block in blocks}
+    return int(counter.get_total_flops()) - sum(empty.values()), counts | dict.fromkeys(empty, 0)
 
 
 @torch.no_grad()

@@ -49,8 +49,8 @@ def cut(model: PreTrainedModel, selection: Any) -> Callable[[], None]:
         for layers in anatomy.stacks.values():
             for block in layers:
                 _label_heads(block)
-        for blocks in anatomy.feed_forwards.values():
-            for feed_forward in blocks:
+        for stack in record["stacks"]:
+            for feed_forward in anatomy.feed_forwards[stack["stack"]] if "kept_units" in stack else ():
                 output: Any = feed_forward.output
                 output.kept_units = list(feed_forward.units)
         shrink(model, record)
