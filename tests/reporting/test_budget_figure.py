@@ -22,7 +22,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def held_out(study: Path, name: str = "prune") -> xr.Dataset:
-    return read_view(study).results[f"pruning/budget/{name}-confirming"]
+    return read_view(study).results[f"pruning/budget@{name}-confirming"]
 
 
 def test_the_curve_and_the_bars(study: Path, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_the_curve_and_the_bars(study: Path, tmp_path: Path) -> None:
     mean = stored["score"].values[2:].mean(0)
     np.testing.assert_allclose(lines["random"][1][1:], mean, rtol=1e-3)
     chosen = stored.isel(order=0, step=2)
-    ring = lines["selected (tolerance 1)"]
+    ring = lines["selected (tolerance=1)"]
     np.testing.assert_allclose(ring.ravel(), [chosen["speed"], chosen["score"]], rtol=1e-3)
     assert (curve.get_xlabel(), curve.get_ylabel()) == (
         "Measured speed (times the whole model's)",

@@ -26,8 +26,8 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> View:
 def test_the_numbers_are_those_of_the_held_out_half(view: View) -> None:
     (told,) = find_budgets(view)
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert (told["name"], told["chosen"], told["budget"]) == ("prune", 2, "tolerance 1")
-    held_out = view.results["pruning/budget/prune-confirming"]
+    assert (told["name"], told["chosen"], told["budget"]) == ("prune", 2, "tolerance=1")
+    held_out = view.results["pruning/budget@prune-confirming"]
     base = float(held_out["baseline"])
     assert told["baseline"] == pytest.approx([base, base - 0.02, base + 0.02])
     for index, line in enumerate(told["lines"]):
@@ -53,7 +53,7 @@ def test_the_sentences_are_among_the_findings(view: View) -> None:
 
 def test_layers_without_a_block_are_left_out() -> None:
     one = budget_dataset(CONFIRMED, 10_000, whole=SEQ2SEQ, chosen=None)
-    results = {f"pruning/budget/small-{half}": one for half in ("choosing", "confirming")}
+    results = {f"pruning/budget@small-{half}": one for half in ("choosing", "confirming")}
     (told,) = find_budgets(View("study", results, (), Layout({})))
     assert [(block["stack"], block["layer"], block["heads"], block["units"]) for block in told["blocks"]] == [
         *(("encoder", layer, 4, 32) for layer in range(3)),
@@ -67,9 +67,9 @@ def test_layers_without_a_block_are_left_out() -> None:
 def test_a_half_alone_is_no_result() -> None:
     one = budget_dataset(CONFIRMED, 10_000)
     for half in ("choosing", "confirming"):
-        assert find_budgets(View("study", {f"pruning/budget/prune-{half}": one}, (), Layout({}))) == []
+        assert find_budgets(View("study", {f"pruning/budget@prune-{half}": one}, (), Layout({}))) == []
 
 
 def test_a_study_of_nothing_else_makes_a_page(view: View, tmp_path: Path) -> None:
     page = hc.report(studies.unchosen_study(tmp_path / "study"), tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Nothing is selected for the budget weights 9%" in page
+    assert "Nothing is selected for the budget weights=9%" in page

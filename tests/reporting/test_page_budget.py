@@ -24,7 +24,7 @@ def told(page: Any) -> str:
 
 def test_the_selected_step_is_shown_first(visit: Visit, shelf: Shelf) -> None:
     page = visit("budget")
-    stored = shelf.result("budget", "pruning/budget/prune-confirming").isel(order=0, step=2)
+    stored = shelf.result("budget", "pruning/budget@prune-confirming").isel(order=0, step=2)
     heads, units = (stored[f"{kind}_left"].values[0].astype(int) for kind in ("heads", "units"))
     assert rows(page) == [
         said
@@ -44,7 +44,7 @@ def test_the_slider_and_the_keyboard(visit: Visit, shelf: Shelf) -> None:
     slider.focus()
     page.keyboard.press("ArrowLeft")
     assert slider.get_attribute("aria-valuetext") == "both, 65 % of the operations"
-    stored = shelf.result("budget", "pruning/budget/prune-confirming").isel(order=0, step=1)
+    stored = shelf.result("budget", "pruning/budget@prune-confirming").isel(order=0, step=1)
     assert rows(page)[0] == f"L0: {int(stored['heads_left'].values[0, 0])} of 12 heads left"
     assert page.locator(".budget svg.drawing .shown-step").count() == 1
     page.keyboard.press("ArrowRight")
@@ -91,7 +91,7 @@ def test_the_caption_says_on_which_examples_and_where_speed_was_measured(visit: 
 def test_nothing_selected(visit: Visit) -> None:
     page = visit("unchosen")
     caption = page.locator(".budget .caption").first.inner_text()
-    assert "No step was selected on the other 10,000 examples (budget weights 9%). Speed was not measured." in caption
+    assert "No step was selected on the other 10,000 examples (budget weights=9%). Speed was not measured." in caption
     assert page.locator(".budget .chosen-step").count() == 0
     assert page.get_by_label("Against", exact=True).locator("option").all_inner_texts() == [
         "Operations left",
