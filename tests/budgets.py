@@ -12,6 +12,7 @@ import xarray as xr
 from headcount.core.budget_schemas import HALVES, budget_schemas
 from headcount.core.proportions import tango_interval
 from headcount.core.schema import with_schemas
+from headcount.engines.run import group_name
 from tests.study_results import write_result
 
 NAN = float("nan")
@@ -85,8 +86,8 @@ def budget_dataset(
         "layer": (("layer",), np.arange(heads.shape[1])),
     }
     said = {"task": "sst2", "metric": "accuracy", "higher_is_better": True, "examples": examples, "data": "sst2.tsv"}
-    said |= {"model": "models/tuned", "what": "both", "refit": True, "budget": "operations 50%", "batch": 16}
-    said |= {"length": 128} | ({} if chosen is None else {"chosen": chosen})
+    said |= {"model": "models/tuned", "what": "both", "refit": True, "budget": "operations=50%", "batch": 16}
+    said |= {"length": 128, "currency": "operations"} | ({} if chosen is None else {"chosen": chosen})
     return xr.Dataset(with_schemas(arrays, budget_schemas("accuracy", True)), attrs=said | attributes)
 
 
@@ -95,8 +96,11 @@ def _interval(lost: np.ndarray, won: int, examples: int, confidence: float) -> t
     return low.reshape(lost.shape), high.reshape(lost.shape)
 
 
-CONFIRMED = {"both": (12, 15, 20, 600), "heads only": (40, 300, None, None)} | {
-    f"random {draw}": (300, 900, 1500, 2000) for draw in range(2)
+CONFIRMED = {
+    "both": (12, 15, 20, 600),
+    "heads only": (40, 300, None, None),
+    "random 0": (300, 900, 1500, 2000),
+    "random 1": (360, 1000, 1600, 2100),
 }
 """Of 10,000 examples: half of the operations for a tenth of a point; heads only stop before, random parts lose more."""
 
@@ -111,5 +115,5 @@ def as_loss(budget: xr.Dataset) -> xr.Dataset:
 
 def write_budget(path: Path, choosing: xr.Dataset, confirming: xr.Dataset, name: str = "prune") -> Path:
     for half, dataset in zip(HALVES, (choosing, confirming), strict=True):
-        write_result(path, f"pruning/budget/{name}-{half}", {}, dataset)
+        write_result(path, group_name("pruning/budget", f"{name}-{half}"), {}, dataset)
     return path

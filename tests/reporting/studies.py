@@ -306,7 +306,7 @@ def budget_study(path: Path) -> Path:
     """A budget with planted numbers: 12 layers of heads and units, a step that the held-out half confirms."""
     whole = {"encoder": ((12,) * 12, (1536,) * 12)}
     choosing, confirming = (
-        budget_dataset(CONFIRMED, 10_000, whole=whole, tilt=0.8, won=won, tolerance=1.0, budget="tolerance 1")
+        budget_dataset(CONFIRMED, 10_000, whole=whole, tilt=0.8, won=won, tolerance=1.0, budget="tolerance=1")
         for won in (10, 8)
     )
     return write_budget(path, choosing, confirming)
@@ -314,5 +314,5 @@ def budget_study(path: Path) -> Path:
 
 def unchosen_study(path: Path) -> Path:
     """A budget that nothing keeps, of a model with three stacks, whose speed was not measured."""
-    one = budget_dataset(CONFIRMED, 10_000, whole=SEQ2SEQ, speeds=False, chosen=None, refit=False, budget="weights 9%")
+    one = budget_dataset(CONFIRMED, 10_000, whole=SEQ2SEQ, speeds=False, chosen=None, refit=False, budget="weights=9%")
     return write_budget(path, one, one, "small")

@@ -11,10 +11,10 @@ from tests.budgets import CONFIRMED, SEQ2SEQ, as_loss, budget_dataset
 
 FEW = {"both": (3, 3, 3, 30), "heads only": (4, 5, 6, None), "random 0": (4, 5, 6, 7)}
 """Of 100 examples: nothing can be told."""
-LEFT = "Budget operations 50%: 6 of 12 heads and 48 of 96 feed-forward units are left"
+LEFT = "Budget operations=50%: 6 of 12 heads and 48 of 96 feed-forward units are left"
 EVALUATED = "Selected on one half of the examples, evaluated on the held-out half"
 SAME, SURE = "at the same operations", "one-sided 95 % confidence"
-TOLERANCE = {"budget": "tolerance 1", "tolerance": 1.0}
+TOLERANCE = {"budget": "tolerance=1", "tolerance": 1.0}
 
 
 def twice(budget: xr.Dataset) -> list[str]:
@@ -29,7 +29,7 @@ def test_a_confirmed_budget() -> None:
         f"{EVALUATED}: accuracy changes by -0.0010 [-0.0022, +0.0001] on 10,000 examples.",
         f"That it stays within 1 point of accuracy is confirmed by the held-out examples ({SURE}).",
         "Heads only does not reach this share of the operations.",
-        f"Random heads and units {SAME}: -0.1490 on average of 2 draws; all worse, no interval overlaps.",
+        f"Random heads and units {SAME}: -0.1540 on average of 2 draws; all worse, no interval overlaps.",
     ]
 
 
@@ -90,24 +90,24 @@ def test_a_loss_says_that_lower_is_better() -> None:
     sentences = twice(as_loss(budget_dataset(CONFIRMED, 10_000)))
     assert "loss changes by +0.0010 [-0.0001, +0.0022] from 0.9000 [0.8800, 0.9200] (lower is better)" in sentences[3]
     assert "1 point of loss is confirmed" in sentences[4]
-    assert sentences[-1].endswith("+0.1490 on average of 2 draws; all worse, no interval overlaps.")
+    assert sentences[-1].endswith("+0.1540 on average of 2 draws; all worse, no interval overlaps.")
 
 
 def test_nothing_is_selected() -> None:
-    (out_of_reach,) = twice(budget_dataset(CONFIRMED, 10_000, chosen=None, budget="operations 20%"))
+    (out_of_reach,) = twice(budget_dataset(CONFIRMED, 10_000, chosen=None, budget="operations=20%"))
     assert out_of_reach == (
-        "Nothing is selected for the budget operations 20%: no step of the curve keeps it; the smallest model leaves "
-        "34.6 % of the operations."
+        "Nothing is selected for the budget operations=20%: no step of the curve keeps it; the smallest model has "
+        "34.6 % of the operations and 39.6 % of the parameters."
     )
     (not_shown,) = twice(budget_dataset(FEW, 100, won=2, chosen=None, **TOLERANCE))
     assert not_shown == (
-        "Nothing is selected for the budget tolerance 1: no step can be shown to stay within 1 point of accuracy "
+        "Nothing is selected for the budget tolerance=1: no step can be shown to stay within 1 point of accuracy "
         f"({SURE}) with 100 examples; about 4,493 would be needed for the first step. By point estimate alone a model "
         "with 49.6 % of the operations does."
     )
     (far_off,) = twice(budget_dataset({"both": (900,) * 4}, 1000, chosen=None, **TOLERANCE))
     assert far_off == (
-        "Nothing is selected for the budget tolerance 1: no step stays within 1 point of accuracy, not even by its "
+        "Nothing is selected for the budget tolerance=1: no step stays within 1 point of accuracy, not even by its "
         "point estimate, on 1,000 examples."
     )
 
@@ -124,9 +124,22 @@ def test_a_speed_is_a_gain_only_if_its_interval_says_so() -> None:
 def test_what_is_left_of_several_stacks() -> None:
     budget = budget_dataset(CONFIRMED, 10_000, whole=SEQ2SEQ, refit=False)
     assert left_sentences(budget, 2)[0] == (
-        "Budget operations 50%: 14 of 28 heads and 96 of 192 feed-forward units are left."
+        "Budget operations=50%: 14 of 28 heads and 96 of 192 feed-forward units are left."
     )
     whole = budget.assign(heads_left=budget["heads_left"] * 0 + budget["heads_whole"])
     assert "all 28 heads and 96 of" in left_sentences(whole, 2)[0]
     without = budget.assign({name: budget[name] * np.nan for name in ("units_left", "units_whole")})
-    assert left_sentences(without, 2)[0] == "Budget operations 50%: 14 of 28 heads are left."
+    assert left_sentences(without, 2)[0] == "Budget operations=50%: 14 of 28 heads are left."
+
+
+@pytest.mark.parametrize(
+    ("currency", "said"), [("operations", "operations"), ("weights", "parameters"), ("time", "time")]
+)
+def test_steps_are_shares_of_the_currency(currency: str, said: str) -> None:
+    budget = budget_dataset(CONFIRMED, 10_000, currency=currency)
+    assert f"Heads only does not reach this share of the {said}." in twice(budget)
+
+
+def test_random_parts_are_of_the_kind_that_was_removed() -> None:
+    budget = budget_dataset({"heads": (12,) * 4, "random 0": (12,) * 4}, 10_000, what="heads")
+    assert control_sentences(budget, 2)[0].startswith("Random heads at the same operations: ")

@@ -1,9 +1,10 @@
 """The schemas of a budget's curves: the score, size and measured speed as heads and feed-forward units are removed.
 
-A result is two datasets with dims (order, step): `pruning/budget/NAME-choosing` for the examples that selected a step,
-`pruning/budget/NAME-confirming` for the held-out ones. Numbers are NaN at steps that an order cannot reach. Attributes:
-those of a curve, `what`, `budget` (as it was given), `refit`, `batch` and `length` of the measured passes; `tolerance`
-in points if the budget is one; `chosen`, the index of the selected step of the first order, unless there is none.
+A result is two datasets with dims (order, step): `pruning/budget@NAME-choosing` for the examples that selected a step,
+`pruning/budget@NAME-confirming` for the held-out ones. Numbers are NaN at steps that an order cannot reach. Attributes:
+those of a curve, `what`, `budget` (as it was given), `currency` (of what steps are shares: operations, weights, time),
+`refit`, `batch` and `length` of the measured passes; `tolerance` in points if the budget is one; `chosen`, the index of
+the selected step of the first order, unless there is none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def budget_schemas(metric: str, higher_is_better: bool) -> dict[str, Schema]:
     share, faster = "share of the whole model's", "times the whole model's"
     return {
         "order": Schema("What is removed"),
-        "step": hidden("Operations to be left", share, "1: all", 1),
+        "step": hidden("What was to be left of the currency", share, "1: all", 1),
         "operations": hidden("Operations left", share, "1: all", 1),
         "weights": hidden("Parameters left", share, "1: all", 1),
         "speed": hidden("Measured speed", faster, "above 1: faster"),

@@ -23,8 +23,8 @@ def budget_halves(view: View) -> dict[str, tuple[xr.Dataset, xr.Dataset]]:
     found = {}
     for name, choosing in results.items():
         confirming = results.get(name.removesuffix(first) + second)
-        if name.startswith("budget") and name.endswith(first) and confirming is not None:
-            found[name.removesuffix(first).replace("@", "/").partition("/")[2]] = (choosing, confirming)
+        if name.startswith("budget@") and name.endswith(first) and confirming is not None:
+            found[name.removesuffix(first).removeprefix("budget@")] = (choosing, confirming)
     return found
 
 
@@ -62,6 +62,7 @@ def _describe(name: str, choosing: xr.Dataset, held_out: xr.Dataset) -> dict[str
         "name": name,
         "what": str(attributes["what"]),
         "budget": str(attributes["budget"]),
+        "currency": str(attributes.get("currency", "operations")),
         "metric": str(attributes["metric"]),
         "task": str(attributes["task"]),
         "examples": int(attributes["examples"]),

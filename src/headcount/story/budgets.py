@@ -13,6 +13,14 @@ from headcount.story.names import spell_interval
 
 POINTS = 1.0
 """Points that a smaller model may lose, where the budget is no tolerance."""
+PARTS = {"heads": "heads", "units": "units", "both": "heads and units"}
+"""What is removed, by the attribute `what`."""
+CURRENCIES = {
+    "operations": "share of the operations",
+    "weights": "share of the parameters",
+    "time": "share of the time",
+}
+"""What the steps of a budget are, by the attribute `currency`."""
 SAME = 0.02
 """Shares of operations are called the same up to this difference."""
 
@@ -102,12 +110,12 @@ def control_sentences(confirming: xr.Dataset, step: int) -> list[str]:
     """The other orders at the same step, each called worse or better only if its interval lies apart."""
     names = [str(name) for name in confirming["order"].values]
     own, higher = _change(confirming, names[0], step), bool(confirming.attrs.get("higher_is_better", True))
-    digits = digits_of(confirming.attrs["metric"])
+    digits, currency = digits_of(confirming.attrs["metric"]), confirming.attrs.get("currency", "operations")
     sentences = []
     for name in (name for name in names[1:] if not _is_random(name)):
         change = _change(confirming, name, step)
         if not np.isfinite(change[0]):
-            sentences.append(f"{name.capitalize()} does not reach this share of the operations.")
+            sentences.append(f"{name.capitalize()} does not reach this {CURRENCIES[currency]}.")
             continue
         sentences.append(
             f"{name.capitalize()} {_at(confirming, [name], step)}: {spell_interval(change, digits, signed=True)}; "
@@ -119,7 +127,7 @@ def control_sentences(confirming: xr.Dataset, step: int) -> list[str]:
         changes = [_change(confirming, name, step) for name in there]
         mean = float(np.mean([change[0] for change in changes]))
         sentences.append(
-            f"Random heads and units {_at(confirming, there, step)}: {mean:+.{digits}f}"
+            f"Random {PARTS[confirming.attrs['what']]} {_at(confirming, there, step)}: {mean:+.{digits}f}"
             f"{f' on average of {len(there)} draws' if len(there) > 1 else ''}; "
             f"{_spell_apart([_apart(change, own, higher) for change in changes])}."
         )
@@ -130,10 +138,12 @@ def nothing_sentence(choosing: xr.Dataset) -> str:
     """Why no step was selected."""
     points, examples = choosing.attrs.get("tolerance"), int(choosing.attrs["examples"])
     start = f"Nothing is selected for the budget {choosing.attrs['budget']}"
-    operations = choosing["operations"].isel(order=0).values
+    operations, weights = (choosing[name].isel(order=0).values for name in ("operations", "weights"))
     if points is None:
-        least = f"; the smallest model leaves {_percent(np.nanmin(operations))} of the operations"
-        return f"{start}: no step of the curve keeps it{least if np.isfinite(operations).any() else ''}."
+        least = (
+            f"{_percent(np.nanmin(operations))} of the operations and {_percent(np.nanmin(weights))} of the parameters"
+        )
+        return f"{start}: no step of the curve keeps it; the smallest model has {least}."
     changes, worst, best = oriented_changes(choosing, _first(choosing))
     allowed, said = _allowed(choosing, points), _points(choosing, points)
     inside = operations[changes >= -allowed - 1e-12]

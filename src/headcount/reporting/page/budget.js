@@ -15,6 +15,9 @@ const [WIDTH, HEIGHT] = [540, 330];
 
 const REMOVED = { heads: "heads", units: "feed-forward units", both: "heads and feed-forward units" };
 
+// What steps are shares of.
+const CURRENCIES = { operations: "operations", weights: "parameters", time: "time" };
+
 export function budget(told, tip) {
   if (told.baseline[0] === null) return null;
   const state = { axis: axesOf(told)[0], order: 0, step: told.chosen ?? 0 };
@@ -37,7 +40,7 @@ export function budget(told, tip) {
   );
 
   const isChosen = (at, step) => at === 0 && step === told.chosen;
-  const target = (step) => `${Math.round(100 * told.steps[step])} % of the operations`;
+  const target = (step) => `${Math.round(100 * told.steps[step])} % of the ${CURRENCIES[told.currency]}`;
   const named = (at, step) => `${told.lines[at].order}, ${target(step)}${isChosen(at, step) ? ", selected" : ""}`;
 
   const change = (what) => {
@@ -62,7 +65,7 @@ export function budget(told, tip) {
               "figure",
               { class: "small-multiple" },
               all.length > 1 ? h("figcaption", {}, stack) : null,
-              left(stack, layers),
+              left(stack, layers, all),
             ),
           )),
     );
@@ -74,7 +77,8 @@ export function budget(told, tip) {
     const random = randomLine(told, state.axis);
     const lines = namedLines(told, state.axis);
     const points = [...lines, ...(random ? [random] : [])].flatMap((each) => each.points);
-    const [low, high] = wide(extent(points.map((point) => point.x)), 0.03);
+    const speeds = isSpeed() ? lines.flatMap((each) => each.points.flatMap((point) => point.between)) : [];
+    const [low, high] = wide(extent([...points.map((point) => point.x), ...speeds]), 0.03);
     // Smaller models are to the right, whether they have less or are faster.
     const x = linear(isSpeed() ? [low, high] : [high, low]);
     const ends = points.flatMap((point) => [point.low, point.high]);
@@ -124,7 +128,7 @@ export function budget(told, tip) {
     const [cx, cy] = [x(point.x), y(point.score)];
     const [name, lines] = [named(at, point.step), stepWords(told, told.lines[at], point.step)];
     const shown = state.order === at && state.step === point.step;
-    const { speed_low: slow, speed_high: fast } = told.lines[at];
+    const [slow, fast] = point.between;
     return s(
       "g",
       {
@@ -141,9 +145,7 @@ export function budget(told, tip) {
           tip.hidden = true;
         },
       },
-      isSpeed() && slow[point.step] !== null
-        ? s("line", { x1: x(slow[point.step]), x2: x(fast[point.step]), y1: cy, y2: cy, stroke: colour })
-        : null,
+      isSpeed() && slow !== null ? s("line", { x1: x(slow), x2: x(fast), y1: cy, y2: cy, stroke: colour }) : null,
       s("circle", { cx, cy, r: 10, class: "wide-target" }),
       s("circle", { cx, cy, r: 3.4, fill: colour }),
       shown && !isChosen(at, point.step) ? s("circle", { cx, cy, r: 7, class: "shown-step" }) : null,
@@ -170,14 +172,15 @@ export function budget(told, tip) {
   }
 
   // A row for each layer: of its heads and of its units, a bar for what is left within a bar for all.
-  function left(stack, layers) {
+  function left(stack, layers, stacks) {
     const columns = [
       ["heads", "allHeads", 36, 110, told.said.heads_left.title],
       ["units", "allUnits", 226, 130, told.said.units_left.title],
     ].filter(([, all]) => layers.some((row) => row[all] !== null));
     const [top, height] = [20, layers.length > 24 ? 14 : 19];
-    const last = columns.at(-1);
-    const size = [last[2] + last[3] + (last[0] === "heads" ? 74 : 108), top + layers.length * height + 4];
+    // All stacks are as wide, so that they shrink alike on a narrow page.
+    const units = stacks.some((each) => each.layers.some((row) => row.allUnits !== null));
+    const size = [units ? 464 : 220, top + layers.length * height + 4];
     return drawing(
       ...size,
       `What is left of each layer, ${stack}: ${named(state.order, state.step)}`,

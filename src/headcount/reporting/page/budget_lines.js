@@ -1,6 +1,6 @@
 // The numbers of a budget as its figures need them: lines along an axis, what is left of each layer, words for a step.
 import { max, mean, min } from "d3-array";
-import { plain, signed } from "./format.js";
+import { plain } from "./format.js";
 
 const isRandom = (line) => line.order.startsWith("random");
 
@@ -18,19 +18,20 @@ export const axesOf = (told) =>
 // One line for each order, from the whole model (step −1) on; steps that an order does not reach are left out.
 export function namedLines(told, axis) {
   const { whole, of } = AXES[axis];
-  const [score, ...ends] = told.baseline;
+  const score = told.baseline[0];
   return told.lines
     .filter((line) => !isRandom(line))
     .map((line) => ({
       order: line.order,
       points: [
-        { step: -1, x: whole, score, low: score, high: score, ends },
+        { step: -1, x: whole, score, low: score, high: score, between: [1, 1] },
         ...told.steps.map((_, step) => ({
           step,
           x: line[axis][step] === null ? null : of(line[axis][step]),
           score: line.score[step],
           low: line.low[step] ?? line.score[step],
           high: line.high[step] ?? line.score[step],
+          between: [line.speed_low[step], line.speed_high[step]],
         })),
       ].filter((point) => point.x !== null && point.score !== null),
     }));
@@ -77,21 +78,23 @@ export function layersLeft(told, line, step) {
   return [...stacks].map(([stack, layers]) => ({ stack, layers }));
 }
 
+// Changes beside each other have the same digits.
+const fixed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 2)}`;
+
 export const count = (value) => value.toLocaleString("en-US");
 
 const total = (rows, key) => rows.reduce((sum, row) => sum + (row[key] ?? 0), 0);
 
 // A step in words, for the line below the slider, the tip and screen readers.
 export function stepWords(told, line, step) {
-  if (line.score[step] === null)
-    return [`${line.order} does not reach ${plain(100 * told.steps[step], 0)} % of the operations`];
+  if (line.score[step] === null) return ["not reached"];
   const layers = layersLeft(told, line, step).flatMap((stack) => stack.layers);
   const left = ["heads", "units"]
     .map((kind) => [total(layers, kind), total(layers, kind === "heads" ? "allHeads" : "allUnits"), kind])
     .filter(([, all]) => all)
     .map(([some, all, kind]) => `${count(some)} of ${count(all)} ${kind}`);
   const base = told.baseline[0];
-  const from = (value) => signed(value - base, 4);
+  const from = (value) => fixed(value - base);
   const speed =
     line.speed[step] === null
       ? null
