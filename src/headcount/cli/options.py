@@ -49,6 +49,13 @@ Labels = Annotated[
         consume_multiple=True,
     ),
 ]
+What = Annotated[str, Parameter(help="heads, units (of the feed-forward layers) or both.")]
+OwnLabels = Annotated[
+    bool,
+    Parameter(
+        help="Compute the loss for labels drawn from the model's own predictions, not for those in the data.",
+    ),
+]
 Limit = Annotated[int | None, Parameter(help="Use only this many randomly drawn examples.")]
 MaxLength = Annotated[int | None, Parameter(help="Truncate texts to this many tokens.")]
 Seed = Annotated[int, Parameter(help="Random seed.")]
@@ -248,11 +255,14 @@ def find_tokenizer(model: str, tokenizer: str | None = None, trust_remote_code: 
     return load_tokenizer(model if tokenizer is None else tokenizer, trust_remote_code=trust_remote_code)
 
 
-def as_stored(model: PreTrainedModel) -> PreTrainedModel:
-    """Convert the model back to the dtype of its checkpoint (or of --dtype), in which it is saved."""
+def as_stored(model: PreTrainedModel, loaded: PreTrainedModel | None = None) -> PreTrainedModel:
+    """Convert the model back to the dtype of its checkpoint (or of --dtype), in which it is saved.
+
+    `loaded`: the model that was loaded, if the one to be saved was made from it.
+    """
     import torch
 
-    stored = getattr(model, "headcount_stored", None)
+    stored = getattr(model if loaded is None else loaded, "headcount_stored", None)
     return model.to(stored) if isinstance(stored, torch.dtype) else model
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -58,6 +59,8 @@ class Kind(Texts):
     """Why only models with the head can do it, where no training of another model would help."""
     labels_are_inputs: ClassVar[bool] = False
     """Whether labels are inputs of the model, as a decoder reads the target text."""
+    own_answers: ClassVar[bool] = False
+    """Whether a model's outputs can stand in for labels (`own_labels`)."""
     contrasts: ClassVar[bool] = False
     """Whether the logit of a right answer can be compared with that of a wrong one."""
 
@@ -126,6 +129,13 @@ class Kind(Texts):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         """[example]: the loss of each example, differentiable and independent of the batch."""
+        raise NotImplementedError
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """Of kinds with `own_answers`, labels that the model itself gives, in the shape of `labels`.
+
+        `draws` has a generator for each example, so that what is drawn does not depend on the batch.
+        """
         raise NotImplementedError
 
     def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,6 +39,7 @@ class Language(Kind):
     label_columns = ()
     metrics: ClassVar[tuple[Metric, ...]] = (TOKEN_LOSS, PERPLEXITY)
     over_vocabulary = True
+    own_answers = True
     masked: ClassVar[bool] = False
     """Whether the tokens to predict are masked in the text."""
 
@@ -60,6 +62,10 @@ class Language(Kind):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(*self.aligned(logits_of(result), labels))
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """The text itself: nobody had to label it."""
+        return labels
 
     def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
         ours, due = self.aligned(logits_of(result), labels)
