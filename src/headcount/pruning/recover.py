@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, read_data
@@ -19,6 +20,7 @@ from headcount.data.examples import read_examples
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress
+from headcount.errors import UnsuitableModel
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.fingerprint import model_fingerprint
@@ -85,6 +87,9 @@ def recover(
     if lora:
         check_lora()
     check_whole(model, "train it")
+    if model.dtype == torch.float16 and not lora:
+        # Small steps are rounded away, and the optimizer's squared gradients are zero: the model gets worse.
+        raise UnsuitableModel("the model is in float16, which is too coarse to train; give dtype=float32, or lora=True")
     known = find_known_task(data, task)
     check_classifier(model, known)
     taught = None if teacher is None else find_teacher(teacher, model, known, temperature, hidden)
