@@ -59,7 +59,7 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main([*BUNDLED, "--limit", "8", "--out", str(tmp_path / "study")]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Importance on 8 examples")
-    assert list(rows(shown)) == ["michel", "gate", "taylor", "norm"]
+    assert list(rows(shown)) == ["michel", "gate", "taylor", "fisher", "norm"]
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith("Saved"))
     stored = hc.open_study(tmp_path / "study")["pruning/importance"].to_dataset()
     assert stored["michel"].shape == (1, 12, 12)

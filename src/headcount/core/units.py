@@ -22,6 +22,8 @@ SUFFIX = ".units"
 NO_RECORD = (
     "this model's type has no record of its feed-forward layers, so that its units cannot be named; its heads can be"
 )
+WHATS = ("heads", "units", "both")
+"""What a function is asked about, or may remove."""
 EXPERTS = (
     "this model's feed-forward layers are mixtures of experts, whose units cannot be removed yet; its heads can be"
 )

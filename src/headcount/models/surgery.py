@@ -50,8 +50,8 @@ def cut(model: PreTrainedModel, selection: Any) -> Callable[[], None]:
         for layers in anatomy.stacks.values():
             for block in layers:
                 label_heads(block, block.module)
-        for blocks in anatomy.feed_forwards.values():
-            for feed_forward in blocks:
+        for stack in record["stacks"]:
+            for feed_forward in anatomy.feed_forwards[stack["stack"]] if "kept_units" in stack else ():
                 label_units(feed_forward, feed_forward.output)
         shrink(model, record)
     except BaseException:
