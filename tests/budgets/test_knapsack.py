@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.choosing.budgets.knapsack import SAME, best_counts, least_cost
+from headcount.budgets.knapsack import SAME, best_counts, least_cost
 from headcount.errors import InvalidOption
 
 
