@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from headcount.probing.probe import probe as probe
     from headcount.pruning.prune import prune as prune
     from headcount.pruning.recover import recover as recover
+    from headcount.pruning.refit import refit as refit
     from headcount.reporting.document import report as report
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
@@ -126,6 +127,7 @@ _HOMES = {
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",
     "recover": "pruning.recover",
+    "refit": "pruning.refit",
     "report": "reporting.document",
     "save": "models.checkpoint",
     "screen": "choosing.screen",

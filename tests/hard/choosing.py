@@ -8,6 +8,7 @@ CHOOSE = "choose {classifier} --task sst2 --data {texts}"
 IMPORTANCE = "importance {classifier} --task sst2 --data {texts}"
 CURVE = "curve {classifier} --task sst2 --data {texts}"
 GATES = "gates {classifier} --task sst2 --data {texts}"
+REFIT = "refit {pruned} --whole {classifier} --task sst2 --data {texts} --out refitted"
 RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
@@ -130,6 +131,27 @@ ROWS = [
     bad("recover: steps below 0", RECOVER + " --max-steps=-5", "--max-steps", "-5"),
     bad("recover: no rate", RECOVER + " --learning-rate 0", "--learning-rate", "above 0"),
     bad("recover: no rank", RECOVER + " --lora --lora-rank 0", "--lora-rank", "at least 1"),
+    bad(
+        "recover: a temperature of zero",
+        f"{RECOVER} --teacher {{classifier}} --temperature 0",
+        "--temperature",
+        "above 0",
+    ),
+    bad("recover: a teacher for another task", RECOVER + " --teacher {bare}", "BertModel"),
+    bad("recover: no such teacher", RECOVER + " --teacher nowhere/at-all", "nowhere/at-all"),
+    bad("refit: no whole model", REFIT.replace("--whole {classifier} ", ""), "--whole"),
+    bad("refit: nothing was cut", REFIT.replace("{pruned}", "{classifier}"), "nothing to refit"),
+    bad(
+        "refit: the models exchanged",
+        REFIT.replace("{pruned}", "X").replace("{classifier}", "{pruned}").replace("X", "{classifier}"),
+        "--whole",
+    ),
+    bad("refit: few texts", REFIT + " --limit 3", "3 texts", "at least 20"),
+    bad("refit: a ridge below zero", REFIT + " --ridge=-1", "--ridge", "at least 0"),
+    bad("refit: no way to fit", REFIT + " --how bias", "bias", "weights"),
+    bad("refit: labels", REFIT + " --label stars", "--label"),
+    bad("refit: into the model", REFIT.replace("refitted", "{pruned} --overwrite"), "{pruned}", "the model"),
+    bad("refit: into the whole model", REFIT.replace("refitted", "{classifier} --overwrite"), "the whole model"),
     bad("recover: a rank without adapters", RECOVER + " --lora-rank 4", "--lora-rank", "--lora"),
     bad("recover: a rank in place of a switch", RECOVER + " --lora 8", "8"),
     bad("recover: a bare model", RECOVER.replace("{pruned}", "{bare}"), "BertModel"),

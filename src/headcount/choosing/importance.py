@@ -65,7 +65,7 @@ def importance(
     *,
     task: str | Task | None = None,
     what: str = "heads",
-    labels: bool = True,
+    own_labels: bool = False,
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
@@ -79,7 +79,7 @@ def importance(
     `michel`, `taylor`, `gate`, `fisher`, `norm` and some of them `..._normed`, with intervals over the examples, and
     `values_...`, the value for each example. `data` and `task` as for `sweep`. `what`: "heads", "units" (of the
     feed-forward layers: `unit_fisher`, `unit_michel` and `unit_taylor` with dims (stack, layer, unit), and
-    `values_unit_taylor`), or "both", in the same pass. `labels=False`: the loss is that of labels which the model
+    `values_unit_taylor`), or "both", in the same pass. `own_labels`: the loss is that of labels which the model
     itself gives, drawn from its predictions (of a regression: the slopes are those of the prediction), not of those in
     the data; a text that is its own label stays it. `out`: a study folder; the same call goes on where it stopped.
     `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
@@ -94,9 +94,9 @@ def importance(
     layout = job.anatomy.layout
     if what != "heads":
         job.anatomy.units.check()
-    if not labels and not job.task.kind.own_answers:
+    if own_labels and not job.task.kind.own_answers:
         raise InvalidOption(
-            f"got labels=False for {job.task.kind.name}, whose labels cannot be drawn from the model's predictions; "
+            f"got own_labels=True for {job.task.kind.name}, whose labels cannot be drawn from the model's predictions; "
             "leave it out"
         )
     order = by_length(job.encodings.lengths)
@@ -112,7 +112,7 @@ def importance(
         dims = ("example", *UNIT_DIMS)
         shape = tuple(len(coords[dim][1]) for dim in dims)
         arrays[UNIT_VALUES] = ArrayPlan(dims, shape, "float32", UNIT_SCHEMAS["unit_taylor"].attributes())
-    asked = {**({} if what == "heads" else {"what": what}), **({} if labels else {"labels": "the model's own"})}
+    asked = {**({} if what == "heads" else {"what": what}), **({} if not own_labels else {"labels": "the model's own"})}
     run = Run(
         group_name("pruning/importance", name),
         find_origin(model, job.fingerprint, seed),
@@ -125,7 +125,7 @@ def importance(
     )
     ledger = Ledger([run], out, part, progress)
     padding = padding_of(tokenizer)
-    passes = _Passes(job, padding, what, None if labels else seed)
+    passes = _Passes(job, padding, what, seed if own_labels else None)
     tokens = compute.batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
     def split(unit: Unit) -> list[np.ndarray]:

@@ -17,6 +17,7 @@ from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.attention import Attention, is_projection
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
+from headcount.models.feed_forward import FeedForward
 from headcount.models.shrink import layers_of, read_ranges, shrink
 
 FORMAT, WITH_UNITS = 1, 2
@@ -48,11 +49,10 @@ def cut(model: PreTrainedModel, selection: Any) -> Callable[[], None]:
         _own_config(model, record)
         for layers in anatomy.stacks.values():
             for block in layers:
-                _label_heads(block)
-        for blocks in anatomy.feed_forwards.values():
-            for feed_forward in blocks:
-                output: Any = feed_forward.output
-                output.kept_units = list(feed_forward.units)
+                label_heads(block, block.module)
+        for stack in record["stacks"]:
+            for feed_forward in anatomy.feed_forwards[stack["stack"]] if "kept_units" in stack else ():
+                label_units(feed_forward, feed_forward.output)
         shrink(model, record)
     except BaseException:
         undo()
@@ -60,11 +60,15 @@ def cut(model: PreTrainedModel, selection: Any) -> Callable[[], None]:
     return undo
 
 
-def _label_heads(block: Attention) -> None:
-    """Set the numbers of a layer's heads and groups on its module, where a cut reads them."""
-    module: Any = block.module
+def label_heads(block: Attention, module: Any) -> None:
+    """Set the numbers of a layer's heads and groups on its attention module or a copy of it, where a cut reads them."""
     if not hasattr(module, "kept_heads"):
         module.kept_heads, module.kept_groups = list(block.heads), list(block.groups)
+
+
+def label_units(block: FeedForward, output: Any) -> None:
+    """Set the numbers of a layer's units on its output projection, or a copy of it, where a cut reads them."""
+    output.kept_units = list(block.units)
 
 
 def _own_config(model: PreTrainedModel, record: Record) -> None:

@@ -92,6 +92,10 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             f"prune {model} {on} --drop 25% --out small --study {study}",
         ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
-        ("what a smaller model costs", bool(view.of("cost")), f"cost {model} small --study {study}"),
+        (
+            "what a smaller model costs",
+            any("ms" in found for found in view.of("cost").values()),
+            f"cost {model} small --study {study}",
+        ),
     ]
     return [{"what": what, "command": f"headcount {command}"} for what, there, command in results if not there]

@@ -1,1 +1,1 @@
-"""The best set of heads and feed-forward units that keeps to a budget."""
+"""Smaller models to a budget: which heads and feed-forward units stay, and what held-out examples say about it."""

@@ -11,7 +11,14 @@ from torch import Tensor
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import PERPLEXITY, TOKEN_LOSS, Metric, Outputs
-from headcount.data.kinds.outputs import class_differences, logits_of, mean_token_losses, token_entropies, token_losses
+from headcount.data.kinds.outputs import (
+    class_differences,
+    logits_of,
+    mean_token_distances,
+    mean_token_losses,
+    token_entropies,
+    token_losses,
+)
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
 
 if TYPE_CHECKING:
@@ -43,6 +50,10 @@ class Language(Kind):
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         return None, ()
 
+    def stand_ins(self, texts: list[tuple[Any, ...]]) -> Any:
+        """The labels themselves: they are in the texts."""
+        return self.read_labels(None, texts)[0]
+
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         rows, cut = tokenize(tokenizer, [text[0] for text in examples.texts], None, limit)
         for row in rows:
@@ -55,6 +66,11 @@ class Language(Kind):
     def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
         """The text itself: nobody had to label it."""
         return labels
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        ours, due = self.aligned(logits_of(result), labels)
+        theirs, _ = self.aligned(logits_of(teacher), labels)
+        return mean_token_distances(ours, theirs, due, temperature)
 
     def log_probabilities(self, result: Any, labels: Tensor) -> Tensor:
         """Of all labelled tokens of a text together, while its loss is their mean."""

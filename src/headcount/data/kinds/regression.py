@@ -26,6 +26,8 @@ class Regression(WholeText):
     problem_type = "regression"
     own_answers = True
 
+    has_probabilities = False
+
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
         return labels.numbers(), ()
@@ -38,6 +40,10 @@ class Regression(WholeText):
     def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
         """Half a point below the prediction: the slope of the squared error is then that of the prediction itself."""
         return upcast(logits_of(result).detach()).squeeze(-1) - 0.5
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        ours, theirs = (upcast(logits_of(each)).squeeze(-1) for each in (result, teacher))
+        return (ours - theirs) ** 2
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"][..., 0]

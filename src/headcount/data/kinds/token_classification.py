@@ -14,6 +14,8 @@ from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import TAG_ACCURACY
 from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_losses
 from headcount.data.kinds.own_labels import draw_tags
+
+from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
 from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem
 
@@ -45,6 +47,9 @@ class TokenClassification(Kind):
                 raise DataProblem(f"{labels.where(number)}: got {got}; expected one for each")
         return tags, notes
 
+    def stand_ins(self, texts: list[tuple[Any, ...]]) -> Any:
+        return [[0] * len(text[0]) for text in texts]
+
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         """A word's tag is the label of its first piece; the other pieces are not scored."""
         rows, cut = [], 0
@@ -70,6 +75,9 @@ class TokenClassification(Kind):
     def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
         """A tag of each word, drawn from the predicted distribution."""
         return draw_tags(logits_of(result), labels, draws)
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        return mean_token_distances(logits_of(result), logits_of(teacher), labels, temperature)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"predictions": (max((sum(tag >= 0 for tag in row["labels"]) for row in rows), default=0),)}

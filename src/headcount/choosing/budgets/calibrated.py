@@ -1,0 +1,57 @@
+"""The share of time for which a cut model is as fast as asked: by the table, corrected by what is measured."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from transformers import PreTrainedModel
+
+from headcount.choosing.budgets.options import PartOptions
+from headcount.choosing.budgets.planner import Planner
+from headcount.core.schema import Schema, with_schemas
+from headcount.costs.cost import make_inputs, time_in_turns
+from headcount.engines.ledger import perform
+from headcount.engines.run import Run, group_name
+from headcount.errors import InvalidOption
+from headcount.models.fingerprint import find_origin
+from headcount.pruning.prune import prune
+
+ROUNDS, REPEATS = 4, 9
+SCHEMAS = {"share": Schema("Share of the table's time that is left", range=(0, 1))}
+SLACK = 0.99
+"""A model that is this near to the speed that was asked for is there: a time is measured, not computed."""
+
+
+def reach_speed(model: PreTrainedModel, planner: Planner, options: PartOptions, study: Any, name: str | None) -> float:
+    """The share of the table's time at which the cut model really is as fast as asked; stored, so that runs resume."""
+    run = Run(
+        group_name("pruning/speed", name),
+        find_origin(model, "random tokens", 0),
+        options.identity,
+        {},
+        lambda _: with_schemas(
+            {"share": ((), _search(model, planner, options))}, {"share": Schema("Share of the time")}
+        ),
+    )
+    return float(perform(run, study)["share"])
+
+
+def _search(model: PreTrainedModel, planner: Planner, options: PartOptions) -> float:
+    asked = options.budget.left
+    assert asked is not None  # a speed was asked for
+    share, least = asked, planner.least(options.what)
+    for _ in range(ROUNDS):
+        smaller = prune(copy.deepcopy(model), planner.best(options.what, share))
+        models = {"whole": model, "smaller": smaller}
+        inputs = {key: make_inputs(each, options.batch, options.length) for key, each in models.items()}
+        times = time_in_turns(models, inputs, REPEATS)
+        measured = float(np.median(times["smaller"]) / np.median(times["whole"]))
+        if measured * SLACK <= asked:
+            return share
+        share = max(least, share * asked / measured)
+    raise InvalidOption(
+        f"got {options.budget.spelled}; the model could be made {1 / measured:.2f} times as fast at "
+        f"{options.batch} x {options.length} tokens on this machine: ask for less, or for operations="
+    )

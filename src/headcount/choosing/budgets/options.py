@@ -1,0 +1,49 @@
+"""The options of a choice to a budget, with their defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headcount.choosing.budgets.budget import Budget, check_what
+from headcount.core.options import one_of
+from headcount.data.number_options import check_numbers
+
+SCORES = ("fisher", "taylor", "michel")
+REFITS = ("weights", "scales", "none")
+BATCH, LENGTH = 16, 128
+"""The shape at which speed is measured."""
+
+
+@dataclass(frozen=True)
+class PartOptions:
+    """What may go, the budget, and how: see `headcount choose --help`."""
+
+    what: str
+    budget: Budget
+    score: str = "fisher"
+    own_labels: bool = False
+    rearrange: bool = False
+    refit: str = "weights"
+    multiple: int | None = None
+    """Numbers of units are rounded to multiples of this; by default to 32 in wide layers."""
+    at_least: int = 0
+    """Heads and units that every layer keeps."""
+    steps: int = 10
+    randoms: int = 1
+    batch: int = BATCH
+    length: int = LENGTH
+
+    def __post_init__(self) -> None:
+        check_what(self.what)
+        one_of("score", self.score, SCORES)
+        one_of("refit", self.refit, REFITS)
+        check_numbers(
+            multiple=self.multiple, steps=self.steps, randoms=self.randoms, batch=self.batch, length=self.length
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be equal to resume."""
+        names = ("what", "score", "own_labels", "rearrange", "refit", "multiple", "at_least", "steps", "randoms")
+        return {name: getattr(self, name) for name in (*names, "batch", "length")} | {"budget": self.budget.spelled}
