@@ -89,7 +89,7 @@ def test_the_planted_order(place: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_units(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
-    assert main(words(place, "--what", "both", "--no-labels", "--out", str(out))) == 0
+    assert main(words(place, "--what", "both", "--own-labels", "--out", str(out))) == 0
     shown = rows(capsys.readouterr().out)
     assert list(shown) == ["michel", "gate", "taylor", "fisher", "norm", "unit_fisher", "unit_michel", "unit_taylor"]
     stored = hc.open_study(out)["pruning/importance"].to_dataset()

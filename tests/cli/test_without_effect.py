@@ -335,7 +335,6 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
-    "importance no_labels",
     "model",
     "task",
     "data",

@@ -40,8 +40,8 @@ ROWS = [
     bad("importance: parts that there are not", IMPORTANCE + " --what neurons", "--what", "heads, units, both"),
     bad(
         "importance: labels of completions",
-        "importance {causal} --data synthetic:repeat,length=5 --no-labels",
-        "--no-labels",
+        "importance {causal} --data synthetic:repeat,length=5 --own-labels",
+        "--own-labels",
         "completion",
     ),
     # choose

@@ -44,8 +44,6 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     "--how mean needs --reference: data like 'how=x'"
     >>> in_options("such as labels=['no', 'yes']", {"labels": "--labels"})
     'such as --labels no yes'
-    >>> in_options("got labels=False", {"labels": "--labels", "no_labels": "--no-labels"})
-    'got --no-labels'
     >>> in_options("got price=[0.1, nan]", {"price": "--price"})
     'got --price 0.1 nan'
     """
@@ -57,8 +55,6 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
         if match["aside"] and match["end"] and option in message:
             return ""  # the message names both
         value = match["value"]
-        if value == "False" and f"no_{match['name']}" in options:
-            return options[f"no_{match['name']}"]
         if value[:1] == "[":
             value = " ".join(map(shlex.quote, _items(value)))
         elif value[:1] in ("'", '"'):

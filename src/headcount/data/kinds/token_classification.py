@@ -12,10 +12,8 @@ from torch.nn import functional
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import TAG_ACCURACY
-from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_losses
-from headcount.data.kinds.own_labels import draw_tags
-
 from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
+from headcount.data.kinds.own_labels import draw_tags
 from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem
 
