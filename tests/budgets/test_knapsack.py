@@ -17,7 +17,7 @@ from headcount.errors import InvalidOption
 
 @st.composite
 def instances(draw: Any, whole: bool) -> tuple[list[np.ndarray], list[np.ndarray], float]:
-    number = st.integers(0, 20).map(float) if whole else st.floats(0, 20)
+    number = st.integers(0, 20).map(float) if whole else st.integers(0, 20_000_000).map(lambda cost: cost / 1e6)
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     losses = [np.array(draw(st.lists(st.floats(-5, 5), min_size=size, max_size=size))) for size in sizes]
     costs = [np.array(draw(st.lists(number, min_size=size, max_size=size))) for size in sizes]
