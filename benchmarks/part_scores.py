@@ -89,7 +89,7 @@ def main() -> None:
             "forward and backward pass": lambda: backward(job, tokenizer, tokens),
             "the same without gradients of weights": without_weights,
             "scores of heads and units": lambda: importance(
-                model, tokenizer, table, task="sst2", what="both", labels=False, compute=compute
+                model, tokenizer, table, task="sst2", what="both", own_labels=True, compute=compute
             ),
         }
         found: dict[str, list[float]] = {name: [] for name in works}

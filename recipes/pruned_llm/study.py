@@ -15,8 +15,8 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 import headcount as hc
-from headcount.choosing.orders import Order, Source, Wanted, find_orders
 from headcount.choosing.bundles import BUNDLES, Bundles
+from headcount.choosing.orders import Order, Source, Wanted, find_orders
 from headcount.core.heads import Layout
 from headcount.data.kinds.metrics import PERPLEXITY
 from headcount.data.tasks import Task, find_task

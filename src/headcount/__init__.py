@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.budgets.choose import choose as choose
     from headcount.choosing.attribution import attribution as attribution
     from headcount.choosing.carriers import carriers as carriers
-    from headcount.choosing.choose import Choice as Choice
-    from headcount.choosing.choose import choose as choose
+    from headcount.choosing.choose_heads import Choice as Choice
     from headcount.choosing.circuit import circuit as circuit
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Choice": "choosing.choose",
+    "Choice": "choosing.choose_heads",
     "Compute": "engines.compute",
     "Every": "ablation.choices",
     "Head": "core.heads",
@@ -97,7 +97,7 @@ _HOMES = {
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
     "carriers": "choosing.carriers",
-    "choose": "choosing.choose",
+    "choose": "budgets.choose",
     "circuit": "choosing.circuit",
     "compare": "measures.compare",
     "cost": "costs.cost",

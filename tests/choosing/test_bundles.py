@@ -10,7 +10,7 @@ import pytest
 
 import headcount as hc
 from headcount.choosing.bundles import Bundles
-from headcount.choosing.choose import Target
+from headcount.choosing.choose_heads import Target
 from headcount.choosing.estimators import estimate_bundles
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import ORDERS, at_random, read_order, removals, spare

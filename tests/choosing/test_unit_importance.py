@@ -100,9 +100,9 @@ def test_a_pruned_model(tokenizer: Any) -> None:
 
 @pytest.mark.parametrize("kind", jobs.KINDS)
 def test_batches_do_not_matter(kind: str, tokenizer: Any) -> None:
-    labels = not jobs.make(kind)[2].kind.own_answers
+    own = jobs.make(kind)[2].kind.own_answers
     one, all_at_once = (
-        of(kind, tokenizer, what="both", labels=labels, compute=hc.Compute(batch_tokens=tokens))
+        of(kind, tokenizer, what="both", own_labels=own, compute=hc.Compute(batch_tokens=tokens))
         for tokens in (1, 10**6)
     )
     for name in (VALUES, "values_taylor"):
@@ -122,7 +122,7 @@ def test_own_labels_are_drawn_from_the_predictions(tokenizer: Any) -> None:
     ]
     drawn = np.zeros((jobs.COUNT, classes))
     for seed in range(40):
-        found = importance(model, tokenizer, data, task=task, what="units", labels=False, seed=seed)
+        found = importance(model, tokenizer, data, task=task, what="units", own_labels=True, seed=seed)
         slopes = found[VALUES].values.reshape(jobs.COUNT, -1)
         near = np.stack([np.abs(slopes - one).max(1) for one in by_class], -1)
         assert (near.min(1) < 1e-5 * np.abs(slopes).max()).all()
@@ -136,14 +136,14 @@ def test_own_labels_do_not_depend_on_those_of_the_data(tokenizer: Any) -> None:
     for kind in ("classification", "regression"):
         model, data, task = jobs.make(kind)
         other = data.assign(label=list(data["label"])[::-1])
-        found = [importance(model, tokenizer, one, task=task, labels=False) for one in (data, other)]
+        found = [importance(model, tokenizer, one, task=task, own_labels=True) for one in (data, other)]
         assert_same(found[0]["values_taylor"], found[1]["values_taylor"])
 
 
 def test_a_regression_without_labels_has_the_slopes_of_its_prediction(tokenizer: Any) -> None:
     model, data, task = jobs.make("regression")
     job = jobs.job_of(model, data, task, tokenizer)
-    found = importance(model, tokenizer, data, task=task, labels=False)["values_taylor"].values
+    found = importance(model, tokenizer, data, task=task, own_labels=True)["values_taylor"].values
     for row in range(3):
         gates = torch.ones(found.shape[2:], requires_grad=True)
         with hc.gated(model, gates):
@@ -156,7 +156,7 @@ def test_texts_are_their_own_labels(tokenizer: Any) -> None:
     for kind in jobs.KINDS:
         task = jobs.make(kind)[2]
         if task.kind.name in ("causal-lm", "masked-lm"):
-            assert_same(of(kind, tokenizer)["values_taylor"], of(kind, tokenizer, labels=False)["values_taylor"])
+            assert_same(of(kind, tokenizer)["values_taylor"], of(kind, tokenizer, own_labels=True)["values_taylor"])
 
 
 def test_units_of_experts_are_refused(tokenizer: Any) -> None:
@@ -179,8 +179,8 @@ def test_units_of_experts_are_refused(tokenizer: Any) -> None:
 def test_what_is_refused(tokenizer: Any) -> None:
     with pytest.raises(InvalidOption, match="got what='layers'; expected one of heads, units, both"):
         of("classification", tokenizer, what="layers")
-    with pytest.raises(InvalidOption, match="labels=False for translation") as caught:
-        of("marian", tokenizer, labels=False)
+    with pytest.raises(InvalidOption, match="own_labels=True for translation") as caught:
+        of("marian", tokenizer, own_labels=True)
     assert "\n" not in str(caught.value)
 
 
@@ -189,8 +189,8 @@ def test_a_study_goes_on_and_holds_one_kind_of_result(
 ) -> None:
     monkeypatch.setattr(module, "UNIT", 3)
     model, data, task = jobs.make("classification")
-    options: dict[str, Any] = {"task": task, "what": "both", "labels": False, "out": tmp_path / "study"}
-    expected = importance(model, tokenizer, data, task=task, what="both", labels=False)
+    options: dict[str, Any] = {"task": task, "what": "both", "own_labels": True, "out": tmp_path / "study"}
+    expected = importance(model, tokenizer, data, task=task, what="both", own_labels=True)
     first = importance(model, tokenizer, data, **options, compute=hc.Compute(shard="1/2"))
     assert "unit_fisher" not in first
     found = importance(model, tokenizer, data, **options, compute=hc.Compute(shard="2/2"))
@@ -198,6 +198,6 @@ def test_a_study_goes_on_and_holds_one_kind_of_result(
     stored = hc.open_study(tmp_path / "study")["pruning/importance"].to_dataset()
     assert stored[VALUES].dtype == np.float32
     assert stored["unit"].size == stored["unit_fisher"].sizes["unit"]
-    for change in ({"what": "heads"}, {"labels": True}):
-        with pytest.raises(StudyProblem, match=next(iter(change))):
+    for change in ({"what": "heads"}, {"own_labels": False}):
+        with pytest.raises(StudyProblem, match=next(iter(change)).removeprefix("own_")):
             importance(model, tokenizer, data, **options | change)

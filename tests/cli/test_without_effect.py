@@ -335,6 +335,7 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
+    "importance own_labels",
     "model",
     "task",
     "data",

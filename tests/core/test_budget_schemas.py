@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headcount.core.budget_schemas import budget_schemas
 from headcount.core.schema import read_schema
-from tests.budgets import CONFIRMED, budget_dataset
+from tests.planted_budgets import CONFIRMED, budget_dataset
 
 
 def test_every_variable_has_a_schema() -> None:

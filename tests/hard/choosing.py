@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.hard.row import Row, bad, option
 
 CHOOSE = "choose {classifier} --task sst2 --data {texts}"
+IMPORTANCE = "importance {classifier} --task sst2 --data {texts}"
 CURVE = "curve {classifier} --task sst2 --data {texts}"
 GATES = "gates {classifier} --task sst2 --data {texts}"
 REFIT = "refit {pruned} --whole {classifier} --task sst2 --data {texts} --out refitted"
@@ -35,6 +36,14 @@ def unknown(command: str, more: str) -> Row:
 
 ROWS = [
     *[unknown(command, more) for command, others in UNKNOWN.items() for more in others],
+    # importance
+    bad("importance: parts that there are not", IMPORTANCE + " --what neurons", "--what", "heads, units, both"),
+    bad(
+        "importance: labels of completions",
+        "importance {causal} --data synthetic:repeat,length=5 --own-labels",
+        "--own-labels",
+        "completion",
+    ),
     # choose
     bad("how many is not said", CHOOSE, "--drop", "--keep", "--tolerance"),
     bad("two ways to say how many", CHOOSE + " --drop 1 --keep 2", "one of", "--drop", "--keep"),

@@ -21,11 +21,11 @@ from headcount.costs.cost import cost
 from headcount.data.tasks import find_task
 from tests import planted
 from tests.ablation.test_shares import PAIRS as INPUTS
-from tests.budgets import CONFIRMED, SEQ2SEQ, budget_dataset, write_budget
 from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
 from tests.measures.planted import NOUNS, OTHERS, PAIRS, VERBS, WORDS, planted_attention
+from tests.planted_budgets import CONFIRMED, SEQ2SEQ, budget_dataset, write_budget
 from tests.probing import treebank
 from tests.training import toy
 

@@ -14,7 +14,7 @@ from headcount.reporting.budgets import budget_halves, find_budgets
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.view import View, read_view
 from headcount.story.budgets import budget_sentences
-from tests.budgets import CONFIRMED, SEQ2SEQ, budget_dataset
+from tests.planted_budgets import CONFIRMED, SEQ2SEQ, budget_dataset
 from tests.reporting import studies
 
 

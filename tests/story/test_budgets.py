@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from headcount.story.budgets import budget_sentences, control_sentences, left_sentences, speed_sentence
-from tests.budgets import CONFIRMED, SEQ2SEQ, as_loss, budget_dataset
+from tests.planted_budgets import CONFIRMED, SEQ2SEQ, as_loss, budget_dataset
 
 FEW = {"both": (3, 3, 3, 30), "heads only": (4, 5, 6, None), "random 0": (4, 5, 6, 7)}
 """Of 100 examples: nothing can be told."""

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray as xr
 
-    from headcount.choosing.budgets.choose_parts import PartChoice
+    from headcount.budgets.choose_parts import PartChoice
 
 
 def budget_table(curve: xr.Dataset, chosen: int | None = None) -> Any:

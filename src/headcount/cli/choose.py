@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import Console
 
-    from headcount.choosing.budgets.choose_parts import PartChoice
-    from headcount.choosing.choose import Choice
+    from headcount.budgets.choose_parts import PartChoice
+    from headcount.choosing.choose_heads import Choice
 
 Tolerance = Annotated[
     float | None,
@@ -154,7 +154,7 @@ def choose(
     given = dict(locals())
     from rich.console import Console
 
-    from headcount.choosing.budgets.choose_parts import PartChoice
+    from headcount.budgets.choose_parts import PartChoice
 
     known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
@@ -180,7 +180,7 @@ def run_choice(
     verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]
 ) -> Choice | PartChoice:
     """Run `choose` and show its progress."""
-    from headcount.choosing.choose import choose
+    from headcount.budgets.choose import choose
     from headcount.cli.progress import show_progress
 
     with show_progress(verb, "") as progress:

@@ -169,7 +169,7 @@ def prune(
     given = dict(locals())
     from rich.console import Console
 
-    from headcount.choosing.budgets.choose_parts import PartChoice
+    from headcount.budgets.choose_parts import PartChoice
     from headcount.data.synthetic.source import find_source
     from headcount.models.checkpoint import save
     from headcount.models.matching_weights import WRITTEN, check_head

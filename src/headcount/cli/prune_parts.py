@@ -28,7 +28,7 @@ def recover_parts(
     """Train the smaller model, in place, on the training texts; a line with its scores on the held-out half."""
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
-    from headcount.choosing.budgets.training_texts import training_texts
+    from headcount.budgets.training_texts import training_texts
     from headcount.choosing.halves import read_halves
     from headcount.cli.progress import show_progress
     from headcount.pruning.held_out import HeldOut
@@ -66,12 +66,13 @@ def run_stages(
     """Reach a budget in stages; the smaller model and what is said about it."""
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
-    from headcount.choosing.budgets.budget import Budget
-    from headcount.choosing.budgets.options import PartOptions
-    from headcount.choosing.budgets.stages import prune_in_stages
+    from headcount.budgets.budget import Budget
+    from headcount.budgets.options import PartOptions
+    from headcount.budgets.stages import prune_in_stages
     from headcount.cli.progress import show_progress
 
-    budget = Budget.parse(**{key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")})
+    sizes: dict[str, Any] = {key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")}
+    budget = Budget.parse(**sizes)
     names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
     given = {name: chosen_by[name] for name in names if name in chosen_by}
     options = PartOptions(chosen_by.get("what") or "heads", budget, **given)

@@ -1,6 +1,6 @@
 """Which heads can go: an order of heads and a number of them, selected on one half, evaluated on the held-out half.
 
-Feed-forward units, and budgets of operations, weights or time, are chosen in `budgets/`.
+Feed-forward units, and budgets of operations, weights or time, are chosen in the room `budgets/`.
 """
 
 from __future__ import annotations
@@ -14,22 +14,16 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
-from headcount.choosing.budgets.budget import Budget, check_what
-from headcount.choosing.budgets.choose_parts import PartChoice, choose_parts
-from headcount.choosing.budgets.options import PartOptions
 from headcount.choosing.bundles import ONE_BY_ONE, Bundles
 from headcount.choosing.curves import curve
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
-from headcount.core.options import belongs_to, without_effect
-from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress, in_step
 from headcount.errors import InvalidOption
-from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
 
 
@@ -58,21 +52,15 @@ class Choice:
         return part.sel(order=self.order, removed=len(self.heads))
 
 
-@takes_compiled
-@writes_study("study")
-def choose(
+def choose_heads(
     model: PreTrainedModel,
     tokenizer: Any,
     data: Data,
     *,
     task: str | Task | None = None,
-    what: str = "heads",
     tolerance: float | None = None,
     drop: int | str | None = None,
     keep: int | str | None = None,
-    operations: str | float | None = None,
-    weights: str | float | None = None,
-    faster: float | None = None,
     by_estimate: bool = False,
     by: str = "head",
     order: str | Sequence[str] = DEFAULT,
@@ -82,14 +70,6 @@ def choose(
     normed: bool = True,
     at_least: int = 0,
     stack: str | None = None,
-    train: Data | None = None,
-    score: str | None = None,
-    own_labels: bool = False,
-    rearrange: bool = False,
-    refit: str | None = None,
-    multiple: int | None = None,
-    batch: int | None = None,
-    length: int | None = None,
     metric: Any = None,
     limit: int | None = None,
     seed: int = 0,
@@ -97,57 +77,8 @@ def choose(
     study: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
-) -> Choice | PartChoice:
-    """The heads that can go, as a Choice: `prune(model, choice.heads)` cuts them out.
-
-    `what`: heads, feed-forward "units", or "both". Heads are chosen in an order, units and both to a budget:
-    exactly one of `operations` and `weights` (the share that is left, `"50%"`), `faster` (2: twice as fast, measured on
-    this machine) and `tolerance`. The result is then a PartChoice with `parts`, what was removed, and `model`, the
-    smaller model (see `choose_parts`). The rest is about heads.
-
-    Exactly one of `tolerance` (points of the score: 1 is 0.01 of an accuracy), `drop` and `keep` (`58` or `"40%"`)
-    says how many. One half of the examples orders the heads and, with a tolerance, selects their number; the held-out
-    half evaluates the selection. `by`: what goes together, a head or (`"group"`) a key/value group: all query heads
-    that share keys and values, and these with them. `order`: some of importance (Michel's), ablation (the score
-    without each head), taylor, norm, gates (learned), random, or `file:PATH`; the first one decides, the others are
-    computed for comparison. `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after
-    each of the `steps`. `normed`: importance is divided by the norm of its layer, as in the paper. `at_least`: heads
-    that every layer keeps. `stack`: only heads of this stack go. `metric`: instead of the task's own, such as
-    "perplexity". `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
-    `study`: a folder for importance and curves; the same call resumes. `name`: of the results in it, "prune" by
-    default.
-    """
-    check_numbers(seed=seed, limit=limit, max_length=max_length, at_least=at_least)
-    belongs_to("name", name, "study", study)
-    belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
-    check_what(what)
-    of_budgets: dict[str, Any] = {
-        **{"train": train, "score": score, "own_labels": own_labels, "rearrange": rearrange, "refit": refit},
-        **{"multiple": multiple, "batch": batch, "length": length},
-    }
-    if what != "heads" or (operations, weights, faster) != (None, None, None):
-        of_orders: dict[str, Any] = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "normed": not normed}
-        of_orders |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
-        for option, given in of_orders.items():
-            without_effect(
-                option, given, "heads and units are chosen to a budget (operations=, weights=, faster=, tolerance=)"
-            )
-        budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
-        own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
-        asked = PartOptions(
-            what, budget, at_least=at_least, steps=steps, **({} if randoms is None else {"randoms": randoms}), **own
-        )
-        known = find_known_task(data, task)
-        check_classifier(model, known)
-        examples: dict[str, Any] = {"train": train, "metric": metric, "limit": limit, "seed": seed}
-        stored: dict[str, Any] = {"study": study, "name": None if study is None else name or "prune"}
-        return choose_parts(
-            model, tokenizer, data, known, asked, max_length=max_length, progress=progress, **examples, **stored
-        )
-    for option, given in of_budgets.items():
-        without_effect(
-            option, given, "heads are removed in an order; it is for what='units' and 'both', and for budgets"
-        )
+) -> Choice:
+    """The heads that can go: see `choose`, which checks and stores."""
     wanted = Wanted.parse(order, randoms, steps, anew, normed)
     anatomy = read_anatomy(model)
     layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)

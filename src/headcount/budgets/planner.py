@@ -10,14 +10,14 @@ import numpy as np
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.choosing.budgets.blocks import Block, Cost, read_blocks
-from headcount.choosing.budgets.budget import Currency
-from headcount.choosing.budgets.knapsack import best_counts, least_cost
-from headcount.choosing.budgets.options import PartOptions
-from headcount.choosing.budgets.part_sets import losses_of, select
-from headcount.choosing.budgets.random_sets import random_set
-from headcount.choosing.budgets.rearrangement import rearrange
-from headcount.choosing.budgets.scores import read_scores, read_slopes
+from headcount.budgets.blocks import Block, Cost, read_blocks
+from headcount.budgets.budget import Currency
+from headcount.budgets.knapsack import best_counts, least_cost
+from headcount.budgets.options import PartOptions
+from headcount.budgets.part_sets import losses_of, select
+from headcount.budgets.random_sets import random_set
+from headcount.budgets.rearrangement import rearrange
+from headcount.budgets.scores import read_scores, read_slopes
 from headcount.core.units import Selection
 from headcount.costs.layer_times import layer_times
 from headcount.costs.operations import part_costs

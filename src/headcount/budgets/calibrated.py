@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedModel
 
-from headcount.choosing.budgets.options import PartOptions
-from headcount.choosing.budgets.planner import Planner
+from headcount.budgets.options import PartOptions
+from headcount.budgets.planner import Planner
 from headcount.core.schema import Schema, with_schemas
 from headcount.costs.cost import make_inputs, time_in_turns
 from headcount.engines.ledger import perform

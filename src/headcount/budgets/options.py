@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headcount.choosing.budgets.budget import Budget, check_what
+from headcount.budgets.budget import Budget, check_what
 from headcount.core.options import one_of
 from headcount.data.number_options import check_numbers
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headcount as hc
-from headcount.choosing.budgets.blocks import read_blocks, removed_of
-from headcount.choosing.budgets.part_sets import select
-from headcount.choosing.budgets.rearrangement import rearrange, swap_parts
-from tests.choosing.budgets import planted
+from headcount.budgets.blocks import read_blocks, removed_of
+from headcount.budgets.part_sets import select
+from headcount.budgets.rearrangement import rearrange, swap_parts
+from tests.planted_budgets import planted
 from tests.pruning import planted_groups as groups
 
 

@@ -11,11 +11,11 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, task_metric
 from headcount.ablation.paired import PairedScores
-from headcount.choosing.budgets.choose_parts import find_left
-from headcount.choosing.budgets.options import PartOptions
-from headcount.choosing.budgets.planner import make_planner
-from headcount.choosing.budgets.training_texts import training_texts
-from headcount.choosing.budgets.trials import Bench
+from headcount.budgets.choose_parts import find_left
+from headcount.budgets.options import PartOptions
+from headcount.budgets.planner import make_planner
+from headcount.budgets.training_texts import training_texts
+from headcount.budgets.trials import Bench
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
 from headcount.data.number_options import check_numbers

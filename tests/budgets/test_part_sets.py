@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headcount as hc
-from headcount.choosing.budgets.blocks import Block, read_blocks, removed_of
-from headcount.choosing.budgets.knapsack import best_counts
-from headcount.choosing.budgets.part_sets import losses_of, select
-from tests.choosing.budgets import planted
+from headcount.budgets.blocks import Block, read_blocks, removed_of
+from headcount.budgets.knapsack import best_counts
+from headcount.budgets.part_sets import losses_of, select
 from tests.closeness import assert_same
+from tests.planted_budgets import planted
 from tests.pruning import planted_groups as groups
 
 

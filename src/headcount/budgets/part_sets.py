@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from headcount.choosing.budgets.blocks import Block, selection_of
+from headcount.budgets.blocks import Block, selection_of
 from headcount.core.units import Selection
 from headcount.models.anatomy import Anatomy
 from headcount.trace.edits import LayerKey

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headcount.choosing.budgets.blocks import Block, selection_of
-from headcount.choosing.budgets.knapsack import SAME, check_budget
-from headcount.choosing.budgets.part_sets import select
+from headcount.budgets.blocks import Block, selection_of
+from headcount.budgets.knapsack import SAME, check_budget
+from headcount.budgets.part_sets import select
 from headcount.core.units import Selection
 from headcount.models.anatomy import Anatomy
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headcount as hc
-from headcount.choosing.budgets.blocks import grouped_costs, read_blocks, removed_of, selection_of
+from headcount.budgets.blocks import grouped_costs, read_blocks, removed_of, selection_of
 from headcount.errors import InvalidOption
-from tests.choosing.budgets import planted
+from tests.planted_budgets import planted
 from tests.pruning import planted_groups as groups
 
 

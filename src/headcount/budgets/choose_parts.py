@@ -13,12 +13,12 @@ from transformers import PreTrainedModel
 from headcount.ablation.evidence import AnyMetric, which_test
 from headcount.ablation.job import Data, task_metric
 from headcount.ablation.summary import metric_name
-from headcount.choosing.budgets.calibrated import reach_speed
-from headcount.choosing.budgets.options import PartOptions
-from headcount.choosing.budgets.planner import Planner, make_planner
-from headcount.choosing.budgets.summaries import summarise
-from headcount.choosing.budgets.training_texts import training_texts
-from headcount.choosing.budgets.trials import HALVES, Bench, Trial, Tried, run_trials
+from headcount.budgets.calibrated import reach_speed
+from headcount.budgets.options import PartOptions
+from headcount.budgets.planner import Planner, make_planner
+from headcount.budgets.summaries import summarise
+from headcount.budgets.training_texts import training_texts
+from headcount.budgets.trials import HALVES, Bench, Trial, Tried, run_trials
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
 from headcount.core.claims import Verdict, choose_step, judge_step

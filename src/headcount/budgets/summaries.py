@@ -9,7 +9,7 @@ import numpy as np
 
 from headcount.ablation.paired import score_changes
 from headcount.ablation.summary import metric_name
-from headcount.choosing.budgets.trials import NUMBERS, Trial, Tried
+from headcount.budgets.trials import NUMBERS, Trial, Tried
 from headcount.core.budget_schemas import budget_schemas
 from headcount.core.results import Labelled, label_axes
 from headcount.core.schema import with_schemas

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.choosing.budgets.knapsack import SAME, best_counts, least_cost
+from headcount.budgets.knapsack import SAME, best_counts, least_cost
 from headcount.errors import InvalidOption
 
 
 @st.composite
 def instances(draw: Any, whole: bool) -> tuple[list[np.ndarray], list[np.ndarray], float]:
-    number = st.integers(0, 20).map(float) if whole else st.floats(0, 20)
+    number = st.integers(0, 20).map(float) if whole else st.integers(0, 20_000_000).map(lambda cost: cost / 1e6)
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     losses = [np.array(draw(st.lists(st.floats(-5, 5), min_size=size, max_size=size))) for size in sizes]
     costs = [np.array(draw(st.lists(number, min_size=size, max_size=size))) for size in sizes]
