@@ -46,4 +46,5 @@ class PartOptions:
     def identity(self) -> dict[str, Any]:
         """What must be equal to resume."""
         names = ("what", "score", "own_labels", "rearrange", "refit", "multiple", "at_least", "steps", "randoms")
-        return {name: getattr(self, name) for name in (*names, "batch", "length")} | {"budget": self.budget.spelled}
+        budget = {"budget": self.budget.spelled, "by_estimate": self.budget.by_estimate}
+        return {name: getattr(self, name) for name in (*names, "batch", "length")} | budget
