@@ -90,10 +90,12 @@ class Planner:
         least = self.least(what)
         if left < least:
             share, most = f"{100 * np.ceil(1000 * least) / 1000:.1f}%", np.floor(100 / least) / 100
-            reach = f"faster={most:g}" if self.currency == "time" else f"{self.currency}={share}"
+            reach = f"{self.currency}={share} or more"
+            if self.currency == "time":
+                reach = f"faster={most:g} or less" if most > 1 else "operations= or weights= instead"
             raise InvalidOption(
                 f"got {spelled}; with as few {'heads and units' if what == 'both' else what} as can stay "
-                f"{share} of the model's {self.currency} would be left: expected {reach} at most"
+                f"{share} of the model's {self.currency} would be left: expected {reach}"
                 + ("" if what == "both" else ", or what='both'")
             )
 
