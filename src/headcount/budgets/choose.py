@@ -105,6 +105,7 @@ def choose(
     of_orders |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
     for option, given in of_orders.items():
         without_effect(option, given, "what stays is chosen to a budget: operations=, weights=, faster= or tolerance=")
+    without_effect("at_least", at_least or None if what == "units" else None, "no heads go with what='units'")
     budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
     own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
     own |= {} if randoms is None else {"randoms": randoms}

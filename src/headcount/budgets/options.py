@@ -28,7 +28,7 @@ class PartOptions:
     multiple: int | None = None
     """Numbers of units are rounded to multiples of this; by default to 32 in wide layers."""
     at_least: int = 0
-    """Heads and units that every layer keeps."""
+    """Heads that every layer keeps."""
     steps: int = 10
     randoms: int = 1
     batch: int = BATCH
