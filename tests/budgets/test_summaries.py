@@ -43,7 +43,7 @@ def given(held_out: HeldOut) -> Tried:
     for wrong in (1, 2, 3):
         outputs.append(np.concatenate([right[:wrong, ::-1], right[wrong:]]))
     numbers = {name: np.array([1.0, 2.0, 3.0]) + 10 * at for at, name in enumerate(NUMBERS)}
-    return Tried(numbers, dict.fromkeys(HALVES, [{"logits": logits} for logits in outputs]))
+    return Tried(numbers, {half: [{"logits": logits} for logits in outputs] for half in HALVES})
 
 
 def test_the_curve(held_out: HeldOut) -> None:
