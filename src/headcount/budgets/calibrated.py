@@ -33,9 +33,7 @@ def reach_speed(model: PreTrainedModel, planner: Planner, options: PartOptions, 
         find_origin(model, "random tokens", 0),
         options.identity,
         {},
-        lambda _: with_schemas(
-            {"share": ((), _search(model, planner, options))}, {"share": Schema("Share of the time")}
-        ),
+        lambda _: with_schemas({"share": ((), _search(model, planner, options))}, SCHEMAS),
     )
     return float(perform(run, study)["share"])
 
@@ -55,7 +53,7 @@ def _search(model: PreTrainedModel, planner: Planner, options: PartOptions) -> f
                 break
         step = min(max(share * asked / measured, least), 1.0)
         # A model that was fast enough is not left for one that is not: the search goes on above it.
-        share = (step + reached) / 2 if step <= reached else step
+        share = (share + reached) / 2 if step <= reached else step
     if reached:
         return reached
     raise InvalidOption(
