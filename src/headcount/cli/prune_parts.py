@@ -28,7 +28,7 @@ def recover_parts(
     """Train the smaller model, in place, on the training texts; a line with its scores on the held-out half."""
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
-    from headcount.budgets.training_texts import training_texts
+    from headcount.budgets.training_texts import find_training, training_texts
     from headcount.choosing.halves import read_halves
     from headcount.cli.progress import show_progress
     from headcount.pruning.held_out import HeldOut
@@ -48,7 +48,10 @@ def recover_parts(
     compared = held_out.compare(*outputs, seed=seed)
     before, now = compared.scores
     how = spell_training(trained)
-    return [recovery_sentence(metric_name(scored_by), how, before, now, compared.whole, compared.changes[1])]
+    numbers = (before, now, compared.whole, compared.changes[1])
+    if train is None and find_training(data) is None:
+        return [recovery_sentence(metric_name(scored_by), how, *numbers)]
+    return [recovery_sentence(metric_name(scored_by), how, *numbers, f"{len(lessons):,} training examples")]
 
 
 def run_stages(
