@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headcount.core.options import without_effect
 from headcount.errors import NotFinite, TrainingDiverged
+
+OF_CURVES = ("drop", "keep", "by", "order", "steps", "randoms", "anew", "normed", "stack", "by_estimate", "name")
+"""Options of a choice that stages do not use."""
 
 
 def recover_parts(
@@ -74,6 +78,10 @@ def run_stages(
     from headcount.budgets.stages import prune_in_stages
     from headcount.cli.progress import show_progress
 
+    for option in OF_CURVES:
+        value = chosen_by.get(option)
+        name = f"no_{option}" if option == "normed" and value is False else option
+        without_effect(name, value if name == option else True, "stages reach a budget without curves and orders")
     sizes: dict[str, Any] = {key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")}
     budget = Budget.parse(**sizes)
     names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
