@@ -38,6 +38,8 @@ from headcount.pruning.prepared_fit import prepare_fit
 from headcount.trace.anatomy import read_anatomy
 
 HEADS_ONLY = "heads only"
+NAME = "budget"
+"""Of the results in a study, where the user gives none."""
 
 
 @dataclass
@@ -81,6 +83,8 @@ def choose_parts(
     """
     anatomy = read_anatomy(model)
     anatomy.units.check()
+    # Not the name of a choice of heads: its importance has other options.
+    name = None if study is None else name or NAME
     scored_by = task_metric(task, metric)
     if isinstance(scored_by, Metric) and scored_by.generated:
         raise InvalidOption(f"got metric={scored_by.name}, whose texts are generated; expected another, such as loss")
