@@ -18,9 +18,10 @@ from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import Planner, make_planner
 from headcount.budgets.summaries import summarise
 from headcount.budgets.training_texts import training_texts
-from headcount.budgets.trials import HALVES, Bench, Trial, Tried, run_trials
+from headcount.budgets.trials import Bench, Trial, Tried, run_trials
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
+from headcount.core.budget_schemas import HALVES
 from headcount.core.claims import Verdict, choose_step, judge_step
 from headcount.core.provenance import Origin, fingerprint
 from headcount.core.results import Labelled
