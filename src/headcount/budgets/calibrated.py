@@ -33,9 +33,7 @@ def reach_speed(model: PreTrainedModel, planner: Planner, options: PartOptions, 
         find_origin(model, "random tokens", 0),
         options.identity,
         {},
-        lambda _: with_schemas(
-            {"share": ((), _search(model, planner, options))}, {"share": Schema("Share of the time")}
-        ),
+        lambda _: with_schemas({"share": ((), _search(model, planner, options))}, SCHEMAS),
     )
     return float(perform(run, study)["share"])
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headcount.budgets.budget import Budget, check_what
-from headcount.core.options import one_of
+from headcount.choosing.orders import DEFAULT
+from headcount.core.options import one_of, without_effect
 from headcount.data.number_options import check_numbers
 
 SCORES = ("fisher", "taylor", "michel")
@@ -41,9 +43,27 @@ class PartOptions:
         check_numbers(
             multiple=self.multiple, steps=self.steps, randoms=self.randoms, batch=self.batch, length=self.length
         )
+        if self.what == "heads":
+            without_effect("multiple", self.multiple, "it rounds numbers of units, and what=heads removes none")
 
     @property
     def identity(self) -> dict[str, Any]:
         """What must be equal to resume."""
         names = ("what", "score", "own_labels", "rearrange", "refit", "multiple", "at_least", "steps", "randoms")
         return {name: getattr(self, name) for name in (*names, "batch", "length")} | {"budget": self.budget.spelled}
+
+
+def refuse_orders(
+    drop: int | str | None = None,
+    keep: int | str | None = None,
+    by: str = "head",
+    order: str | Sequence[str] = DEFAULT,
+    anew: bool = False,
+    normed: bool = True,
+    stack: str | None = None,
+) -> None:
+    """Refuse options of heads that are removed in an order."""
+    given: dict[str, Any] = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "no_normed": not normed}
+    given |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
+    for option, value in given.items():
+        without_effect(option, value, "what stays is chosen to a budget: operations=, weights=, faster= or tolerance=")

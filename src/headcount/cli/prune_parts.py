@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headcount.core.options import belongs_to, without_effect
 from headcount.errors import NotFinite, TrainingDiverged
+
+ORDERS = ("drop", "keep", "by", "order", "anew", "normed", "stack")
+"""Options of heads that are removed in an order."""
 
 
 def recover_parts(
@@ -67,10 +71,14 @@ def run_stages(
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
     from headcount.budgets.budget import Budget
-    from headcount.budgets.options import PartOptions
+    from headcount.budgets.options import PartOptions, refuse_orders
     from headcount.budgets.stages import prune_in_stages
     from headcount.cli.progress import show_progress
 
+    refuse_orders(**{key: chosen_by[key] for key in ORDERS if key in chosen_by})
+    belongs_to("name", chosen_by.get("name"), "study", chosen_by.get("study"))
+    for option in ("steps", "randoms"):
+        without_effect(option, chosen_by.get(option), "stages= lead to one model, not to a curve")
     sizes: dict[str, Any] = {key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")}
     budget = Budget.parse(**sizes)
     names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
@@ -87,6 +95,8 @@ def run_stages(
             stages=stages,
             train=chosen_by.get("train"),
             metric=metric,
+            study=chosen_by.get("study"),
+            name=chosen_by.get("name"),
             state=state,
             progress=progress,
             **examples,

@@ -44,6 +44,7 @@ BATCH, LENGTH, REPEATS = 16, 128, 10
 POINTS, MULTIPLE = 12, 32
 """Widths of the feed-forward block: about so many, each a multiple of this, as kernels like them."""
 SCHEMAS = {
+    "block": Schema("Attention or feed-forward (units) of a stack"),
     "count": Schema("Heads or units of the layer", range=(0, None)),
     "seconds": Schema("Time of the heads or units of a layer", "s", range=(0, None)),
     "whole": Schema("Heads or units of each layer of the whole model", range=(0, None)),
@@ -96,7 +97,7 @@ class LayerTimes:
             "whole": (("block", "layer"), np.array(whole)),
             "rest": ((), np.float64(self.rest)),
         }
-        return {**label_axes({"block": blocks, "layer": np.arange(layers)}), **with_schemas(arrays, SCHEMAS)}
+        return with_schemas({**label_axes({"block": blocks, "layer": np.arange(layers)}), **arrays}, SCHEMAS)
 
     @classmethod
     def read(cls, stored: xr.Dataset, batch: int, length: int) -> LayerTimes:
