@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, check_classifier, find_known_task
 from headcount.budgets.budget import Budget, check_what
 from headcount.budgets.choose_parts import PartChoice, choose_parts
-from headcount.budgets.options import PartOptions, refuse_orders
+from headcount.budgets.options import PartOptions, find_length, refuse_orders
 from headcount.choosing.choose_heads import Choice, choose_heads
 from headcount.choosing.orders import DEFAULT
 from headcount.core.options import belongs_to, without_effect
@@ -105,7 +105,7 @@ def choose(
     without_effect("at_least", at_least or None if what == "units" else None, "no heads go with what='units'")
     budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
     own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
-    own |= {} if randoms is None else {"randoms": randoms}
+    own |= {"length": find_length(model, length)} | ({} if randoms is None else {"randoms": randoms})
     options = PartOptions(what, budget, at_least=at_least, steps=steps, **own)
     known = find_known_task(data, task)
     check_classifier(model, known)

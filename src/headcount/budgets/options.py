@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from transformers import PreTrainedModel
+
 from headcount.budgets.budget import Budget, check_what
 from headcount.choosing.orders import DEFAULT
 from headcount.core.options import one_of, without_effect
+from headcount.costs.cost import check_length
 from headcount.data.number_options import check_numbers
+from headcount.models.longest import longest_positions
 
 SCORES = ("fisher", "taylor", "michel")
 REFITS = ("weights", "scales", "none")
@@ -52,6 +56,15 @@ class PartOptions:
         names = ("what", "score", "own_labels", "rearrange", "refit", "multiple", "at_least", "steps", "randoms")
         budget = {"budget": self.budget.spelled, "by_estimate": self.budget.by_estimate}
         return {name: getattr(self, name) for name in (*names, "batch", "length")} | budget
+
+
+def find_length(model: PreTrainedModel, length: int | None) -> int:
+    """The length at which speed is measured: the one that was asked for, or 128 if the model takes so many tokens."""
+    check_numbers(length=length)
+    if length is not None:
+        check_length("the model", model, length)
+        return length
+    return min(LENGTH, longest_positions(model) or LENGTH)
 
 
 def refuse_orders(

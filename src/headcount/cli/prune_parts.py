@@ -71,7 +71,7 @@ def run_stages(
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
     from headcount.budgets.budget import Budget
-    from headcount.budgets.options import PartOptions, refuse_orders
+    from headcount.budgets.options import PartOptions, find_length, refuse_orders
     from headcount.budgets.stages import prune_in_stages
     from headcount.cli.progress import show_progress
 
@@ -81,8 +81,9 @@ def run_stages(
         without_effect(option, chosen_by.get(option), "stages= lead to one model, not to a curve")
     sizes: dict[str, Any] = {key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")}
     budget = Budget.parse(**sizes)
-    names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
+    names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch")
     given = {name: chosen_by[name] for name in names if name in chosen_by}
+    given["length"] = find_length(model, chosen_by.get("length"))
     options = PartOptions(chosen_by.get("what") or "heads", budget, **given)
     with checked_training(trained), show_progress("prune", "") as progress:
         staged = prune_in_stages(
