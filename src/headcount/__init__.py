@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
     from headcount.budgets.choose import choose as choose
+    from headcount.budgets.choose_parts import PartChoice as PartChoice
     from headcount.choosing.attribution import attribution as attribution
     from headcount.choosing.carriers import carriers as carriers
     from headcount.choosing.choose_heads import Choice as Choice
@@ -75,6 +76,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Choice": "choosing.choose_heads",
+    "PartChoice": "budgets.choose_parts",
     "Compute": "engines.compute",
     "Every": "ablation.choices",
     "Head": "core.heads",

@@ -125,7 +125,7 @@ def test_the_same_options_with_the_same_defaults(verb: str) -> None:
 def test_prune_has_the_options_of_what_it_is_made_of() -> None:
     """choose, prune, recover and save; none is given where --heads says which heads go."""
     trained = {"learning_rate", "lora", "lora_rank", "teacher", "temperature", "hidden"}
-    recovery = {"recover", *trained}
+    recovery = {"recover", "stages", *trained}
     here = set(typed("prune"))
     assert here - {"heads", "out", "overwrite"} - recovery == set(typed("choose"))
     assert trained <= set(inspect.signature(hc.recover).parameters)

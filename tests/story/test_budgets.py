@@ -54,6 +54,27 @@ def test_too_few_examples_to_tell() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("1.9", "The speed that was asked for, 1.9 times the whole model's, is reached."),
+        ("2", "Whether the speed that was asked for, 2 times the whole model's, is reached is not clear from the "),
+        ("2.5", "The speed that was asked for, 2.5 times the whole model's, is not reached."),
+    ],
+)
+def test_a_speed_is_reached_only_if_its_interval_says_so(asked: str, said: str) -> None:
+    """The measured speed of the chosen step is 2.00 [1.94, 2.06]."""
+    sentences = twice(budget_dataset(CONFIRMED, 10_000, budget=f"faster={asked}", currency="time"))
+    assert sentences[3].startswith(said)
+    assert not any("asked for" in one for one in (*sentences[:3], *sentences[4:]))
+
+
+def test_nothing_is_said_of_a_speed_that_was_not_measured_or_not_asked_for() -> None:
+    unmeasured = budget_dataset(CONFIRMED, 10_000, speeds=False, budget="faster=2", currency="time")
+    for budget in (unmeasured, budget_dataset(CONFIRMED, 10_000, budget="operations=50%")):
+        assert not any("asked for" in one for one in twice(budget))
+
+
 def test_a_step_that_was_selected_against_its_own_half() -> None:
     sentences = twice(budget_dataset(CONFIRMED, 10_000, chosen=3, **TOLERANCE))
     assert "It does not stay within 1 point of accuracy on 10,000 examples, the half that selected it." in sentences

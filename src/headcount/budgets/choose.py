@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import Data, check_classifier, find_known_task
 from headcount.budgets.budget import Budget, check_what
 from headcount.budgets.choose_parts import PartChoice, choose_parts
-from headcount.budgets.options import PartOptions
+from headcount.budgets.options import PartOptions, find_length, refuse_orders
 from headcount.choosing.choose_heads import Choice, choose_heads
 from headcount.choosing.orders import DEFAULT
 from headcount.core.options import belongs_to, without_effect
@@ -74,7 +74,7 @@ def choose(
     that every layer keeps. `stack`: only heads of this stack go. `metric`: instead of the task's own, such as
     "perplexity". `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
     `study`: a folder for importance and curves; the same call resumes. `name`: of the results in it, "prune" by
-    default.
+    default, "budget" for a budget.
 
     With `what="units"` (of the feed-forward layers) or `"both"`, and for a budget, the result is a PartChoice: `parts`
     is what goes and `model` the smaller model. Exactly one of `operations` and `weights` (the share that is left,
@@ -101,14 +101,11 @@ def choose(
         orders: dict[str, Any] = {"order": order, "steps": steps, "randoms": randoms, "anew": anew, "normed": normed}
         parts: dict[str, Any] = {"by": by, "at_least": at_least, "stack": stack}
         return choose_heads(model, tokenizer, data, task=task, **sizes, **orders, **parts, **shared)
-    of_orders: dict[str, Any] = {"drop": drop, "keep": keep, "anew": anew, "stack": stack, "no_normed": not normed}
-    of_orders |= {"by": None if by == "head" else by, "order": None if order == DEFAULT else order}
-    for option, given in of_orders.items():
-        without_effect(option, given, "what stays is chosen to a budget: operations=, weights=, faster= or tolerance=")
+    refuse_orders(drop=drop, keep=keep, by=by, order=order, anew=anew, normed=normed, stack=stack)
     without_effect("at_least", at_least or None if what == "units" else None, "no heads go with what='units'")
     budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
     own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
-    own |= {} if randoms is None else {"randoms": randoms}
+    own |= {"length": find_length(model, length)} | ({} if randoms is None else {"randoms": randoms})
     options = PartOptions(what, budget, at_least=at_least, steps=steps, **own)
     known = find_known_task(data, task)
     check_classifier(model, known)

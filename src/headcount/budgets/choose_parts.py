@@ -18,9 +18,10 @@ from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import Planner, make_planner
 from headcount.budgets.summaries import summarise
 from headcount.budgets.training_texts import training_texts
-from headcount.budgets.trials import HALVES, Bench, Trial, Tried, run_trials
+from headcount.budgets.trials import Bench, Trial, Tried, run_trials
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
+from headcount.core.budget_schemas import HALVES
 from headcount.core.claims import Verdict, choose_step, judge_step
 from headcount.core.provenance import Origin, fingerprint
 from headcount.core.results import Labelled
@@ -38,6 +39,8 @@ from headcount.pruning.prepared_fit import prepare_fit
 from headcount.trace.anatomy import read_anatomy
 
 HEADS_ONLY = "heads only"
+NAME = "budget"
+"""Of the results in a study, where the user gives none."""
 
 
 @dataclass
@@ -81,6 +84,8 @@ def choose_parts(
     """
     anatomy = read_anatomy(model)
     anatomy.units.check()
+    # Not the name of a choice of heads: its importance has other options.
+    name = None if study is None else name or NAME
     scored_by = task_metric(task, metric)
     if isinstance(scored_by, Metric) and scored_by.generated:
         raise InvalidOption(f"got metric={scored_by.name}, whose texts are generated; expected another, such as loss")

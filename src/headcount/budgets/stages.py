@@ -11,13 +11,14 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, task_metric
 from headcount.ablation.paired import PairedScores
-from headcount.budgets.choose_parts import find_left
+from headcount.budgets.choose_parts import NAME, find_left
 from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import make_planner
 from headcount.budgets.training_texts import training_texts
 from headcount.budgets.trials import Bench
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
+from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress, in_step
@@ -41,6 +42,7 @@ class Staged:
     """The share of the budget's currency that was left after each stage."""
 
 
+@writes_study("study")
 def prune_in_stages(
     model: PreTrainedModel,
     tokenizer: Any,
@@ -55,13 +57,16 @@ def prune_in_stages(
     limit: int | None = None,
     seed: int = 0,
     max_length: int | None = None,
+    study: Path | None = None,
+    name: str | None = None,
     state: Path | None = None,
     progress: Progress | None = None,
 ) -> Staged:
     """Reach the budget in `stages` cuts, each refitted and recovered; only the last model sees the held-out half.
 
     Every stage leaves the same share of the one before. `recovery`: the options of `recover`, such as `max_steps`.
-    `state`: a folder with which an interrupted recovery resumes.
+    `study`: for the scores and times of every stage; with it and `state`, a folder for the recovery, the same call
+    resumes.
     """
     check_numbers(stages=stages)
     if options.budget.left is None:
@@ -79,11 +84,16 @@ def prune_in_stages(
             return in_step(progress, f"stage {stage} of {stages}: {step}")
 
         wanted = options.budget.left ** (stage / stages) / reached
+        if wanted >= 1:  # numbers of units are rounded: the stage before went as far
+            continue
         asked = replace(options, budget=replace(options.budget, left=wanted))
-        scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "progress": said("scores")}
-        estimates = importance(current, tokenizer, texts, **scoring, **reading)
-        planner = make_planner(current, asked, estimates, None, None, said("times of layers"))
-        left = find_left(current, planner, asked, None, None)
+        called = None if study is None else f"{name or NAME}-stage-{stage}"
+        scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "out": study, "name": called}
+        estimates = importance(current, tokenizer, texts, progress=said("scores"), **scoring, **reading)
+        planner = make_planner(current, asked, estimates, study, called, said("times of layers"))
+        if current is model:
+            planner.check(options.what, options.budget.left, options.budget.spelled)
+        left = find_left(current, planner, asked, study, called)
         assert left is not None  # a tolerance was refused
         fit = None
         if options.refit != "none":

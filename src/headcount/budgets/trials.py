@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedModel
 
+from headcount.core.budget_schemas import HALVES, budget_schemas
 from headcount.core.provenance import Origin
 from headcount.core.results import ArrayPlan, label_axes
+from headcount.core.schema import Schema, with_schemas
 from headcount.core.units import Selection
 from headcount.costs.cost import flops, make_inputs, time_in_turns
 from headcount.engines.ledger import Ledger
@@ -21,7 +23,6 @@ from headcount.pruning.held_out import HeldOut
 from headcount.pruning.prepared_fit import PreparedFit
 from headcount.pruning.prune import prune
 
-HALVES = ("choosing", "confirming")
 WHOLE = "whole"
 REPEATS = 7
 """Passes of the whole and of the smaller model, in turns, for its speed."""
@@ -91,11 +92,13 @@ def run_trials(
     """Make, score and time all trials; each is a unit of a run, so that the same call resumes after the last one."""
     whole = {half: held_out.arrays(bench.model) for half, held_out in zip(HALVES, bench.halves, strict=True)}
     count = len(trials)
-    plans = {number: ArrayPlan(("example",), (count,), "float64") for number in NUMBERS}
+    schemas = budget_schemas("the score", higher_is_better=True)
+    plans = {number: ArrayPlan(("example",), (count,), "float64", schemas[number].attributes()) for number in NUMBERS}
     for half, arrays in whole.items():
         for key, array in arrays.items():
             dims = ("example", *(f"{half}_{axis}" if axis else half for axis in range(array.ndim)))
-            plans[f"{half}_{key}"] = ArrayPlan(dims, (count, *array.shape), "float32")
+            said = Schema(f"Outputs of each smaller model on the {half} half: {key}", shown=False).attributes()
+            plans[f"{half}_{key}"] = ArrayPlan(dims, (count, *array.shape), "float32", said)
     run = Run(
         group_name("pruning/trials", name),
         origin,
@@ -105,9 +108,14 @@ def run_trials(
         plans,
         {
             **label_axes({"example": list(range(count))}),
-            "order": (("example",), np.array([trial.order for trial in trials], dtype=object)),
-            "target": (("example",), np.array([trial.target for trial in trials])),
-            "parts": (("example",), np.array([str(trial.removed) for trial in trials], dtype=object)),
+            **with_schemas(
+                {
+                    "order": (("example",), np.array([trial.order for trial in trials], dtype=object)),
+                    "target": (("example",), np.array([trial.target for trial in trials])),
+                    "parts": (("example",), np.array([str(trial.removed) for trial in trials], dtype=object)),
+                },
+                schemas | {"target": schemas["step"]},
+            ),
         },
         [(number, number + 1) for number in range(count)],
     )

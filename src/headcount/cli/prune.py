@@ -270,16 +270,21 @@ def say_left(whole: Any, smaller: Any) -> list[str]:
     from headcount.pruning.prune import LAST_CHECK
     from headcount.trace.anatomy import read_anatomy
 
-    before, after = whole.num_parameters(), smaller.num_parameters()
-    old, new = read_anatomy(whole), read_anatomy(smaller)
-    units = f"{new.units.count:,} of {old.units.count:,} feed-forward units"
-    return [
-        (
-            f"{new.layout.count} of {old.layout.count} heads and {units} are left, {after:,} of {before:,} parameters "
-            f"({1 - after / before:.1%} less)."
-        ),
-        f"Checked before the refit: {getattr(smaller, LAST_CHECK)}.",
-    ]
+    left = count_left(read_anatomy(whole), whole.num_parameters(), smaller)
+    return [left, f"Checked before the refit: {getattr(smaller, LAST_CHECK)}."]
+
+
+def count_left(old: Any, before: int, smaller: Any) -> str:
+    """The heads, units and parameters that are left of a model that had so many; units only where some are gone."""
+    from headcount.trace.anatomy import read_anatomy
+
+    new, after = read_anatomy(smaller), smaller.num_parameters()
+    some = new.units.count < old.units.count
+    units = f" and {new.units.count:,} of {old.units.count:,} feed-forward units" if some else ""
+    return (
+        f"{new.layout.count} of {old.layout.count} heads{units} are left, {after:,} of {before:,} parameters "
+        f"({1 - after / before:.1%} less)."
+    )
 
 
 def remove_heads(model: Any, heads: Any) -> list[str]:
@@ -287,13 +292,9 @@ def remove_heads(model: Any, heads: Any) -> list[str]:
     from headcount.pruning.prune import LAST_CHECK, prune
     from headcount.trace.anatomy import read_anatomy
 
-    before, count = model.num_parameters(), read_anatomy(model).layout.count
+    old, before = read_anatomy(model), model.num_parameters()
     prune(model, heads)
-    after, left = model.num_parameters(), read_anatomy(model).layout.count
-    return [
-        f"{left} of {count} heads are left, {after:,} of {before:,} parameters ({1 - after / before:.1%} less).",
-        f"Checked: {getattr(model, LAST_CHECK)}.",
-    ]
+    return [count_left(old, before, model), f"Checked: {getattr(model, LAST_CHECK)}."]
 
 
 def cut_and_recover(

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headcount.core.options import without_effect
+from headcount.core.options import belongs_to, without_effect
 from headcount.errors import NotFinite, TrainingDiverged
 
-OF_CURVES = ("drop", "keep", "by", "order", "steps", "randoms", "anew", "normed", "stack", "by_estimate", "name")
-"""Options of a choice that stages do not use."""
+ORDERS = ("drop", "keep", "by", "order", "anew", "normed", "stack")
+"""Options of heads that are removed in an order."""
 
 
 def recover_parts(
@@ -74,18 +74,19 @@ def run_stages(
     from headcount.ablation.job import task_metric
     from headcount.ablation.summary import metric_name
     from headcount.budgets.budget import Budget
-    from headcount.budgets.options import PartOptions
+    from headcount.budgets.options import PartOptions, find_length, refuse_orders
     from headcount.budgets.stages import prune_in_stages
     from headcount.cli.progress import show_progress
 
-    for option in OF_CURVES:
-        value = chosen_by.get(option)
-        name = f"no_{option}" if option == "normed" and value is False else option
-        without_effect(name, value if name == option else True, "stages reach a budget without curves and orders")
+    refuse_orders(**{key: chosen_by[key] for key in ORDERS if key in chosen_by})
+    belongs_to("name", chosen_by.get("name"), "study", chosen_by.get("study"))
+    for option in ("steps", "randoms"):
+        without_effect(option, chosen_by.get(option), "stages= lead to one model, not to a curve")
     sizes: dict[str, Any] = {key: chosen_by.get(key) for key in ("operations", "weights", "faster", "tolerance")}
     budget = Budget.parse(**sizes)
-    names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch", "length")
+    names = ("score", "own_labels", "rearrange", "refit", "multiple", "at_least", "batch")
     given = {name: chosen_by[name] for name in names if name in chosen_by}
+    given["length"] = find_length(model, chosen_by.get("length"))
     options = PartOptions(chosen_by.get("what") or "heads", budget, **given)
     with checked_training(trained), show_progress("prune", "") as progress:
         staged = prune_in_stages(
@@ -98,6 +99,8 @@ def run_stages(
             stages=stages,
             train=chosen_by.get("train"),
             metric=metric,
+            study=chosen_by.get("study"),
+            name=chosen_by.get("name"),
             state=state,
             progress=progress,
             **examples,

@@ -78,7 +78,10 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
             "how important each head is",
-            any(result.attrs.get("measure") == "importance" for result in pruned.values()),
+            any(
+                result.attrs.get("measure") == "importance" and result.attrs.get("what") != "units"
+                for result in pruned.values()
+            ),
             f"importance {model} {on} --out {study}",
         ),
         (
@@ -90,6 +93,11 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             "how many heads can go",
             any(name.startswith("curve") for name in pruned),
             f"prune {model} {on} --drop 25% --out small --study {study}",
+        ),
+        (
+            "how small the model can get without heads and feed-forward units",
+            any(name.startswith("budget@") for name in pruned),
+            f"prune {model} {on} --what both --operations 50% --out half --study {study}",
         ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
         (

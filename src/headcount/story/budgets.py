@@ -34,6 +34,7 @@ def budget_sentences(choosing: xr.Dataset, confirming: xr.Dataset) -> list[str]:
     return [
         *left_sentences(confirming, step),
         speed_sentence(confirming, step),
+        *asked_speed_sentences(confirming, step),
         *selection_sentences(choosing, step),
         score_sentence(confirming, step),
         verdict_sentence(confirming, step),
@@ -64,6 +65,23 @@ def speed_sentence(budget: xr.Dataset, step: int) -> str:
     if low <= 1 <= high:
         return f"No clear difference in speed: {spelled} times the whole model's, {at}."
     return f"It is {spelled} times as fast as the whole model, {at}."
+
+
+def asked_speed_sentences(budget: xr.Dataset, step: int) -> list[str]:
+    """Whether the speed that was asked for is reached by the measured one; nothing where the budget is no speed."""
+    name, _, times = str(budget.attrs["budget"]).partition("=")
+    low, high = (float(budget[end].isel(order=0, step=step)) for end in ("speed_low", "speed_high"))
+    if budget.attrs.get("currency") != "time" or name != "faster" or not np.isfinite(low):
+        return []
+    asked = float(times)
+    if low <= asked <= high:
+        return [
+            f"Whether the speed that was asked for, {asked:g} times the whole model's, is reached is not clear from the "
+            "measurement."
+        ]
+    if high < asked:
+        return [f"The speed that was asked for, {asked:g} times the whole model's, is not reached."]
+    return [f"The speed that was asked for, {asked:g} times the whole model's, is reached."]
 
 
 def selection_sentences(choosing: xr.Dataset, step: int) -> list[str]:
