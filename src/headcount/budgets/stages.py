@@ -65,8 +65,8 @@ def prune_in_stages(
     """Reach the budget in `stages` cuts, each refitted and recovered; only the last model sees the held-out half.
 
     Every stage leaves the same share of the one before. `recovery`: the options of `recover`, such as `max_steps`.
-    `study`: for the scores and times of every stage; with it and `state`, a folder for the recovery, the same call
-    resumes.
+    `study`: for the scores and times of the first stage; those of later ones are of other models, which no study of
+    this one takes, and stand in `state`, a folder for the recovery. With both the same call resumes.
     """
     check_numbers(stages=stages)
     if options.budget.left is None:
@@ -87,13 +87,14 @@ def prune_in_stages(
         if wanted >= 1:  # numbers of units are rounded: the stage before went as far
             continue
         asked = replace(options, budget=replace(options.budget, left=wanted))
-        called = None if study is None else f"{name or NAME}-stage-{stage}"
-        scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "out": study, "name": called}
+        place = study if current is model else None if state is None else state / f"study-{stage}"
+        called = None if place is None else f"{name or NAME}-stage-{stage}"
+        scoring: dict[str, Any] = {"what": "both", "own_labels": options.own_labels, "out": place, "name": called}
         estimates = importance(current, tokenizer, texts, progress=said("scores"), **scoring, **reading)
-        planner = make_planner(current, asked, estimates, study, called, said("times of layers"))
+        planner = make_planner(current, asked, estimates, place, called, said("times of layers"))
         if current is model:
             planner.check(options.what, options.budget.left, options.budget.spelled)
-        left = find_left(current, planner, asked, study, called)
+        left = find_left(current, planner, asked, place, called)
         assert left is not None  # a tolerance was refused
         fit = None
         if options.refit != "none":
