@@ -105,6 +105,7 @@ def test_interrupted_and_resumed(
 ) -> None:
     """An exception in the second recovery; the same call with the same state ends as one at once."""
     budget, plain, calls = Budget.parse(operations="60%"), module.recover, []
+    places = {"study": tmp_path / "study", "state": tmp_path / "state"}
 
     def recover(*args: Any, **options: Any) -> Any:
         calls.append(options["out"])
@@ -115,9 +116,12 @@ def test_interrupted_and_resumed(
     with monkeypatch.context() as patched:
         patched.setattr(module, "recover", recover)
         with pytest.raises(KeyboardInterrupt):
-            staged(whole, tokenizer, data, budget, state=tmp_path / "state")
+            staged(whole, tokenizer, data, budget, **places)
     assert calls == [tmp_path / "state" / "stage-1", tmp_path / "state" / "stage-2"]
-    resumed = staged(whole, tokenizer, data, budget, state=tmp_path / "state")
+    told: list[tuple[Any, ...]] = []
+    resumed = staged(whole, tokenizer, data, budget, **places, progress=lambda *said: told.append(said))
+    scored = [(done, total) for done, total, step, *_ in told if step and "scores" in step]
+    assert all(done == total for done, total in scored), "the scores of both stages were there"
     at_once = staged(whole, tokenizer, data, budget)
     assert resumed.stages == at_once.stages
     for key, tensor in at_once.model.state_dict().items():
