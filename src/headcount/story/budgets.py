@@ -76,8 +76,10 @@ def asked_speed_sentences(budget: xr.Dataset, step: int) -> list[str]:
     asked = float(times)
     if low <= asked <= high:
         return [
-            f"Whether the speed that was asked for, {asked:g} times the whole model's, is reached is not clear from the "
-            "measurement."
+            (
+                f"Whether the speed that was asked for, {asked:g} times the whole model's, is reached is not clear "
+                "from the measurement."
+            )
         ]
     if high < asked:
         return [f"The speed that was asked for, {asked:g} times the whole model's, is not reached."]
