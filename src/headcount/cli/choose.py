@@ -191,11 +191,9 @@ def choose(
     Example: headcount choose bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --study study
 
     Heads are removed in an order: --tolerance, --drop or --keep says how many. Heads and units together are chosen to a
-    budget: --what both and one of --operations, --weights, --faster and --tolerance. Either way one half of the
-    examples selects and the held-out half evaluates the result. An interrupted run resumes when the same command is run
-    again with --study.
-
-    Example: headcount choose bundled:qnli --task qnli --data bundled:pairs --what both --operations 50%
+    budget: --what both and one of --operations 50%, --weights 60%, --faster 2 and --tolerance 1. Either way one half of
+    the examples selects and the held-out half evaluates the result. An interrupted run resumes when the same command is
+    run again with --study.
 
     Parameters
     ----------
