@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import headcount as hc
 from headcount.budgets.blocks import grouped_costs, read_blocks, removed_of, selection_of
 from headcount.errors import InvalidOption
-from tests.planted_budgets import planted
+from tests.budgets import planted
 from tests.pruning import planted_groups as groups
 
 

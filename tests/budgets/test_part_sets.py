@@ -12,8 +12,8 @@ import headcount as hc
 from headcount.budgets.blocks import Block, read_blocks, removed_of
 from headcount.budgets.knapsack import best_counts
 from headcount.budgets.part_sets import losses_of, select
+from tests.budgets import planted
 from tests.closeness import assert_same
-from tests.planted_budgets import planted
 from tests.pruning import planted_groups as groups
 
 

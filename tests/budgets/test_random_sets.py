@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headcount.budgets.blocks import read_blocks, removed_of
 from headcount.budgets.random_sets import random_parts, random_set
 from headcount.errors import InvalidOption
-from tests.planted_budgets import planted
+from tests.budgets import planted
 
 MODEL = planted.anatomy(10)
 BLOCKS = read_blocks(MODEL, "both", planted.costs(MODEL), multiple=4, at_least=1)

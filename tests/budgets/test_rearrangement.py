@@ -13,7 +13,7 @@ import headcount as hc
 from headcount.budgets.blocks import read_blocks, removed_of
 from headcount.budgets.part_sets import select
 from headcount.budgets.rearrangement import rearrange, swap_parts
-from tests.planted_budgets import planted
+from tests.budgets import planted
 from tests.pruning import planted_groups as groups
 
 

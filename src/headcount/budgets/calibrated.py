@@ -53,7 +53,7 @@ def _search(model: PreTrainedModel, planner: Planner, options: PartOptions) -> f
                 break
         step = min(max(share * asked / measured, least), 1.0)
         # A model that was fast enough is not left for one that is not: the search goes on above it.
-        share = (step + reached) / 2 if step <= reached else step
+        share = (share + reached) / 2 if step <= reached else step
     if reached:
         return reached
     raise InvalidOption(

@@ -102,6 +102,7 @@ def choose(
         parts: dict[str, Any] = {"by": by, "at_least": at_least, "stack": stack}
         return choose_heads(model, tokenizer, data, task=task, **sizes, **orders, **parts, **shared)
     refuse_orders(drop=drop, keep=keep, by=by, order=order, anew=anew, normed=normed, stack=stack)
+    without_effect("at_least", at_least or None if what == "units" else None, "no heads go with what='units'")
     budget = Budget.parse(operations, weights, faster, tolerance, by_estimate)
     own = {option: given for option, given in of_budgets.items() if option != "train" and given is not None}
     own |= {"length": find_length(model, length)} | ({} if randoms is None else {"randoms": randoms})

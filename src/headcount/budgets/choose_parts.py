@@ -139,7 +139,7 @@ def plan_trials(planner: Planner, options: PartOptions, left: float | None, seed
             trials.append(Trial(order, target, removed))
     if not any(trial.order == options.what for trial in trials):
         raise InvalidOption(
-            f"got steps={options.steps}; no step can be reached without {options.what}: give more steps"
+            f"got steps={options.steps}; no step can be reached with what={options.what!r}: give more steps"
         )
     return trials
 

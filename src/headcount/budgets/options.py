@@ -34,7 +34,7 @@ class PartOptions:
     multiple: int | None = None
     """Numbers of units are rounded to multiples of this; by default to 32 in wide layers."""
     at_least: int = 0
-    """Heads and units that every layer keeps."""
+    """Heads that every layer keeps."""
     steps: int = 10
     randoms: int = 1
     batch: int = BATCH
@@ -54,7 +54,8 @@ class PartOptions:
     def identity(self) -> dict[str, Any]:
         """What must be equal to resume."""
         names = ("what", "score", "own_labels", "rearrange", "refit", "multiple", "at_least", "steps", "randoms")
-        return {name: getattr(self, name) for name in (*names, "batch", "length")} | {"budget": self.budget.spelled}
+        budget = {"budget": self.budget.spelled, "by_estimate": self.budget.by_estimate}
+        return {name: getattr(self, name) for name in (*names, "batch", "length")} | budget
 
 
 def find_length(model: PreTrainedModel, length: int | None) -> int:

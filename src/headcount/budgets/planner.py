@@ -12,7 +12,8 @@ from transformers import PreTrainedModel
 
 from headcount.budgets.blocks import Block, Cost, read_blocks
 from headcount.budgets.budget import Currency
-from headcount.budgets.knapsack import best_counts, least_cost
+from headcount.budgets.knapsack import SAME, best_counts, least_cost
+from headcount.budgets.last_head import with_a_head
 from headcount.budgets.options import PartOptions
 from headcount.budgets.part_sets import losses_of, select
 from headcount.budgets.random_sets import random_set
@@ -76,7 +77,8 @@ class Planner:
 
     def least(self, what: str) -> float:
         """The smallest share of the whole cost that can be reached."""
-        return (self._untouched(what) + least_cost([block.costs for block in self.blocks(what)])) / self.whole
+        least = min(least_cost([block.costs for block in blocks]) for blocks in with_a_head(self.blocks(what)))
+        return (self._untouched(what) + least) / self.whole
 
     def _untouched(self, what: str) -> float:
         """The cost of everything that may not go."""
@@ -88,24 +90,47 @@ class Planner:
         least = self.least(what)
         if left < least:
             share, most = f"{100 * np.ceil(1000 * least) / 1000:.1f}%", np.floor(100 / least) / 100
-            reach = f"faster={most:g}" if self.currency == "time" else f"{self.currency}={share}"
+            reach = f"{self.currency}={share} or more"
+            if self.currency == "time":
+                reach = f"faster={most:g} or less" if most > 1 else "operations= or weights= instead"
             raise InvalidOption(
-                f"got {spelled}; without any of its {'heads and units' if what == 'both' else what} "
-                f"{share} of the model's {self.currency} would be left: expected {reach} at most"
+                f"got {spelled}; with as few {'heads and units' if what == 'both' else what} as can stay "
+                f"{share} of the model's {self.currency} would be left: expected {reach}"
                 + ("" if what == "both" else ", or what='both'")
             )
 
     def best(self, what: str, left: float) -> Selection:
         """The set that keeps the largest scores within the budget, exactly; rearranged if slopes are given."""
-        blocks = self.blocks(what)
-        losses = [losses_of(self.scores[block.key], block) for block in blocks]
-        counts = best_counts(losses, [block.costs for block in blocks], left * self.whole - self._untouched(what))
-        removed = select(self.anatomy, blocks, self.scores, counts)
+        blocks, budget = self.blocks(what), left * self.whole - self._untouched(what)
+        removed, _ = self._best(blocks, budget)
+        if self._all_heads(removed):
+            removed, _ = min((self._best(each, budget) for each in _affordable(blocks, budget)), key=lambda one: one[1])
         return removed if self.slopes is None else rearrange(self.anatomy, blocks, removed, self.slopes)
+
+    def _best(self, blocks: list[Block], budget: float) -> tuple[Selection, float]:
+        """The best set of these blocks, and the sum of the scores that it loses."""
+        losses = [losses_of(self.scores[block.key], block) for block in blocks]
+        counts = best_counts(losses, [block.costs for block in blocks], budget)
+        lost = sum(float(loss[count]) for loss, count in zip(losses, counts, strict=True))
+        return select(self.anatomy, blocks, self.scores, counts), lost
+
+    def _all_heads(self, removed: Selection) -> bool:
+        return len(removed.heads) == self.anatomy.layout.count
 
     def random(self, what: str, left: float, seed: int) -> Selection:
         """A random set within the same budget: the control."""
-        return random_set(self.anatomy, self.blocks(what), left * self.whole - self._untouched(what), seed)
+        blocks, budget = self.blocks(what), left * self.whole - self._untouched(what)
+        removed = random_set(self.anatomy, blocks, budget, seed)
+        if self._all_heads(removed):
+            ways = _affordable(blocks, budget)
+            removed = random_set(self.anatomy, ways[seed % len(ways)], budget, seed)
+        return removed
+
+
+def _affordable(blocks: list[Block], budget: float) -> list[list[Block]]:
+    """The ways of keeping a head that the budget has room for."""
+    ways = [(least_cost([block.costs for block in each]), each) for each in with_a_head(blocks)]
+    return [each for least, each in ways if least <= max(budget * (1 + SAME), min(least for least, _ in ways))]
 
 
 def make_planner(
