@@ -253,7 +253,7 @@ def test_one_stack_of_a_translator(tmp_path: Path, capsys: pytest.CaptureFixture
         (["--keep", "80", "--device", "cuda:77"], "not here"),
         (["--heads", "L0H0"], "got --task, which has no effect here: --heads says which heads go"),
         (["--keep", "80", "--by-estimate"], "got --by-estimate, which has no effect without --tolerance"),
-        ([], "say which heads to remove"),
+        ([], "say what to remove"),
         pytest.param(["--keep", "80", "--order", "importance,clever"], "got the order 'clever'"),
         pytest.param(["--keep", "80", "--stack", "cross"], "the model has encoder"),
         pytest.param(["--keep", "80", "--steps", "0"], "at least 1"),

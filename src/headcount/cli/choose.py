@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.groups import BUDGET, FIRST, ORDER, SIZE
 from headcount.cli.options import find_named_task, load_for_task, say_saved
 
 if TYPE_CHECKING:
@@ -17,56 +18,105 @@ if TYPE_CHECKING:
     from headcount.budgets.choose_parts import PartChoice
     from headcount.choosing.choose_heads import Choice
 
+WHAT = "What may be removed: attention heads, feed-forward units, or both"
 Tolerance = Annotated[
     float | None,
     Parameter(
-        help="Remove as many heads as can be shown to cost at most this many points of the score (95 % confidence); a "
-        "point is 0.01 of an accuracy."
+        group=SIZE,
+        help="Make the smallest model that can be shown to cost at most this many points of the score (95 % "
+        "confidence); a point is 0.01 of an accuracy.",
     ),
 ]
-Drop = Annotated[str | None, Parameter(help="Number or share of heads to remove, such as 58 or 40%.")]
-Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, such as 80 or 60%.")]
+Drop = Annotated[str | None, Parameter(group=SIZE, help="Number or share of heads to remove, such as 58 or 40%.")]
+Keep = Annotated[str | None, Parameter(group=SIZE, help="Number or share of heads to keep, such as 80 or 60%.")]
 What = Annotated[
     Literal["heads", "units", "both"],
-    Parameter(help="What may be removed: attention heads, feed-forward units, or both. Units and both take a budget."),
+    Parameter(group=FIRST, help=f"{WHAT}. Units and both need --operations, --weights, --faster or --tolerance."),
 ]
 Operations = Annotated[
-    str | None, Parameter(help="Budget: the share of the operations of a pass that is left, such as 50%.")
+    str | None,
+    Parameter(group=SIZE, help="Budget: share of the operations of a forward pass that the model keeps, such as 50%."),
 ]
-Weights = Annotated[str | None, Parameter(help="Budget: the share of the parameters that is left, such as 60%.")]
+Weights = Annotated[
+    str | None, Parameter(group=SIZE, help="Budget: share of the parameters that the model keeps, such as 60%.")
+]
 Faster = Annotated[
     float | None,
-    Parameter(help="Budget: how many times as fast the model becomes, measured on this machine (--batch, --length)."),
+    Parameter(
+        group=SIZE,
+        help="Budget: speed of the smaller model, measured on this machine (--batch, --length); 2 is twice as fast.",
+    ),
 ]
+ByEstimate = Annotated[
+    bool, Parameter(group=SIZE, help="Compare --tolerance with the point estimate, however uncertain it is.")
+]
+Randoms = Annotated[
+    int | None,
+    Parameter(
+        help="Number of random orders to compare with; 3 by default. For a budget, of random sets; 1 by default."
+    ),
+]
+Anew = Annotated[options.Anew, Parameter(group=ORDER)]
+Stack = Annotated[options.Stack, Parameter(group=ORDER)]
 Train = Annotated[
     str | None,
     Parameter(
-        help="Training examples that score heads and units, refit what is left and recover it; by default the training "
-        "split of a --data folder, or else the selection half."
+        group=BUDGET,
+        help="Training examples for the scores, the refit and the recovery; by default the training split of a --data "
+        "folder, or else the half of --data that selects.",
     ),
 ]
 Score = Annotated[
     Literal["fisher", "taylor", "michel"] | None,
-    Parameter(help="Score of heads and units for a budget: mean squared slope (fisher, default), taylor, michel."),
+    Parameter(
+        group=BUDGET,
+        help="Score of a head or unit, from the gradient of its gate: mean square (fisher, the default), mean with its "
+        "sign (taylor), or mean absolute value (michel).",
+    ),
+]
+OwnLabels = Annotated[
+    options.OwnLabels,
+    Parameter(
+        group=BUDGET,
+        help="Score heads and units without labels: with those that the model itself predicts.",
+    ),
 ]
 Rearrange = Annotated[
-    bool, Parameter(help="Exchange parts of a layer by the Fisher matrix of the layer; useful without a refit.")
+    bool,
+    Parameter(
+        group=BUDGET,
+        help="Swap heads or units within a layer to account for those that do the same (Kwon et al. 2022); meant "
+        "for --refit none.",
+    ),
 ]
 Refit = Annotated[
     Literal["weights", "scales", "none"] | None,
     Parameter(
-        help="Least-squares fit of the output projections to the whole model's outputs, without training: all weights "
-        "(default), one factor for each head and unit, or none."
+        group=BUDGET,
+        help="Fit what is left to the whole model's outputs by least squares, without labels or training: all weights "
+        "of the output projections (the default), one factor for each head and unit (scales), or none.",
     ),
 ]
 Multiple = Annotated[
     int | None,
-    Parameter(help="Round the number of units of a layer to a multiple of this; 32 by default in wide layers."),
+    Parameter(
+        group=BUDGET,
+        help="Keep a multiple of this many units in every layer, which matrix kernels prefer; by default 32 if layers "
+        "have 512 units or more, otherwise 1.",
+    ),
 ]
-Batch = Annotated[int | None, Parameter(help="Batch size at which speed is measured; 16 by default.")]
-Length = Annotated[int | None, Parameter(help="Length in tokens at which speed is measured; 128 by default.")]
-ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
-AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
+Batch = Annotated[int | None, Parameter(group=BUDGET, help="Batch size at which speed is measured; 16 by default.")]
+Length = Annotated[
+    int | None,
+    Parameter(
+        group=BUDGET,
+        help="Length in tokens at which operations are counted and speed is measured; 128 by default, or the model's "
+        "maximum.",
+    ),
+]
+AtLeast = Annotated[
+    int, Parameter(help="Heads that every layer keeps at least; --at-least 1 --keep 12 keeps one in each of 12 layers.")
+]
 PASSED_ON = (
     *(
         "what",
@@ -95,8 +145,8 @@ def choose(
     model: str,
     /,
     *,
-    task: options.Task = None,
-    data: options.Data,
+    task: Annotated[options.Task, Parameter(group=FIRST)] = None,
+    data: Annotated[options.Data, Parameter(group=FIRST)],
     what: What = "heads",
     tolerance: Tolerance = None,
     drop: Drop = None,
@@ -105,17 +155,17 @@ def choose(
     weights: Weights = None,
     faster: Faster = None,
     by_estimate: ByEstimate = False,
-    by: options.Unit = "head",
-    order: options.Order = "importance,random",
+    by: Annotated[options.Unit, Parameter(group=ORDER)] = "head",
+    order: Annotated[options.Order, Parameter(group=ORDER)] = "importance,random",
     steps: options.Steps = 10,
-    randoms: options.Randoms = None,
-    anew: options.Anew = False,
-    normed: options.Normed = True,
+    randoms: Randoms = None,
+    anew: Anew = False,
+    normed: Annotated[options.Normed, Parameter(group=ORDER)] = True,
     at_least: AtLeast = 0,
-    stack: options.Stack = None,
+    stack: Stack = None,
     train: Train = None,
     score: Score = None,
-    own_labels: options.OwnLabels = False,
+    own_labels: OwnLabels = False,
     rearrange: Rearrange = False,
     refit: Refit = None,
     multiple: Multiple = None,
@@ -128,7 +178,7 @@ def choose(
     limit: options.Limit = None,
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
-    study: options.Study = None,
+    study: Annotated[options.Study, Parameter(group=FIRST)] = None,
     name: options.Name = None,
     tokenizer: options.Tokenizer = None,
     device: options.Device = "auto",
@@ -136,15 +186,14 @@ def choose(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Choose the heads that a model can do without. headcount prune takes the same options and removes them.
+    """Choose the heads and feed-forward units that a model can do without. headcount prune removes them.
 
     Example: headcount choose bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --study study
 
-    One half of the examples orders the heads and determines how many are removed; the held-out half evaluates the
-    result. The first --order decides, the others are computed for comparison. An interrupted run resumes when the same
-    command is run again with --study. To keep one head in each of 12 layers: --at-least 1 --keep 12. Heads and
-    feed-forward units together, to a budget: --what both and one of --operations 50%, --weights 60%, --faster 2 and
-    --tolerance 1.
+    Heads are removed in an order: --tolerance, --drop or --keep says how many. Heads and units together are chosen to a
+    budget: --what both and one of --operations 50%, --weights 60%, --faster 2 and --tolerance 1. Either way one half of
+    the examples selects and the held-out half evaluates the result. An interrupted run resumes when the same command is
+    run again with --study.
 
     Parameters
     ----------

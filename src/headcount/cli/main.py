@@ -10,11 +10,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Parameter
 from cyclopts.config import Toml
-from cyclopts.help import DefaultFormatter, HelpEntry
-from cyclopts.help.specs import ColumnSpec, NameRenderer, get_default_parameter_columns
-from rich.console import Console, ConsoleOptions
 
 import headcount
 from headcount.cli.adversarial import adversarial
@@ -36,6 +33,7 @@ from headcount.cli.find_patterns import find_patterns
 from headcount.cli.finetune import finetune
 from headcount.cli.function_vectors import function_vectors
 from headcount.cli.gates import gates
+from headcount.cli.groups import PARAMETERS
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
 from headcount.cli.maps import maps
@@ -57,17 +55,6 @@ from headcount.core.provenance import command
 from headcount.data.number_options import check_all
 from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
 
-NAME_WIDTH = len("--gradient-accumulation-steps INT")
-
-
-def _columns(console: Console, options: ConsoleOptions, entries: list[HelpEntry]) -> tuple[ColumnSpec, ...]:
-    """The columns of an option's help, wide enough that no name is broken at 80 columns."""
-    renderer = NameRenderer(max_width=NAME_WIDTH)
-    names = ColumnSpec(renderer, header="Option", style="cyclopts.name", max_width=NAME_WIDTH)
-    columns = get_default_parameter_columns(console, options, entries)
-    return tuple(names if column.header == "Option" else column for column in columns)
-
-
 app = App(
     name="headcount",
     help="""Find out what every attention head of a transformer does, and prune the heads that it does not need.
@@ -75,7 +62,7 @@ app = App(
     Example: headcount heads bundled:qnli
     """,
     version=headcount.__version__,
-    group_parameters=Group("Parameters", help_formatter=DefaultFormatter(column_specs=_columns)),
+    group_parameters=PARAMETERS,
     # Flags have no --no-... and lists no --empty-...; the help says nothing of flags that are off by default.
     default_parameter=Parameter(
         negative="", show_default=lambda value: None if value is None or value is False else value

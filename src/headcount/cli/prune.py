@@ -11,6 +11,8 @@ from cyclopts import Parameter
 from headcount.cli import options
 from headcount.cli.choose import (
     PASSED_ON,
+    WHAT,
+    Anew,
     Batch,
     ByEstimate,
     Drop,
@@ -19,9 +21,12 @@ from headcount.cli.choose import (
     Length,
     Multiple,
     Operations,
+    OwnLabels,
+    Randoms,
     Rearrange,
     Refit,
     Score,
+    Stack,
     Tolerance,
     Train,
     Weights,
@@ -30,6 +35,7 @@ from headcount.cli.choose import (
     show_choice,
     show_parts,
 )
+from headcount.cli.groups import FIRST, ORDER, RECOVERY
 from headcount.cli.options import (
     as_stored,
     find_named_task,
@@ -53,14 +59,19 @@ def prune(
     model: str,
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder for the pruned model.")],
+    out: Annotated[Path, Parameter(group=FIRST, help="Folder for the pruned model.")],
     heads: Annotated[
         str | None,
-        Parameter(help="Heads to remove, such as 'L3H7,L5,L6H0-3', and feed-forward units, such as 'L3U0-511'."),
+        Parameter(
+            group=FIRST, help="Heads to remove, such as 'L3H7,L5,L6H0-3', and feed-forward units, such as 'L3U0-511'."
+        ),
     ] = None,
     what: Annotated[
         Literal["heads", "units", "both"] | None,
-        Parameter(help="What may be removed: attention heads, as by default, feed-forward units, or both."),
+        Parameter(
+            group=FIRST,
+            help=f"{WHAT}; heads by default. Units and both need --operations, --weights, --faster or --tolerance.",
+        ),
     ] = None,
     tolerance: Tolerance = None,
     drop: Drop = None,
@@ -72,36 +83,47 @@ def prune(
     by: Annotated[
         Literal["head", "group"] | None,
         Parameter(
+            group=ORDER,
             help="What is removed together: a head, as by default, or a group: all query heads that share a key/value "
-            "head, and that one with them, so that the cache shrinks."
+            "head, and that one with them, so that the cache shrinks.",
         ),
     ] = None,
     task: Annotated[
-        str | None, Parameter(help="A GLUE task such as mrpc, or a kind of task such as classification.")
+        str | None, Parameter(group=FIRST, help="A GLUE task such as mrpc, or a kind of task such as classification.")
     ] = None,
-    data: Annotated[str | None, Parameter(help="Labelled examples, as for headcount sweep, or bundled:pairs.")] = None,
+    data: Annotated[
+        str | None, Parameter(group=FIRST, help="Labelled examples, as for headcount sweep, or bundled:pairs.")
+    ] = None,
     order: Annotated[
         str | None,
         Parameter(
+            group=ORDER,
             help="Orders in which heads are removed: some of importance, ablation, taylor, norm, gates, random and "
-            "file:PATH, separated by commas; the first one decides; importance,random by default."
+            "file:PATH, separated by commas; the first one decides; importance,random by default.",
         ),
     ] = None,
     steps: Annotated[int | None, Parameter(help="Number of steps of each curve; 10 by default.")] = None,
-    randoms: options.Randoms = None,
-    anew: options.Anew = False,
+    randoms: Randoms = None,
+    anew: Anew = False,
     normed: Annotated[
         bool | None,
         Parameter(
+            group=ORDER,
             negative="--no-normed",
             help="Divide each importance by the norm over the heads of its layer, as by default.",
         ),
     ] = None,
-    at_least: Annotated[int | None, Parameter(help="Heads that every layer keeps at least; 0 by default.")] = None,
-    stack: options.Stack = None,
+    at_least: Annotated[
+        int | None,
+        Parameter(
+            help="Heads that every layer keeps at least; 0 by default. --at-least 1 --keep 12 keeps one in each of 12 "
+            "layers."
+        ),
+    ] = None,
+    stack: Stack = None,
     train: Train = None,
     score: Score = None,
-    own_labels: options.OwnLabels = False,
+    own_labels: OwnLabels = False,
     rearrange: Rearrange = False,
     refit: Refit = None,
     multiple: Multiple = None,
@@ -110,34 +132,45 @@ def prune(
     metric: options.Metric = None,
     stages: Annotated[
         int | None,
-        Parameter(help="Reach a budget in so many stages, each a cut, a refit and a recovery (--recover)."),
+        Parameter(
+            group=RECOVERY,
+            help="Reach a budget in this many stages, each with a cut, a refit and a recovery (--recover).",
+        ),
     ] = None,
-    recover: Annotated[int | None, Parameter(help="Fine-tune for this many steps after pruning.")] = None,
+    recover: Annotated[
+        int | None,
+        Parameter(group=RECOVERY, help="Fine-tune for this many steps after pruning (after each of the --stages)."),
+    ] = None,
     learning_rate: Annotated[
         float | None,
-        Parameter(help="Learning rate of the recovery (--recover); 2e-5 by default, 2e-4 with --lora."),
+        Parameter(group=RECOVERY, help="Learning rate of the recovery (--recover); 2e-5 by default, 2e-4 with --lora."),
     ] = None,
     lora: Annotated[
         bool,
         Parameter(
+            group=RECOVERY,
             help="Recover (--recover) with LoRA adapters, which are merged into the weights, instead of training all "
-            "weights (needs peft)."
+            "weights (needs peft).",
         ),
     ] = False,
-    lora_rank: options.LoraRank = None,
+    lora_rank: Annotated[options.LoraRank, Parameter(group=RECOVERY)] = None,
     teacher: Annotated[
         bool | None,
         Parameter(
+            group=RECOVERY,
             negative="--no-teacher",
-            help="Recover (--recover) with the whole model as the teacher, as by default; --no-teacher trains on the "
+            help="Recover (--recover) by learning the whole model's outputs, as by default; --no-teacher trains on the "
             "labels instead.",
         ),
     ] = None,
-    temperature: options.Temperature = None,
-    hidden: options.Hidden = False,
-    study: options.Study = None,
+    temperature: Annotated[options.Temperature, Parameter(group=RECOVERY)] = None,
+    hidden: Annotated[options.Hidden, Parameter(group=RECOVERY)] = False,
+    study: Annotated[options.Study, Parameter(group=FIRST)] = None,
     name: Annotated[
-        str | None, Parameter(help="Name of the results, if a study holds several of their kind; prune by default.")
+        str | None,
+        Parameter(
+            help="Name of the results, if a study holds several of their kind; prune by default, budget for a budget."
+        ),
     ] = None,
     text: options.Text = None,
     label: options.Label = None,
@@ -155,11 +188,10 @@ def prune(
 
     Example: headcount prune bundled:qnli --task qnli --data bundled:pairs --tolerance 1 --out small --study study
 
-    Name the heads with --heads, or let them be chosen by --task, --data and one of --drop, --keep and --tolerance: one
-    half of the examples orders the heads and determines how many are removed, the held-out half evaluates the result.
-    An interrupted run resumes when the same command is run again with --study. To keep one head in each of 12 layers:
-    --at-least 1 --keep 12. For heads and feed-forward units together give --what both and a budget: --operations 50%,
-    --weights 60%, --faster 2 (measured) or --tolerance 1.
+    Name heads and units with --heads, or let them be chosen with --task and --data. Heads are removed in an order:
+    --tolerance, --drop or --keep says how many. Heads and units together are chosen to a budget: --what both and one of
+    --operations 50%, --weights 60%, --faster 2 and --tolerance 1. Either way one half of the examples selects and the
+    held-out half evaluates the result. An interrupted run resumes when the same command is run again with --study.
 
     Parameters
     ----------

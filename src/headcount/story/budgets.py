@@ -75,12 +75,8 @@ def asked_speed_sentences(budget: xr.Dataset, step: int) -> list[str]:
         return []
     asked = float(times)
     if low <= asked <= high:
-        return [
-            (
-                f"Whether the speed that was asked for, {asked:g} times the whole model's, is reached is not clear "
-                "from the measurement."
-            )
-        ]
+        said = f"Whether the speed that was asked for, {asked:g} times the whole model's, is reached"
+        return [f"{said} is not clear from the measurement."]
     if high < asked:
         return [f"The speed that was asked for, {asked:g} times the whole model's, is not reached."]
     return [f"The speed that was asked for, {asked:g} times the whole model's, is reached."]
