@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 import headcount as hc
-from headcount.costs.cost import attention_share, cost, make_inputs
+from headcount.costs.cost import cost, make_inputs, time_shares
 
 
 def main() -> None:
@@ -35,7 +35,8 @@ def main() -> None:
             f"| {two.flops / 1e9:.2f} | {one.peak_bytes / 1e6:.0f}, {two.peak_bytes / 1e6:.0f} |"
         )
     first, second = found[found.model == "whole"].iloc[0], found[found.model == "half"].iloc[0]
-    share = attention_share(whole, make_inputs(whole, max(options.batches), max(options.lengths)))
+    shares = time_shares(whole, make_inputs(whole, max(options.batches), max(options.lengths)))
+    share = shares.attention
     print(f"attention weights {second.attention_parameters / first.attention_parameters:.3f} of the whole model's")
     print(
         f"attention takes {share:.1%} of the time at {max(options.batches)} x {max(options.lengths)}: half gone "

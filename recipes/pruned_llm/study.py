@@ -15,8 +15,8 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 import headcount as hc
+from headcount.choosing.bundles import BUNDLES, Bundles
 from headcount.choosing.orders import Order, Source, Wanted, find_orders
-from headcount.choosing.units import UNITS, Units
 from headcount.core.heads import Layout
 from headcount.data.kinds.metrics import PERPLEXITY
 from headcount.data.tasks import Task, find_task
@@ -54,12 +54,12 @@ class Study:
 
     def counts(self, by: str) -> list[int]:
         """How many heads go at each share; by group a whole number of groups."""
-        units = Units.of(read_anatomy(self.model), by)
-        return [units.whole(self.layout.count * share / 100) for share in self.options.shares]
+        bundles = Bundles.of(read_anatomy(self.model), by)
+        return [bundles.whole(self.layout.count * share / 100) for share in self.options.shares]
 
     def cuts(self) -> Iterator[tuple[str, int, Order]]:
         """What goes together, how many percent, and the least important heads."""
-        for by in UNITS:
+        for by in BUNDLES:
             order = self.orders(by, False, ("importance",))["importance"]
             for share, count in zip(self.options.shares, self.counts(by), strict=True):
                 yield by, share, order[:count]
@@ -68,7 +68,7 @@ class Study:
 def curve_table(study: Study) -> pd.DataFrame:
     """Perplexity against heads removed, in all orders."""
     tables = []
-    for by in UNITS:
+    for by in BUNDLES:
         orders = study.orders(by, False, ("importance", "random"))
         orders["importance, normed"] = study.orders(by, True, ("importance",))["importance"]
         curves: xr.Dataset = hc.curve(
@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--recovered", type=int, nargs="+", default=[30], help="shares to recover from, in percent")
     parser.add_argument(
-        "--recovered-by", nargs="+", choices=UNITS, default=list(UNITS), help="what goes together there"
+        "--recovered-by", nargs="+", choices=BUNDLES, default=list(BUNDLES), help="what goes together there"
     )
     parser.add_argument("--train", type=int, default=160, help="passages to train on")
     parser.add_argument("--steps", type=int, default=40)

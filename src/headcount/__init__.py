@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from headcount.ablation.sweep import sweep as sweep
     from headcount.attention_maps.find_patterns import find_patterns as find_patterns
     from headcount.attention_maps.maps import maps as maps
+    from headcount.budgets.choose import choose as choose
+    from headcount.budgets.choose_parts import PartChoice as PartChoice
     from headcount.choosing.attribution import attribution as attribution
     from headcount.choosing.carriers import carriers as carriers
-    from headcount.choosing.choose import Choice as Choice
-    from headcount.choosing.choose import choose as choose
+    from headcount.choosing.choose_heads import Choice as Choice
     from headcount.choosing.circuit import circuit as circuit
     from headcount.choosing.curves import curve as curve
     from headcount.choosing.dynamics import dynamics as dynamics
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from headcount.probing.probe import probe as probe
     from headcount.pruning.prune import prune as prune
     from headcount.pruning.recover import recover as recover
+    from headcount.pruning.refit import refit as refit
     from headcount.reporting.document import report as report
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.table import table as table
@@ -73,7 +75,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Choice": "choosing.choose",
+    "Choice": "choosing.choose_heads",
+    "PartChoice": "budgets.choose_parts",
     "Compute": "engines.compute",
     "Every": "ablation.choices",
     "Head": "core.heads",
@@ -96,7 +99,7 @@ _HOMES = {
     "bundled_pairs": "zoo.bundled",
     "bundled_sentences": "zoo.bundled",
     "carriers": "choosing.carriers",
-    "choose": "choosing.choose",
+    "choose": "budgets.choose",
     "circuit": "choosing.circuit",
     "compare": "measures.compare",
     "cost": "costs.cost",
@@ -126,6 +129,7 @@ _HOMES = {
     "prune": "pruning.prune",
     "read_anatomy": "trace.anatomy",
     "recover": "pruning.recover",
+    "refit": "pruning.refit",
     "report": "reporting.document",
     "save": "models.checkpoint",
     "screen": "choosing.screen",

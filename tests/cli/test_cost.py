@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import headcount as hc
-from headcount.cli.cost import tables
+from headcount.cli.cost import SIZES, tables
 from headcount.cli.main import main
 from headcount.costs.cost import size
 from headcount.models.load import load_model
@@ -59,7 +59,7 @@ def rows(lines: list[str]) -> list[list[str]]:
 
 def shapes(cells: list[list[str]]) -> list[str]:
     """The first cells of the rows behind the sizes of the models."""
-    return list(dict.fromkeys(row[0] for row in cells[3:]))
+    return list(dict.fromkeys(row[0] for row in cells[6:]))
 
 
 def test_two_models_side_by_side(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -71,8 +71,10 @@ def test_two_models_side_by_side(place: Path, capfd: pytest.CaptureFixture[str])
     assert "…" not in captured.out
     cells = rows(lines)
     whole, small = size(load_model(hc.bundled("qnli")).float()), size(load_model(place / "small"))
-    for row, key in zip(cells[:3], ("parameters", "attention_parameters", "bytes"), strict=True):
+    for row, key in zip(cells[:4], SIZES, strict=True):
         assert row[1:] == [f"{one[key] / 1e6:,.2f}" for one in (whole, small)]
+    for row, key in zip(cells[4:6], ("heads", "units"), strict=True):
+        assert row[1:] == [f"{one[key]:,}" for one in (whole, small)]
     assert shapes(cells) == SHAPES
     assert all(any(cell.endswith(" x") for row in cells if row[0] == shape for cell in row) for shape in SHAPES)
     text = " ".join(captured.out.split())
@@ -94,7 +96,7 @@ def test_json(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     captured = capfd.readouterr()
     assert captured.err == ""
     found = json.loads(captured.out)
-    assert 0 < found["attention_share"] < 1
+    assert 0 < found["attention_share"] < found["attention_share"] + found["feed_forward_share"] < 1
     table = pd.DataFrame(found["rows"])
     assert [(row["model"], f"{row['batch']} x {row['length']}") for row in found["rows"]] == [
         (name, shape) for shape in SHAPES for name in ("whole", "half")
@@ -180,6 +182,9 @@ def large(names: list[str]) -> pd.DataFrame:
                 "peak_bytes": 31_890_000_000,
                 "parameters": 7_012_345_678,
                 "attention_parameters": 2_147_483_648,
+                "feed_forward_parameters": 4_294_967_296,
+                "heads": 1024,
+                "units": 352_256,
                 "bytes": 14_024_691_356,
             }
             for batch in (1, 64)
@@ -198,10 +203,21 @@ def shown_at_80(parts: list[Any]) -> str:
 @pytest.mark.parametrize("names", [["before"], ["before", "after"]], ids=["one", "two"])
 def test_large_numbers_at_80_columns(names: list[str]) -> None:
     found = large(names)
-    shown = shown_at_80([*tables(found, names), *cost_sentences(found, 0.5, len(names) > 1)])
+    shown = shown_at_80([*tables(found, names), *cost_sentences(found, 0.5, 0.25, len(names) > 1)])
     assert all(len(line) <= 80 for line in shown.splitlines())
     assert "…" not in shown
-    for number in ("7,012.35", "2,147.48", "14,024.69", "790122.9", "±12800.0", "173589.76", "31890"):
+    for number in (
+        "7,012.35",
+        "2,147.48",
+        "4,294.97",
+        "1,024",
+        "352,256",
+        "14,024.69",
+        "790122.9",
+        "±12800.0",
+        "173589.76",
+        "31890",
+    ):
         assert number in shown
     assert "at most 2.00 times as fast" in " ".join(shown.split())
 

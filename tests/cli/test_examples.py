@@ -37,6 +37,7 @@ STORY = {
     "choose": "study",
     "agreement": None,
     "prune": "small/config.json",
+    "refit": "refitted/config.json",
     "recover": "recovered/config.json",
     "cost": None,
     "export": "small-onnx/model.onnx",
@@ -61,6 +62,7 @@ STAND_INS = {
 SMALLER = {
     "--limit 150": "--limit 90 --max-length 24",
     "--data synthetic:repeat": "--data synthetic:repeat,length=6",
+    "--limit 100 --out refitted": "--limit 20 --out refitted",
     "--limit 100": "--limit 3",
     "--limit 40": "--limit 3",
     "--limit 64": "--limit 4",
@@ -78,6 +80,7 @@ MORE = {
     "choose": "--limit 40 --steps 2 --randoms 1",
     "curve": "--limit 40 --max-length 16 --name curve",
     "recover": "--limit 4 --max-length 16",
+    "refit": "--max-length 16",
     "gates": "--max-length 16 --price 0.01",
     "finetune": "--limit 8 --num-train-epochs 1 --max-length 16 --checkpoints 1",
     "partial": "--limit 8 --num-train-epochs 1 --max-length 16 --seeds 1 --baselines bag-of-vectors",

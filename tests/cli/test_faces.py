@@ -47,13 +47,15 @@ PYTHON_ONLY = {
     "partial": {"more", "save_steps", "checkpoints", "spacing", "report_to", "labels"},  # of whole trainings: finetune
     "cost": {"models"},
     "carriers": {"label", "labels"},  # a text is its own label
+    "refit": {"label", "labels"},  # not read
     "function-vectors": {"label", "labels"},
     # The same options have other groups elsewhere: by= is a name here, and how= a patch.
     "attribution": {"sets", "draws", "size", "screen", "top", "control", "among", "how"},
 }
 TYPED_ONLY = {
     "*": {"json", "list"},  # how it is shown
-    "recover": {"out", "overwrite"},  # Python has the model, and hc.save
+    "recover": {"overwrite"},  # Python has the model, and hc.save; its out= is the state alone
+    "refit": {"out", "overwrite"},
     "cost": {"other"},
     # how=Patch(part, direction, positions, align) or Means(by); find_task(counterpart=, wrong=)
     "sweep": {"part", "direction", "positions", "align", "mean_by", "counterpart", "wrong"},
@@ -122,8 +124,8 @@ def test_the_same_options_with_the_same_defaults(verb: str) -> None:
 
 def test_prune_has_the_options_of_what_it_is_made_of() -> None:
     """choose, prune, recover and save; none is given where --heads says which heads go."""
-    trained = {"learning_rate", "lora", "lora_rank"}
-    recovery = {"recover", *trained}
+    trained = {"learning_rate", "lora", "lora_rank", "teacher", "temperature", "hidden"}
+    recovery = {"recover", "stages", *trained}
     here = set(typed("prune"))
     assert here - {"heads", "out", "overwrite"} - recovery == set(typed("choose"))
     assert trained <= set(inspect.signature(hc.recover).parameters)

@@ -59,7 +59,7 @@ def test_the_bundled_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main([*BUNDLED, "--limit", "8", "--out", str(tmp_path / "study")]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Importance on 8 examples")
-    assert list(rows(shown)) == ["michel", "gate", "taylor", "norm"]
+    assert list(rows(shown)) == ["michel", "gate", "taylor", "fisher", "norm"]
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith("Saved"))
     stored = hc.open_study(tmp_path / "study")["pruning/importance"].to_dataset()
     assert stored["michel"].shape == (1, 12, 12)
@@ -85,6 +85,26 @@ def test_the_planted_order(place: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert found[name][2] == "1.00 [1.00, 1.00]"
         assert found[name][3] == "-"
     assert "headcount sweep ... --by head --how zero into the same" in shown
+
+
+def test_units(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "study"
+    assert main(words(place, "--what", "both", "--own-labels", "--out", str(out))) == 0
+    shown = rows(capsys.readouterr().out)
+    assert list(shown) == ["michel", "gate", "taylor", "fisher", "norm", "unit_fisher", "unit_michel", "unit_taylor"]
+    stored = hc.open_study(out)["pruning/importance"].to_dataset()
+    assert stored.attrs["what"] == "both"
+    assert stored.attrs["labels"] == "the model's own"
+    most = np.unravel_index(int(stored["unit_fisher"].values.argmax()), stored["unit_fisher"].shape)
+    assert shown["unit_fisher"][0].startswith(f"L{most[1]}U{most[2]} ")
+    assert main(["report", str(out), "-o", str(tmp_path / "page.html")]) == 0
+    capsys.readouterr()
+    assert main(words(place, "--what", "units", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == stored["unit_fisher"].size
+    assert {"layer", "unit", "unit_fisher", "unit_taylor"} <= set(found[0])
+    assert main(words(place, "--what", "units")) == 0
+    assert list(rows(capsys.readouterr().out)) == ["unit_fisher", "unit_michel", "unit_taylor"]
 
 
 def test_how_well_it_foretells_ablation(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

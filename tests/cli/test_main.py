@@ -50,6 +50,8 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "main",
         "options",
         "probe_tables",
+        "prune_parts",
+        "budget_table",
         "pairs",
         "time_left",
         "progress",

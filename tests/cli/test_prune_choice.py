@@ -151,7 +151,10 @@ def test_every_layer_keeps_one(place: Path, tmp_path: Path) -> None:
     assert gone(tmp_path / "small") == {"L0H0", "L0H2", "L0H3", "L1H0", "L1H1", "L1H3"}
 
 
-def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("teaching", [[], ["--hidden", "--temperature", "3"], ["--no-teacher"]], ids=" ".join)
+def test_trained_on_after_the_cut(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], teaching: list[str]
+) -> None:
     (tmp_path / "order.txt").write_text("L0H1 L0H0 L1H1-3 L0H2-3 L1H0")
     more = [
         "--drop",
@@ -164,11 +167,13 @@ def test_trained_on_after_the_cut(place: Path, tmp_path: Path, capsys: pytest.Ca
         "60",
         "--learning-rate",
         "0.01",
+        *teaching,
     ]
     assert main(words(place, "graded", *more, "--out", str(tmp_path / "small"))) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert gone(tmp_path / "small") == {"L0H1", "L0H0"}
-    said = re.search(r"Fine-tuned for 60 steps on the selection half: accuracy (\d\.\d+) -> (\d\.\d+)", shown)
+    how = "" if "--no-teacher" in teaching else " with the whole model as the teacher"
+    said = re.search(rf"Fine-tuned for 60 steps{how} on the selection half: accuracy (\d\.\d+) -> (\d\.\d+)", shown)
     assert said is not None
     assert float(said[2]) > 0.9
     whole, small = hc.load(place / "graded")[0], hc.load(tmp_path / "small")[0]
@@ -184,7 +189,8 @@ def test_the_seed_is_that_of_the_recovery_too(place: Path, tmp_path: Path) -> No
         model, tokenizer = hc.load(place / "graded")
         selection, _ = read_halves(place / "texts.csv", hc.find_task("sst2"), None, 1, tokenizer)
         hc.prune(model, gone(tmp_path / "small"))
-        hc.recover(model, tokenizer, selection, task="sst2", max_steps=2, learning_rate=0.01, seed=seed)
+        whole = hc.load(place / "graded")[0]
+        hc.recover(model, tokenizer, selection, task="sst2", teacher=whole, max_steps=2, learning_rate=0.01, seed=seed)
         trained.append(model.state_dict())
     weights = pruned.state_dict()
     assert all(torch.equal(weights[key], trained[0][key]) for key in weights)

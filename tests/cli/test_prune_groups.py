@@ -100,7 +100,19 @@ def test_groups_of_unequal_size(place: Path, tmp_path: Path, capsys: pytest.Capt
 
 def test_recovery_with_adapters(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft")
-    more = ["--by", "group", "--metric", "perplexity", *HALF, "--recover", "30", "--lora", "--lora-rank", "2"]
+    more = [
+        "--by",
+        "group",
+        "--metric",
+        "perplexity",
+        *HALF,
+        "--recover",
+        "30",
+        "--no-teacher",
+        "--lora",
+        "--lora-rank",
+        "2",
+    ]
     command = words(place, "prune", *more, "--learning-rate", "0.02", "--out", str(tmp_path / "small"))
     assert main(command) == 0
     number = r"(\d+\.\d\d)"

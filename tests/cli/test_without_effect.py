@@ -24,6 +24,16 @@ HEADS = "prune model --heads L0H0 --out small"
 FINETUNE = "finetune model --data texts.csv --out runs --num-train-epochs 1"
 PARTIAL = "partial model --data texts.csv --out runs --inputs all"
 CHOOSE = "choose model --task sst2 --data texts.csv"
+BUDGET = "--what both --operations 90%"
+STAGES = f"{PRUNE} {BUDGET} --stages 2 --recover 2"
+OF_BUDGETS = (
+    *("--train texts.csv", "--score fisher", "--own-labels", "--rearrange", "--refit none"),
+    *("--multiple 8", "--batch 8", "--length 8"),
+)
+OF_ORDERS = (
+    *("--drop 1", "--keep 1", "--order ablation", "--by group", "--anew", "--no-normed", "--stack encoder"),
+    *("--order random", "--order importance"),
+)
 CURVE = "curve model --task sst2 --data texts.csv"
 GATES = "gates model --task sst2 --data texts.csv"
 ATTRIBUTION = "attribution model --task sst2 --data switched.csv"
@@ -233,6 +243,18 @@ ROWS = [
     (f"{PRUNE} --drop 50% --lora", "--lora", "without --recover"),
     (f"{PRUNE} --drop 50% --recover 0 --lora", "--lora", "without --recover"),
     (f"{PRUNE} --drop 50% --recover 2 --lora-rank 4", "--lora-rank", "without --lora"),
+    (f"{PRUNE} --drop 50% --teacher", "--teacher", "without --recover"),
+    (f"{PRUNE} --drop 50% --no-teacher", "--no-teacher", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 0 --no-teacher", "--no-teacher", "without --recover"),
+    (f"{PRUNE} --drop 50% --temperature 3", "--temperature", "without --recover"),
+    (f"{PRUNE} --drop 50% --hidden", "--hidden", "without --recover"),
+    (f"{PRUNE} --drop 50% --recover 2 --no-teacher --temperature 3", "--temperature", "there is no teacher"),
+    (f"{PRUNE} --drop 50% --recover 2 --no-teacher --hidden", "--hidden", "there is no teacher"),
+    (
+        f"{PRUNE.replace('sst2', 'regression')} --drop 50% --recover 2 --temperature 3",
+        "--temperature",
+        "are no probabilities",
+    ),
     (f"{PRUNE} --drop 50% --name x", "--name", "without --study"),
     (f"{PRUNE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
     (f"{PRUNE} --drop 50% --order ablation,random --anew", "--anew", "an estimate of importance"),
@@ -269,8 +291,56 @@ ROWS = [
             "--limit 40",
             "--seed 1",
             "--max-length 9",
+            "--what both",
+            "--what heads",
+            "--operations 50%",
+            "--weights 50%",
+            "--faster 2",
+            "--stages 2",
+            "--teacher",
+            "--no-teacher",
+            "--temperature 2",
+            "--hidden",
+            *OF_BUDGETS,
         )
     ],
+    *[
+        (f"{command} --drop 50% {more}", more.split()[0], "heads are removed in an order")
+        for command in (CHOOSE, PRUNE)
+        for more in OF_BUDGETS
+    ],
+    *[
+        (f"{command} {BUDGET} {more}", more.split()[0], "is chosen to a budget")
+        for command in (CHOOSE, PRUNE)
+        for more in OF_ORDERS
+    ],
+    *[
+        (f"{command} --what heads --operations 90% {more}", more.split()[0], why)
+        for command in (CHOOSE, PRUNE)
+        for more, why in (("--multiple 2", "removes none"), ("--drop 1", "is chosen to a budget"))
+    ],
+    *[
+        (f"{command} {BUDGET} {more}", more.split()[0], why)
+        for command in (CHOOSE, PRUNE)
+        for more, why in (
+            ("--weights 60%", "exactly one"),
+            ("--faster 2", "exactly one"),
+            ("--tolerance 1", "exactly one"),
+            ("--by-estimate", "without --tolerance"),
+            ("--name x", "without --study"),
+        )
+    ],
+    *[
+        (f"{command} --what both --faster 2 --operations 90%", "--operations 90%", "exactly one")
+        for command in (CHOOSE, PRUNE)
+    ],
+    (f"{PRUNE} {BUDGET} --stages 2", "--stages", "without --recover"),
+    (f"{PRUNE} {BUDGET} --stages 2 --recover 0", "--stages", "without --recover"),
+    *[(f"{STAGES} {more}", more.split()[0], "is chosen to a budget") for more in OF_ORDERS],
+    *[(f"{STAGES} {more}", more.split()[0], "not to a curve") for more in ("--steps 3", "--randoms 2")],
+    (f"{STAGES} --name x", "--name", "without --study"),
+    (f"{PRUNE} --drop 50% --stages 2 --recover 2", "--drop", "is chosen to a budget"),
+    (f"{PRUNE} --tolerance 1 --stages 2 --recover 2", "--stages", "a budget that can be reached"),
     (f"{CHOOSE} --drop 50% --by-estimate", "--by-estimate", "without --tolerance"),
     (f"{CHOOSE} --drop 50% --name x", "--name", "without --study"),
     (f"{CHOOSE} --drop 50% --order importance --randoms 2", "--randoms", "random is not among the orders"),
@@ -279,6 +349,8 @@ ROWS = [
     (f"{CURVE} --order ablation,random --anew", "--anew", "an estimate of importance"),
     (f"{CURVE} --name x", "--name", "without --out"),
     ("recover model --task sst2 --data texts.csv --out new --lora-rank 4", "--lora-rank", "without --lora"),
+    ("recover model --task sst2 --data texts.csv --out new --temperature 2", "--temperature", "without --teacher"),
+    ("recover model --task sst2 --data texts.csv --out new --hidden", "--hidden", "without --teacher"),
     (f"{GATES} --name x", "--name", "without --out"),
     (f"{GATES} --seeds 2", "--seeds", "without --roles"),
     (f"{GATES} --randoms 2", "--randoms", "without --roles"),
@@ -321,6 +393,7 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
+    "importance own_labels",
     "model",
     "task",
     "data",
@@ -390,6 +463,9 @@ ALWAYS = {
     "choose by",
     "curve by",
     "recover lora",
+    "recover teacher",
+    "ridge",
+    "whole",
     "carriers measure",
     "carriers randoms",
     "attribution by",

@@ -15,7 +15,7 @@ from headcount.cli.wording import in_options, option_names
 from tests import planted
 
 VERBS = [name for name in app if not name.startswith("-")]
-API_ONLY = {"objective", "tokenizer", "generate", "weight_learning_rate", "queries", "maps"}
+API_ONLY = {"objective", "tokenizer", "generate", "weight_learning_rate", "queries", "maps", "units", "at_least_units"}
 """Names in messages that no verb can bring about."""
 
 

@@ -14,6 +14,7 @@ import torch
 import headcount as hc
 from headcount.choosing.dynamics import dynamics
 from headcount.costs.cost import cost
+from headcount.costs.layer_times import layer_times
 from headcount.errors import StudyProblem
 from tests import planted
 from tests.choosing import planted_pair, planted_vectors
@@ -34,8 +35,19 @@ def make_checkpoints(folder: Path) -> Path:
     return folder
 
 
+def wide_classifier() -> Any:
+    """A model that spends its time in feed-forward units, so that it is faster without them on any machine."""
+    config = planted.classifier().config
+    torch.manual_seed(0)
+    return type(planted.classifier())(type(config)(**config.to_dict() | {"intermediate_size": 4096})).eval()
+
+
 SHARDED = ("sweep", "screened", "pairs", "measure", "compare", "patterns", "classifiers", "importance", "attribution")
 """Those that several processes can share."""
+TIMED = ("cost", "layer_times", "speed")
+"""Those whose numbers depend on times, which are never the same."""
+TIMES = ("speed", "speed_low", "speed_high")
+"""The variables of other results that are times."""
 
 
 def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path | None], Any]]:
@@ -52,6 +64,8 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
     linear, pairs = linear_pair(40)
     pair = planted_pair.classifier()
     small = {"batches": (1,), "lengths": (8,), "repeats": 1}
+    tried: dict[str, Any] = {"steps": 2, "batch": 4, "length": 16}
+    wide = wide_classifier()
 
     part: dict[str, Any] = {"compute": None if shard is None else hc.Compute(shard=shard)}
     plain: dict[str, Any] = {"text": "sentence", **part}
@@ -114,6 +128,13 @@ def writers(folder: Path, shard: str | None = None) -> dict[str, Callable[[Path 
         ),
         "paths": lambda out: hc.paths(pair, tokenizer, planted_pair.texts(20), "L0, L1", task="sst2", out=out),
         "choose": lambda out: hc.choose(model, tokenizer, texts, task="sst2", keep=2, steps=2, randoms=1, study=out),
+        "budget": lambda out: hc.choose(
+            *(model, tokenizer, texts), task="sst2", what="both", operations="95%", at_least=1, **tried, study=out
+        ),
+        "speed": lambda out: hc.choose(
+            *(wide, tokenizer, texts), task="sst2", what="units", faster=1.2, multiple=64, **tried, study=out
+        ),
+        "layer_times": lambda out: layer_times(model, batch=1, length=8, repeats=1, study=out),
         "cost": lambda out: cost({"whole": model}, study=out, **small),  # type: ignore[arg-type]
         "dynamics": lambda out: dynamics(folder / "run", texts, task="sst2", steps=2, study=out),
     }

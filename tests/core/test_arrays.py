@@ -22,7 +22,7 @@ def group(tmp_path: Path) -> zarr.Group:
 
 def test_a_chunk_for_each_unit(group: zarr.Group) -> None:
     plan_array(group, "logits", ArrayPlan(("set", "example"), (3, 10), "float32", {"units": "nats"}), 4)
-    plan_array(group, "done", ArrayPlan(("unit",), (3,), "bool"), 4)
+    plan_array(group, "done", ArrayPlan(("work_unit",), (3,), "bool"), 4)
     plan_array(group, "nothing", ArrayPlan(("set", "example"), (0, 10), "int32"), 4)
     assert group["logits"].chunks == (3, 4)
     assert group["done"].chunks == (1,)

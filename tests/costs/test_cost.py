@@ -15,10 +15,12 @@ from torch import Tensor, nn
 
 import headcount as hc
 from headcount.core.group import Group
+from headcount.core.units import Selection
 from headcount.costs import cost as cost_file
-from headcount.costs.cost import attention_share, cost, flops, make_inputs, size, time_in_turns
+from headcount.costs.cost import cost, flops, make_inputs, size, time_in_turns, time_shares
 from headcount.costs.turns import WARM_UP
 from headcount.errors import InvalidOption, StudyProblem
+from headcount.models.anatomy import read_anatomy
 from tests.contracts.zoo import BY_NAME, CASES, Case, tiny
 from tests.measures.tiny import hooks_of
 
@@ -40,6 +42,9 @@ def test_bert_by_hand() -> None:
     assert size(tiny("bert")) == {
         "parameters": LAYERS * layer + rest,
         "attention_parameters": LAYERS * attention(),
+        "feed_forward_parameters": LAYERS * (2 * WIDTH * INNER + INNER + WIDTH),
+        "heads": LAYERS * 4,
+        "units": LAYERS * INNER,
         "bytes": 4 * (LAYERS * layer + rest),
     }
 
@@ -49,6 +54,7 @@ def test_bert_by_hand() -> None:
     [
         ("bert", HALF, LAYERS * attention(2, 2)),
         ("bert", ["L0", "L1H0"], WIDTH + attention(3, 3) + attention()),
+        ("bert", ["L0U1-3", "L1U"], LAYERS * attention()),
         ("llama", [], LAYERS * attention(4, 2, bias=False)),
         ("llama", HALF, LAYERS * attention(2, 1, bias=False)),
         ("llama", ["L0H0", "L0H2"], attention(2, 2, bias=False) + 2 * attention(4, 2, bias=False)),
@@ -69,7 +75,11 @@ def test_attention_by_hand(name: str, heads: list[str], expected: int) -> None:
     before = size(tiny(name))
     found = size(hc.prune(tiny(name), heads) if heads else tiny(name))
     assert found["attention_parameters"] == expected
-    gone = before["attention_parameters"] - expected
+    gone = before["attention_parameters"] - expected + before["feed_forward_parameters"]
+    gone -= found["feed_forward_parameters"]
+    removed = Selection.of(heads, read_anatomy(tiny(name)).layout, read_anatomy(tiny(name)).units)
+    assert found["heads"] == before["heads"] - len(removed.heads)
+    assert found["units"] == before["units"] - len(removed.units)
     assert before["parameters"] - found["parameters"] == gone
     assert before["bytes"] - found["bytes"] == 4 * gone
 
@@ -85,6 +95,12 @@ def test_bytes_of_tied_and_of_half_weights() -> None:
     model = tiny("gpt2", head="AutoModelForCausalLM")
     assert size(model)["bytes"] == 4 * size(model)["parameters"], "the output is the embedding"
     assert size(model.half())["bytes"] == 2 * size(model)["parameters"]
+
+
+def test_units_that_go_take_their_rows_and_columns_along() -> None:
+    before, after = size(tiny("bert")), size(hc.prune(tiny("bert"), ["L0U1-3", "L1U"]))
+    gone = before["feed_forward_parameters"] - after["feed_forward_parameters"]
+    assert gone == (3 + INNER) * (2 * WIDTH + 1)
 
 
 def naive_flops(batch: int, length: int, heads: int = 4) -> int:
@@ -180,7 +196,9 @@ def test_every_family(case: Case) -> None:
     assert (found["attention_parameters"] < found["parameters"]).all()
     by_batch = found.groupby("batch")["flops"].sum()
     assert by_batch[1] < by_batch[2] <= 2 * by_batch[1]
-    assert 0 < attention_share(model, make_inputs(model, 2, 8), repeats=1) < 1
+    shares = time_shares(model, make_inputs(model, 2, 8), repeats=1)
+    assert shares.feed_forward is not None
+    assert 0 < min(shares) <= sum(shares) < 1
     assert model.training
     assert hooks_of(model) == 0
 
@@ -248,8 +266,11 @@ def test_positions_without_end() -> None:
     assert len(cost({"t5": tiny("t5")}, batches=[1], lengths=[200], repeats=1)) == 1
 
 
-def test_the_share_of_the_attention() -> None:
-    """A model whose attention is slowed down a hundredfold spends its time there; after an error no hook stays."""
+def test_the_shares_of_attention_and_feed_forward_layers() -> None:
+    """A model whose attention is slowed down a hundredfold spends its time there; after an error no hook stays.
+
+    What runs between the projections of a feed-forward layer belongs to it.
+    """
     model = tiny("bart")
     batch = make_inputs(model, 1, 8)
 
@@ -257,14 +278,18 @@ def test_the_share_of_the_attention() -> None:
         torch.randn(300, 300) @ torch.randn(300, 300)
 
     handles = [layer.self_attn.k_proj.register_forward_hook(dawdle) for layer in model.encoder.layers]
-    slow = attention_share(model, batch)
+    slow = time_shares(model, batch)
     for handle in handles:
         handle.remove()
-    handles = [layer.fc1.register_forward_hook(dawdle) for layer in model.encoder.layers]
-    assert 0 < attention_share(model, batch) < slow < 1
+    handles = [layer.activation_fn.register_forward_hook(dawdle) for layer in model.encoder.layers]
+    between = time_shares(model, batch)
+    assert between.feed_forward is not None
+    assert slow.feed_forward is not None
+    assert 0 < between.attention < slow.attention < 1
+    assert 0 < slow.feed_forward < between.feed_forward < 1
     handles.append(model.decoder.layers[2].fc2.register_forward_hook(lambda *_: 1 / 0))
     with pytest.raises(ZeroDivisionError):
-        attention_share(model, batch)
+        time_shares(model, batch)
     for handle in handles:
         handle.remove()
     assert hooks_of(model) == 0
@@ -274,7 +299,7 @@ def test_the_share_of_the_attention() -> None:
 def test_the_share_of_a_pruned_model() -> None:
     model = hc.prune(tiny("llama"), ["L0H1", "L1"])
     before = hooks_of(model)
-    assert 0 < attention_share(model, make_inputs(model, 1, 8)) < 1
+    assert 0 < time_shares(model, make_inputs(model, 1, 8)).attention < 1
     assert hooks_of(model) == before
 
 

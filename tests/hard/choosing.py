@@ -5,8 +5,10 @@ from __future__ import annotations
 from tests.hard.row import Row, bad, option
 
 CHOOSE = "choose {classifier} --task sst2 --data {texts}"
+IMPORTANCE = "importance {classifier} --task sst2 --data {texts}"
 CURVE = "curve {classifier} --task sst2 --data {texts}"
 GATES = "gates {classifier} --task sst2 --data {texts}"
+REFIT = "refit {pruned} --whole {classifier} --task sst2 --data {texts} --out refitted"
 RECOVER = "recover {pruned} --task sst2 --data {texts} --out recovered"
 PATTERNS = "find-patterns {classifier} --data {texts}"
 CUES = "cues --data {texts} --task sst2"
@@ -34,6 +36,14 @@ def unknown(command: str, more: str) -> Row:
 
 ROWS = [
     *[unknown(command, more) for command, others in UNKNOWN.items() for more in others],
+    # importance
+    bad("importance: parts that there are not", IMPORTANCE + " --what neurons", "--what", "heads, units, both"),
+    bad(
+        "importance: labels of completions",
+        "importance {causal} --data synthetic:repeat,length=5 --own-labels",
+        "--own-labels",
+        "completion",
+    ),
     # choose
     bad("how many is not said", CHOOSE, "--drop", "--keep", "--tolerance"),
     bad("two ways to say how many", CHOOSE + " --drop 1 --keep 2", "one of", "--drop", "--keep"),
@@ -121,6 +131,27 @@ ROWS = [
     bad("recover: steps below 0", RECOVER + " --max-steps=-5", "--max-steps", "-5"),
     bad("recover: no rate", RECOVER + " --learning-rate 0", "--learning-rate", "above 0"),
     bad("recover: no rank", RECOVER + " --lora --lora-rank 0", "--lora-rank", "at least 1"),
+    bad(
+        "recover: a temperature of zero",
+        f"{RECOVER} --teacher {{classifier}} --temperature 0",
+        "--temperature",
+        "above 0",
+    ),
+    bad("recover: a teacher for another task", RECOVER + " --teacher {bare}", "BertModel"),
+    bad("recover: no such teacher", RECOVER + " --teacher nowhere/at-all", "nowhere/at-all"),
+    bad("refit: no whole model", REFIT.replace("--whole {classifier} ", ""), "--whole"),
+    bad("refit: nothing was cut", REFIT.replace("{pruned}", "{classifier}"), "nothing to refit"),
+    bad(
+        "refit: the models exchanged",
+        REFIT.replace("{pruned}", "X").replace("{classifier}", "{pruned}").replace("X", "{classifier}"),
+        "--whole",
+    ),
+    bad("refit: few texts", REFIT + " --limit 3", "3 texts", "at least 20"),
+    bad("refit: a ridge below zero", REFIT + " --ridge=-1", "--ridge", "at least 0"),
+    bad("refit: no way to fit", REFIT + " --how bias", "bias", "weights"),
+    bad("refit: labels", REFIT + " --label stars", "--label"),
+    bad("refit: into the model", REFIT.replace("refitted", "{pruned} --overwrite"), "{pruned}", "the model"),
+    bad("refit: into the whole model", REFIT.replace("refitted", "{classifier} --overwrite"), "the whole model"),
     bad("recover: a rank without adapters", RECOVER + " --lora-rank 4", "--lora-rank", "--lora"),
     bad("recover: a rank in place of a switch", RECOVER + " --lora 8", "8"),
     bad("recover: a bare model", RECOVER.replace("{pruned}", "{bare}"), "BertModel"),

@@ -390,7 +390,7 @@ def test_a_damaged_record(tmp_path: Path, change: Change) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"format": 2, "stacks": []}, {"format": "1", "stacks": []}, {"format": 1}, "yes", [1], 7], ids=str
+    "value", [{"format": 3, "stacks": []}, {"format": "1", "stacks": []}, {"format": 1}, "yes", [1], 7], ids=str
 )
 def test_a_record_of_another_format(tmp_path: Path, value: Any) -> None:
     found = edited(tmp_path, lambda config: config.update(headcount=value))
@@ -399,7 +399,7 @@ def test_a_record_of_another_format(tmp_path: Path, value: Any) -> None:
 
 
 def test_a_record_of_another_format_says_where(tmp_path: Path) -> None:
-    assert str(tmp_path / "place") in edited(tmp_path, lambda config: config["headcount"].update(format=2))
+    assert str(tmp_path / "place") in edited(tmp_path, lambda config: config["headcount"].update(format=3))
 
 
 def test_transformers_alone_does_not_load_it_in_silence(tmp_path: Path) -> None:

@@ -155,3 +155,24 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
         for name, one in values.items():
             found[name].append(by_head(one, layout))
     return {name: np.stack(rows) for name, rows in found.items()}
+
+
+def unit_slopes(job: Job, labels: Any = None) -> np.ndarray:
+    """[example, stack, layer, unit] of minus the slopes in gates of units, one example at a time.
+
+    `labels`: those of each example, in place of the data's.
+    """
+    anatomy = read_anatomy(job.model)
+    stacks, units = list(anatomy.layout.stacks), anatomy.units
+    shape = (len(stacks), max(map(anatomy.layout.layers, stacks)), max(map(units.width, units.stacks)))
+    found = np.full((len(job.encodings.rows), *shape), np.nan)
+    for row in range(len(found)):
+        batch = alone(job, row) | ({} if labels is None else {"labels": labels[row]})
+        gates = {
+            stack: torch.ones(units.layers(stack), units.width(stack), requires_grad=True) for stack in units.stacks
+        }
+        with hc.gated(job.model, units=gates):
+            loss = job.model(**batch).loss
+        for stack, slopes in zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True):
+            found[row, stacks.index(stack), : slopes.shape[0], : slopes.shape[1]] = -slopes.numpy()
+    return found

@@ -11,7 +11,7 @@ import torch
 
 import headcount as hc
 from headcount.data.tasks import find_task
-from headcount.errors import InvalidOption, ModelUnavailable, TrainingDiverged
+from headcount.errors import InvalidOption, ModelUnavailable, TrainingDiverged, UnsuitableModel
 from headcount.pruning.recover import recover
 from headcount.training.scores import score_table
 from tests import planted
@@ -99,6 +99,11 @@ def test_at_least_one_step(tokenizer: Any, steps: int) -> None:
 def test_a_rate_must_be_above_zero(tokenizer: Any) -> None:
     with pytest.raises(InvalidOption, match="learning_rate"):
         recover(pruned(), tokenizer, TEXTS, task=SST2, max_steps=1, learning_rate=0)
+
+
+def test_float16_is_too_coarse(tokenizer: Any) -> None:
+    with pytest.raises(UnsuitableModel, match="the model is in float16, which is too coarse to train"):
+        recover(pruned().half(), tokenizer, TEXTS, task=SST2, max_steps=1)
 
 
 def test_a_model_that_cannot_do_the_task(tokenizer: Any) -> None:

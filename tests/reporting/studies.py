@@ -25,6 +25,7 @@ from tests.contracts.zoo import BY_NAME
 from tests.measures import cases
 from tests.measures import tiny as measured
 from tests.measures.planted import NOUNS, OTHERS, PAIRS, VERBS, WORDS, planted_attention
+from tests.planted_budgets import CONFIRMED, SEQ2SEQ, budget_dataset, write_budget
 from tests.probing import treebank
 from tests.training import toy
 
@@ -299,3 +300,19 @@ def patched_study(path: Path) -> Path:
     for by in ("layer", "position"):
         hc.sweep(model, tokenizer, pairs, task="sst2", how="patch", by=by, out=path)
     return path
+
+
+def budget_study(path: Path) -> Path:
+    """A budget with planted numbers: 12 layers of heads and units, a step that the held-out half confirms."""
+    whole = {"encoder": ((12,) * 12, (1536,) * 12)}
+    choosing, confirming = (
+        budget_dataset(CONFIRMED, 10_000, whole=whole, tilt=0.8, won=won, tolerance=1.0, budget="tolerance=1")
+        for won in (10, 8)
+    )
+    return write_budget(path, choosing, confirming)
+
+
+def unchosen_study(path: Path) -> Path:
+    """A budget that nothing keeps, of a model with three stacks, whose speed was not measured."""
+    one = budget_dataset(CONFIRMED, 10_000, whole=SEQ2SEQ, speeds=False, chosen=None, refit=False, budget="weights=9%")
+    return write_budget(path, one, one, "small")

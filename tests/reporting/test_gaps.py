@@ -30,6 +30,7 @@ KINDS = {
     "how important each head is": ("pruning/importance", {"measure": "importance"}),
     "which heads help, hurt or make no difference": ("pruning/roles", {"measure": "roles"}),
     "how many heads can go": ("pruning/curve@prune-confirming", {}),
+    "how small the model can get without heads and feed-forward units": ("pruning/budget@budget-confirming", {}),
     "when the order of heads settles": ("pruning/dynamics", {}),
     "what a smaller model costs": ("cost/models", {}),
 }
@@ -65,6 +66,7 @@ def test_an_empty_study_lacks_everything() -> None:
         "importance",
         "gates",
         "prune",
+        "prune",
         "dynamics",
         "cost",
     ]
@@ -85,6 +87,11 @@ def test_a_result_fills_its_gap(what: str) -> None:
     left = [gap["what"] for gap in find_gaps(view_of({name: attributes}), "study")]
     filled = {what} | ({"what every head looks at"} if "links" in name else set())
     assert left == [one for one in KINDS if one not in filled]
+
+
+def test_scores_of_units_are_no_importance_of_heads() -> None:
+    found = {"pruning/importance": {"measure": "importance", "what": "units"}}
+    assert "how important each head is" in [gap["what"] for gap in find_gaps(view_of(found), "study")]
 
 
 def test_a_whole_study_lacks_nothing() -> None:
@@ -170,7 +177,7 @@ def test_the_gaps_of_real_studies(tmp_path: Path) -> None:
     for what, missing in (("maps", "attention maps"), ("layer", "each layer"), ("measures", "every head looks at")):
         view = read_view(studies.partial_study(tmp_path / what, what))
         gaps = find_gaps(view, str(tmp_path / what))
-        assert len(gaps) == 13
+        assert len(gaps) == 14
         assert not any(missing in gap["what"] for gap in gaps)
         for gap in gaps:
             parsed(gap["command"])

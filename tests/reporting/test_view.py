@@ -244,7 +244,7 @@ def test_only_what_a_page_shows_is_read(tmp_path: Path, monkeypatch: pytest.Monk
         "text": (("example",), np.array(["x"] * 30, dtype=object)),
         "maps_encoder": (("example", "class"), large.astype("uint8")),
         "blocks_encoder": (("example", "class"), large.astype("uint8")),
-        "done": (("unit",), np.ones(2, dtype=bool)),
+        "done": (("work_unit",), np.ones(2, dtype=bool)),
     }
     write_result(
         tmp_path / "s", "sweep/head-zero", {}, numbers(layout).assign({k: more[k] for k in more if k != "done"})

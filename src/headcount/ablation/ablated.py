@@ -1,4 +1,4 @@
-"""Ablate heads of a model for as long as a context lasts."""
+"""Ablate heads and feed-forward units of a model for as long as a context lasts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from headcount.ablation.hows import Patch
 from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
 from headcount.core.heads import Heads, HeadSet
+from headcount.core.units import Selection
 from headcount.errors import InvalidOption, UnknownHead
 from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import plain_model
@@ -25,12 +26,13 @@ from headcount.trace.session import session
 
 @contextmanager
 def ablated(
-    model: PreTrainedModel, heads: Heads, how: str | Patch = "zero", reference: Any = None
+    model: PreTrainedModel, heads: Heads | Selection, how: str | Patch = "zero", reference: Any = None
 ) -> Iterator[PreTrainedModel]:
     """Replace heads in every forward pass inside the context, generation included; contexts nest.
 
-    `heads`: names (`"L3H7, L5"`, `["L3H7", "L5"]`), or layers and their heads (`{3: [7], 5: [0, 1]}`). The context
-    belongs to the thread or task that opened it: passes that others run at the same time are untouched.
+    `heads`: names (`"L3H7, L5"`, `["L3H7", "L5"]`), or layers and their heads (`{3: [7], 5: [0, 1]}`); feed-forward
+    units such as `L3U0-511` are replaced as heads are, by `zero` or `mean`. The context belongs to the thread or task
+    that opened it: passes that others run at the same time are untouched.
 
     `how`: `zero`, `uniform` (attention spread equally over all positions that the mask allows, values kept), `mean`
     (the head's mean output over the real tokens of `reference`: a batch of inputs, a list of them, or their
@@ -46,22 +48,28 @@ def ablated(
     patch = find_patch(how)
     needs_reference = patch is not None or REPLACEMENTS[check_how(str(how))].needs_reference
     anatomy = read_anatomy(model)
-    chosen = HeadSet.of(heads, anatomy.layout)
-    if not chosen:
+    selected = Selection.of(heads, anatomy.layout, anatomy.units)
+    chosen = selected.heads
+    if not selected:
         raise UnknownHead("got no heads to ablate; expected at least one, such as 'L3H7'")
     if reference is not None and not needs_reference:
         raise InvalidOption(f"how={how!r} takes no reference=; how='mean' and how='patch' do")
+    if selected.units and (patch is not None or how == "uniform"):
+        raise InvalidOption(f"got how={how!r} for {selected.units}: units have no attention; expected zero or mean")
     if patch is not None:
         edits: dict[LayerKey, Edit] = dict(_patched(plain_model(model), anatomy, chosen, patch, reference))
         with session(plain_model(model), edits, purpose=f"patching {chosen}"):
             yield model
         return
-    is_means = isinstance(reference, dict) and set(reference) == set(anatomy.stacks)
-    means = reference if reference is None or is_means else mean_outputs(model, reference)
+    is_means = isinstance(reference, dict) and set(anatomy.stacks) <= set(reference)
+    means = reference if reference is None or is_means else mean_outputs(model, reference, units=bool(selected.units))
     edits = {
         key: make_edit(str(how), anatomy.attention(*key), numbers, means) for key, numbers in chosen.by_layer().items()
     }
-    with session(plain_model(model), edits, purpose=f"ablating {chosen}"):
+    for key, numbers in selected.units.by_layer().items():
+        block = anatomy.feed_forward(*key)
+        edits[block.layer_key] = make_edit(str(how), block, numbers, means)
+    with session(plain_model(model), edits, purpose=f"ablating {selected}"):
         yield model
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.evidence import AnyMetric
 from headcount.ablation.hows import How, Patch, Spec, find_how
-from headcount.ablation.means import mean_outputs
+from headcount.ablation.means import Batch, mean_outputs
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint
 from headcount.data.batches import by_length, collate, plan_batches
@@ -21,6 +21,7 @@ from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.counterparts import WRONG, Counterparts, read_counterparts, with_wrong_answers
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
+from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import DIFFERENCE, Metric
 from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
 from headcount.data.tables import read_table
@@ -36,6 +37,8 @@ from headcount.trace.anatomy import read_anatomy
 from headcount.zoo.bundled import find_data, spell_model
 
 Data = str | Path | pd.DataFrame | Synthetic
+BATCH_TOKENS = 4096
+"""Padded tokens of a batch of inputs whose outputs are averaged."""
 
 
 @dataclass
@@ -230,11 +233,15 @@ def reference_means(
             raise DataProblem(
                 f"means by position need texts of one length and one stack; got {min(lengths)} to {max(lengths)} tokens"
             )
+    batches = list(input_batches(job.model, tokenizer, job.task.kind, encodings))
+    return mean_outputs(job.model, batches, by_position)
+
+
+def input_batches(model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings) -> Iterator[Batch]:
+    """The inputs of all examples, those of similar length together, without labels unless a decoder reads them."""
     order = by_length(encodings.lengths)
     padding = tokenizer.pad_token_id or 0
-    batches = []
-    for start, stop in plan_batches(encodings.lengths[order], 4096):
-        batch = collate([encodings.rows[row] for row in order[start:stop]], padding, input_device(job.model))
-        labels = {"labels": batch["labels"]} if job.task.kind.labels_are_inputs else {}
-        batches.append(job.task.kind.prompt(job.model, batch) | labels)
-    return mean_outputs(job.model, batches, by_position)
+    for start, stop in plan_batches(encodings.lengths[order], BATCH_TOKENS):
+        batch = collate([encodings.rows[row] for row in order[start:stop]], padding, input_device(model))
+        labels = {"labels": batch["labels"]} if kind.labels_are_inputs else {}
+        yield kind.prompt(model, batch) | labels

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headcount.errors import InvalidOption
 from headcount.models.attention import Attention
+from headcount.models.feed_forward import FeedForward
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit
 from headcount.trace.uniform import uniform_outputs, uniform_weights
@@ -60,12 +61,22 @@ def check_how(how: str) -> str:
     return how
 
 
-def make_edit(how: str, block: Attention, heads: tuple[int, ...], means: dict[str, Tensor] | None) -> Edit:
-    """The edit that replaces these heads of a layer; `means` [layer, head, size] by stack, where it needs them."""
+def make_edit(
+    how: str, block: Attention | FeedForward, heads: tuple[int, ...], means: dict[str, Tensor] | None
+) -> Edit:
+    """The edit that replaces these heads or units of a layer; `means` [layer, head, size] by stack, if it needs them.
+
+    The means of a stack's units are under its name with ".units".
+    """
     replacement = REPLACEMENTS[check_how(how)]
-    columns = [block.column(head) for head in heads]
+    present = block.heads if isinstance(block, Attention) else block.units
+    index = {number: column for column, number in enumerate(present)}
+    columns = [index[head] for head in heads]
     if not replacement.needs_reference:
         return replacement(columns)
     if means is None:
         raise InvalidOption(f"how={how!r} needs reference=: one or several batches of inputs, or their mean outputs")
-    return replacement(columns, means[block.stack][block.layer][list(block.heads)])
+    stack, layer = block.layer_key
+    if stack not in means:
+        raise InvalidOption("the mean outputs have none of units; compute them with mean_outputs(..., units=True)")
+    return replacement(columns, means[stack][layer][list(present)])

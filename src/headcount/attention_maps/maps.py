@@ -112,9 +112,9 @@ def run_maps(model: PreTrainedModel, plan: MapsPlan) -> tuple[dict[str, np.ndarr
                 f"{plan.origin.identity['dtype']}; give dtype=float32, or a model whose weights are finite"
             )
         stack, layer = run.layer_key
-        maps[stack][layer, list(run.block.heads)] = pack(weights)
+        maps[stack][layer, list(run.heads)] = pack(weights)
         if stack in blocks:
-            blocks[stack][layer, list(run.block.heads)] = pack(_exact(run, plan.blocks[stack]))
+            blocks[stack][layer, list(run.heads)] = pack(_exact(run, plan.blocks[stack]))
 
     observers = {(block.stack, block.layer): take for block in plan.anatomy if block.stack in plan.stacks}
     inputs = {key: torch.tensor([ids], device=input_device(model)) for key, ids in plan.inputs.items()}

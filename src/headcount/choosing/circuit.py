@@ -16,11 +16,11 @@ from headcount.ablation.hows import How, Means, Patch, Resample, Spec, find_how
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
 from headcount.ablation.stored_scores import StoredScores
 from headcount.ablation.sweep import sweep
+from headcount.choosing.bundles import Bundles
 from headcount.choosing.circuit_report import each_once, plan_trials, report_circuit
 from headcount.choosing.circuit_search import Found, Kept, Margin, search_size, search_tolerance
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import ORDERS, Source, Wanted, by_values, find_orders
-from headcount.choosing.units import Units
 from headcount.core.agreement import lost
 from headcount.core.claims import judge_bounds, tolerance_of
 from headcount.core.heads import Head, HeadSet
@@ -217,7 +217,7 @@ def _check_order(order: str, anatomy: Anatomy, stack: str | None) -> Wanted:
     if "," in order or order == "random":
         raise InvalidOption(f"got order={order!r}; expected one of {', '.join(ORDERS[:-1])} or file:PATH")
     wanted = Wanted.parse(order, None, 1, False, True)
-    wanted.check(anatomy.layout, stack, Units.of(anatomy, stack=stack))
+    wanted.check(anatomy.layout, stack, Bundles.of(anatomy, stack=stack))
     return wanted
 
 

@@ -12,9 +12,9 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
 from headcount.ablation.sweep import check_generate, sweep
+from headcount.choosing.bundles import Bundles
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Source, Wanted, find_orders, removals
-from headcount.choosing.units import Units
 from headcount.core.heads import Head
 from headcount.core.options import without_effect
 from headcount.core.provenance import fingerprint, origin_of
@@ -78,16 +78,16 @@ def curve(
     the end of a shorter order are NaN. `out`: a study folder; the same call resumes.
     """
     anatomy = read_anatomy(model)
-    layout, units = anatomy.layout, Units.of(anatomy, by, stack)
+    layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)
     if isinstance(order, Mapping):
         for option, given in (("randoms", randoms), ("anew", anew), ("stack", stack)):
             without_effect(option, given, "order= says which heads go")
         for which, heads in order.items():
-            units.check_order(heads, layout, f"the order {which}")
+            bundles.check_order(heads, layout, f"the order {which}")
         orders = order
     else:
         wanted = Wanted.parse(order, randoms, steps if isinstance(steps, int) else len(steps), anew, normed)
-        wanted.check(layout, stack, units)
+        wanted.check(layout, stack, bundles)
         task = find_known_task(data, task)
         check_generate(generate, task_metric(task, metric))
         check_classifier(model, task)
@@ -99,9 +99,9 @@ def curve(
     if not orders or not all(orders.values()):
         raise InvalidOption("got no heads to remove; expected at least one order with heads")
     longest = max(map(len, orders.values()))
-    counts = removals(longest, steps, units.size) if isinstance(steps, int) else sorted(set(steps))
-    if not counts or counts[0] < 1 or counts[-1] > longest or any(count % units.size for count in counts):
-        multiples = f", multiples of {units.size}" if units.size > 1 else ""
+    counts = removals(longest, steps, bundles.size) if isinstance(steps, int) else sorted(set(steps))
+    if not counts or counts[0] < 1 or counts[-1] > longest or any(count % bundles.size for count in counts):
+        multiples = f", multiples of {bundles.size}" if bundles.size > 1 else ""
         raise InvalidOption(f"got steps of {list(counts)} heads; expected numbers from 1 to {longest}{multiples}")
     places: dict[frozenset[Head], int] = {}
     for heads in orders.values():
@@ -151,7 +151,7 @@ def curve(
         {"orders": fingerprint([list(orders), spelled]), "steps": counts},
         {key: swept.attrs[key] for key in SAID if key in swept.attrs}
         | {"examples": swept.sizes["example"], "heads": layout.count}
-        | ({"heads_per_group": units.size} if units.by == "group" else {}),
+        | ({"heads_per_group": bundles.size} if bundles.by == "group" else {}),
         lambda _: {**arrays, **with_schemas(steps_of, SCHEMAS)},
     )
     return perform(run, out).set_coords("kept")

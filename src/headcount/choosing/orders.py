@@ -16,10 +16,10 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.choices import Every, heads_of
 from headcount.ablation.sweep import sweep
-from headcount.choosing.estimators import NORMED, estimate_units
+from headcount.choosing.bundles import Bundles
+from headcount.choosing.estimators import NORMED, estimate_bundles
 from headcount.choosing.gates import learn_gates
 from headcount.choosing.importance import importance
-from headcount.choosing.units import Units
 from headcount.core.agreement import effects
 from headcount.core.heads import Head, Layout
 from headcount.core.options import no_repeats, without_effect
@@ -68,11 +68,11 @@ class Wanted:
             raise InvalidOption(f"got randoms={randoms}; expected at least 1 random order")
         return cls(names, randoms, steps if anew else 0, normed)
 
-    def check(self, layout: Layout, stack: str | None, units: Units) -> None:
+    def check(self, layout: Layout, stack: str | None, bundles: Bundles) -> None:
         """What cannot be is refused before anything is computed."""
         for name in self.names:
             if name.startswith("file:"):
-                read_order(name.removeprefix("file:"), layout, stack, units)
+                read_order(name.removeprefix("file:"), layout, stack, bundles)
             elif name not in ORDERS:
                 raise InvalidOption(f"got the order {name!r}; expected some of {', '.join(ORDERS)} or file:PATH")
 
@@ -94,27 +94,27 @@ class Source:
     """What goes together: a head, or a key/value group."""
 
     @property
-    def units(self) -> Units:
-        return Units.of(read_anatomy(self.model), self.by, self.stack)
+    def bundles(self) -> Bundles:
+        return Bundles.of(read_anatomy(self.model), self.by, self.stack)
 
 
 def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Dataset | None]:
     """The orders by name, several random ones, and the importance if it was computed."""
-    layout, stack, seed, units = source.layout, source.stack, source.shared["seed"], source.units
+    layout, stack, seed, bundles = source.layout, source.stack, source.shared["seed"], source.bundles
     orders: dict[str, Order] = {}
     estimates: xr.Dataset | None = None
     for name in wanted.names:
         if name == "random":
             orders |= {
-                f"random {number}": at_random(layout, seed + number, stack, units) for number in range(wanted.randoms)
+                f"random {number}": at_random(layout, seed + number, stack, bundles) for number in range(wanted.randoms)
             }
         elif name.startswith("file:"):
-            orders[name] = read_order(name.removeprefix("file:"), layout, stack, units)
+            orders[name] = read_order(name.removeprefix("file:"), layout, stack, bundles)
         elif name == "ablation":
-            orders[name] = _ablation(source, units)
+            orders[name] = _ablation(source, bundles)
         elif name == "gates":
             # A group is as open as the most open of its gates.
-            orders[name] = by_values(units.pooled(_gates(source), layout, np.max), layout, stack)
+            orders[name] = by_values(bundles.pooled(_gates(source), layout, np.max), layout, stack)
         else:
             estimator = {"importance": "michel"}.get(name, name)
             estimator += "_normed" if wanted.normed and estimator in NORMED else ""
@@ -130,7 +130,7 @@ def find_orders(source: Source, wanted: Wanted) -> tuple[dict[str, Order], xr.Da
             orders[name] = (
                 order_anew(source, estimator, wanted.anew, estimates)
                 if wanted.anew
-                else by_values(estimate_units(estimates, estimator, units, layout), layout, stack)
+                else by_values(estimate_bundles(estimates, estimator, bundles, layout), layout, stack)
             )
     return orders, estimates
 
@@ -146,13 +146,13 @@ def by_values(values: np.ndarray, layout: Layout, stack: str | None = None) -> O
     return tuple(heads[index] for index in np.argsort(numbers, kind="stable"))
 
 
-def at_random(layout: Layout, seed: int, stack: str | None = None, units: Units | None = None) -> Order:
+def at_random(layout: Layout, seed: int, stack: str | None = None, bundles: Bundles | None = None) -> Order:
     """A random order: the control that says what a clever one is worth."""
-    sets = [(head,) for head in heads_of(layout, stack)] if units is None else units.sets
+    sets = [(head,) for head in heads_of(layout, stack)] if bundles is None else bundles.sets
     return tuple(head for index in np.random.default_rng(seed).permutation(len(sets)) for head in sets[index])
 
 
-def read_order(path: str | Path, layout: Layout, stack: str | None = None, units: Units | None = None) -> Order:
+def read_order(path: str | Path, layout: Layout, stack: str | None = None, bundles: Bundles | None = None) -> Order:
     """The order in a text file: heads such as L3H7, with blanks, commas or lines between, each exactly once."""
     file = Path(path)
     if not file.is_file():
@@ -171,8 +171,8 @@ def read_order(path: str | Path, layout: Layout, stack: str | None = None, units
     if missing:
         raise DataProblem(f"{file} has no {layout.spell(missing[0])} ({len(missing)} missing); expected every head")
     order = tuple(head for head in order if stack is None or head.stack == stack)
-    if units is not None:
-        units.check_order(order, layout, str(file))
+    if bundles is not None:
+        bundles.check_order(order, layout, str(file))
     return order
 
 
@@ -199,17 +199,17 @@ def removals(total: int, steps: int, together: int = 1) -> list[int]:
     ([36, 72, 108, 144], [66, 135, 204, 270])
     """
     check_numbers(steps=steps)
-    units = total // together
-    return sorted({together * max(1, round(units * step / steps)) for step in range(1, steps + 1)})
+    bundles = total // together
+    return sorted({together * max(1, round(bundles * step / steps)) for step in range(1, steps + 1)})
 
 
-def _ablation(source: Source, units: Units) -> Order:
+def _ablation(source: Source, bundles: Bundles) -> Order:
     """By what the score loses without each head, or without all heads of a group."""
     swept = sweep(
         source.model,
         source.tokenizer,
         source.table,
-        by=Every("head", source.stack) if units.by == "head" else units.sets,
+        by=Every("head", source.stack) if bundles.by == "head" else bundles.sets,
         how="zero",
         name=source.name and f"{source.name}-order",
         texts=False,
@@ -217,9 +217,9 @@ def _ablation(source: Source, units: Units) -> Order:
         **source.shared,
     )
     lost: np.ndarray = effects(swept).values
-    if units.by == "head":
+    if bundles.by == "head":
         return by_values(lost, source.layout, source.stack)
-    return units.arrange(np.argsort(lost, kind="stable").tolist())
+    return bundles.arrange(np.argsort(lost, kind="stable").tolist())
 
 
 def _gates(source: Source) -> np.ndarray:
@@ -239,15 +239,15 @@ def _gates(source: Source) -> np.ndarray:
 
 def order_anew(source: Source, estimator: str, steps: int, first: xr.Dataset) -> Order:
     """Importance computed again after each step, with the heads that went before at zero."""
-    layout, units = source.layout, source.units
+    layout, bundles = source.layout, source.bundles
     gates = {one: torch.ones(layout.layers(one), layout.width(one)) for one in layout.stacks}
     order: list[Head] = []
     values = first
     total = len([head for head in layout if source.stack is None or head.stack == source.stack])
     for step in range(steps):
-        ranked = by_values(estimate_units(values, estimator, units, layout), layout, source.stack)
+        ranked = by_values(estimate_bundles(values, estimator, bundles, layout), layout, source.stack)
         rest = [head for head in ranked if head not in order]
-        goal = units.whole(total * (step + 1) / steps)
+        goal = bundles.whole(total * (step + 1) / steps)
         order += rest[: goal - len(order)]
         for head in order:
             gates[head.stack][head.layer, head.head] = 0

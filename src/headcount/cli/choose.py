@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import Console
 
-    from headcount.choosing.choose import Choice
+    from headcount.budgets.choose_parts import PartChoice
+    from headcount.choosing.choose_heads import Choice
 
 Tolerance = Annotated[
     float | None,
@@ -25,11 +26,67 @@ Tolerance = Annotated[
 ]
 Drop = Annotated[str | None, Parameter(help="Number or share of heads to remove, such as 58 or 40%.")]
 Keep = Annotated[str | None, Parameter(help="Number or share of heads to keep, such as 80 or 60%.")]
+What = Annotated[
+    Literal["heads", "units", "both"],
+    Parameter(help="What may be removed: attention heads, feed-forward units, or both. Units and both take a budget."),
+]
+Operations = Annotated[
+    str | None, Parameter(help="Budget: the share of the operations of a pass that is left, such as 50%.")
+]
+Weights = Annotated[str | None, Parameter(help="Budget: the share of the parameters that is left, such as 60%.")]
+Faster = Annotated[
+    float | None,
+    Parameter(help="Budget: how many times as fast the model becomes, measured on this machine (--batch, --length)."),
+]
+Train = Annotated[
+    str | None,
+    Parameter(
+        help="Training examples that score heads and units, refit what is left and recover it; by default the training "
+        "split of a --data folder, or else the selection half."
+    ),
+]
+Score = Annotated[
+    Literal["fisher", "taylor", "michel"] | None,
+    Parameter(help="Score of heads and units for a budget: mean squared slope (fisher, default), taylor, michel."),
+]
+Rearrange = Annotated[
+    bool, Parameter(help="Exchange parts of a layer by the Fisher matrix of the layer; useful without a refit.")
+]
+Refit = Annotated[
+    Literal["weights", "scales", "none"] | None,
+    Parameter(
+        help="Least-squares fit of the output projections to the whole model's outputs, without training: all weights "
+        "(default), one factor for each head and unit, or none."
+    ),
+]
+Multiple = Annotated[
+    int | None,
+    Parameter(help="Round the number of units of a layer to a multiple of this; 32 by default in wide layers."),
+]
+Batch = Annotated[int | None, Parameter(help="Batch size at which speed is measured; 16 by default.")]
+Length = Annotated[int | None, Parameter(help="Length in tokens at which speed is measured; 128 by default.")]
 ByEstimate = Annotated[bool, Parameter(help="Compare --tolerance with the point estimate, however uncertain it is.")]
 AtLeast = Annotated[int, Parameter(help="Heads that every layer keeps at least.")]
 PASSED_ON = (
-    *("tolerance", "drop", "keep", "by_estimate", "by", "order", "steps", "randoms", "anew", "normed", "at_least"),
-    *("stack", "metric", "limit", "seed", "max_length", "study", "name"),
+    *(
+        "what",
+        "tolerance",
+        "drop",
+        "keep",
+        "operations",
+        "weights",
+        "faster",
+        "by_estimate",
+        "by",
+        "order",
+        "steps",
+        "randoms",
+        "anew",
+        "normed",
+        "at_least",
+    ),
+    *("stack", "train", "score", "own_labels", "rearrange", "refit", "multiple", "batch", "length"),
+    *("metric", "limit", "seed", "max_length", "study", "name"),
 )
 """Options of choose and prune that `hc.choose` takes as they are."""
 
@@ -40,9 +97,13 @@ def choose(
     *,
     task: options.Task = None,
     data: options.Data,
+    what: What = "heads",
     tolerance: Tolerance = None,
     drop: Drop = None,
     keep: Keep = None,
+    operations: Operations = None,
+    weights: Weights = None,
+    faster: Faster = None,
     by_estimate: ByEstimate = False,
     by: options.Unit = "head",
     order: options.Order = "importance,random",
@@ -52,6 +113,14 @@ def choose(
     normed: options.Normed = True,
     at_least: AtLeast = 0,
     stack: options.Stack = None,
+    train: Train = None,
+    score: Score = None,
+    own_labels: options.OwnLabels = False,
+    rearrange: Rearrange = False,
+    refit: Refit = None,
+    multiple: Multiple = None,
+    batch: Batch = None,
+    length: Length = None,
     metric: options.Metric = None,
     text: options.Text = None,
     label: options.Label = None,
@@ -73,7 +142,9 @@ def choose(
 
     One half of the examples orders the heads and determines how many are removed; the held-out half evaluates the
     result. The first --order decides, the others are computed for comparison. An interrupted run resumes when the same
-    command is run again with --study. To keep one head in each of 12 layers: --at-least 1 --keep 12.
+    command is run again with --study. To keep one head in each of 12 layers: --at-least 1 --keep 12. Heads and
+    feed-forward units together, to a budget: --what both and one of --operations 50%, --weights 60%, --faster 2 and
+    --tolerance 1.
 
     Parameters
     ----------
@@ -83,28 +154,51 @@ def choose(
     given = dict(locals())
     from rich.console import Console
 
+    from headcount.budgets.choose_parts import PartChoice
+
     known = find_named_task(task, data, text, label, labels)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     choice = run_choice(
         "choose", loaded, loaded_tokenizer, data, known, {option: given[option] for option in PASSED_ON}
     )
+    console = Console(highlight=False)
+    if isinstance(choice, PartChoice):
+        show_parts(console, choice, json_)
+        if study is not None and not json_:
+            say_saved(console, study)
+        return
     if json_:
         print(json.dumps(choice_json(choice)))
         return
-    console = Console(highlight=False)
     show_choice(console, choice, tolerance, by_estimate)
     console.print(f"Heads that can go: {spell_heads(choice)}" if choice.heads else next_try(choice), soft_wrap=True)
     if study is not None:
         say_saved(console, study)
 
 
-def run_choice(verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]) -> Choice:
+def run_choice(
+    verb: str, model: Any, tokenizer: Any, data: Any, task: Any, asked: dict[str, Any]
+) -> Choice | PartChoice:
     """Run `choose` and show its progress."""
-    from headcount.choosing.choose import choose
+    from headcount.budgets.choose import choose
     from headcount.cli.progress import show_progress
 
     with show_progress(verb, "") as progress:
         return choose(model, tokenizer, data, task=task, progress=progress, **asked)
+
+
+def show_parts(console: Console, choice: PartChoice, as_json: bool = False) -> None:
+    """Print the curve of smaller models, what was chosen and what the held-out half says about it."""
+    from headcount.cli.budget_table import budget_json, budget_table
+    from headcount.story.budgets import budget_sentences
+
+    if as_json:
+        print(json.dumps(budget_json(choice)))
+        return
+    console.print(curve_heading(choice.held_out))
+    console.print(budget_table(choice.held_out, choice.step))
+    for line in budget_sentences(choice.selection, choice.held_out):
+        console.print(line, soft_wrap=False)
 
 
 def choice_json(choice: Choice) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def cost(
     from rich.markup import escape
 
     from headcount.cli.progress import show_progress
-    from headcount.costs.cost import LENGTHS, attention_share, make_inputs
+    from headcount.costs.cost import LENGTHS, make_inputs, time_shares
     from headcount.costs.cost import cost as measure
     from headcount.errors import InvalidOption
     from headcount.story.costs import cost_sentences
@@ -83,19 +83,26 @@ def cost(
             progress=progress,
         )
         first = models[model]
-        share = attention_share(first, make_inputs(first, max(batch_sizes), max(token_counts or LENGTHS)))
+        shares = time_shares(first, make_inputs(first, max(batch_sizes), max(token_counts or LENGTHS)))
     if json_:
-        print(json.dumps({"attention_share": share, "rows": json.loads(costs.to_json(orient="records"))}))
+        spelled = {"attention_share": shares.attention, "feed_forward_share": shares.feed_forward}
+        print(json.dumps({**spelled, "rows": json.loads(costs.to_json(orient="records"))}))
         return
     console = Console(highlight=False)
     for table in tables(costs, [escape(Path(path).name) for path in names]):
         console.print(table)
-    for line in cost_sentences(costs, share, len(names) > 1):
+    for line in cost_sentences(costs, shares.attention, shares.feed_forward, len(names) > 1):
         console.print(line)
 
 
-SIZES = {"parameters": "million", "attention_parameters": "million", "bytes": "MB"}
+SIZES = {
+    "parameters": "million",
+    "attention_parameters": "million",
+    "feed_forward_parameters": "million",
+    "bytes": "MB",
+}
 """What a model has as a whole, and the unit in which it is shown."""
+COUNTS = ("heads", "units")
 
 
 def tables(costs: pd.DataFrame, names: list[str]) -> list[Any]:
@@ -112,8 +119,13 @@ def tables(costs: pd.DataFrame, names: list[str]) -> list[Any]:
     for column in (*size.columns[1:], *run.columns[1:], *work.columns[1:]):
         column.justify = "right"
     parts = [part for _, part in costs.groupby("model", sort=False)]
+    # Costs that an earlier version stored in a study lack some of them.
     for name, unit in SIZES.items():
-        size.add_row(f"{SCHEMAS[name].title} ({unit})", *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
+        if name in costs:
+            size.add_row(f"{SCHEMAS[name].title} ({unit})", *[f"{part[name].iloc[0] / 1e6:,.2f}" for part in parts])
+    for name in COUNTS:
+        if name in costs:
+            size.add_row(SCHEMAS[name].title, *[f"{part[name].iloc[0]:,}" for part in parts])
     for _, row in costs.groupby(["batch", "length"], sort=False):
         times = [
             f"{middle:.1f} ±{(high - low) / 2:.1f}" for low, middle, high in row[["ms_low", "ms", "ms_high"]].to_numpy()

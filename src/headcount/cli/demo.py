@@ -133,7 +133,7 @@ def make_smaller(
     """Choose heads, prune and save the model, load it again and measure what it costs."""
     import copy
 
-    from headcount.choosing.choose import choose
+    from headcount.budgets.choose import choose
     from headcount.cli.choose import curve_heading, curve_table
     from headcount.cli.cost import tables
     from headcount.cli.options import as_stored

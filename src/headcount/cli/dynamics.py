@@ -23,7 +23,11 @@ def dynamics(
     study: options.Study = None,
     steps: options.Steps = 10,
     estimator: Annotated[
-        str, Parameter(help="Estimate that orders the heads: michel, gate, taylor or norm, also with _normed.")
+        str,
+        Parameter(
+            help="Estimate that orders the heads: michel, gate, taylor, fisher or norm; michel, gate and norm also "
+            "with _normed."
+        ),
     ] = "michel_normed",
     metric: options.Metric = None,
     num_beams: options.NumBeams = None,

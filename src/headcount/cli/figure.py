@@ -15,8 +15,8 @@ def figure(
     what: Annotated[
         str,
         Parameter(
-            help="ablation, layers, histogram, importance, curve, patterns, relations, pairs, patch, positions, cues, "
-            "or a variable such as special.sep."
+            help="ablation, layers, histogram, importance, curve, budget, patterns, relations, pairs, patch, "
+            "positions, cues, or a variable such as special.sep."
         ),
     ] = "ablation",
     output: Annotated[Path, Parameter(name=["-o", "--output"], help="File to write: .svg, .pdf or .png.")],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 
@@ -11,8 +12,11 @@ from headcount.cli.options import Trust, load_ready
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from headcount.core.units import UnitLayout
     from headcount.models.anatomy import Anatomy
     from headcount.models.attention import Attention
+
+T = TypeVar("T")
 
 
 def heads(
@@ -22,7 +26,7 @@ def heads(
     pick: Annotated[str | None, Parameter(help="Show which heads an expression such as 'L3H7,L5' selects.")] = None,
     trust_remote_code: Trust = False,
 ) -> None:
-    """Show the stacks, layers, heads, key/value groups and parameters of a model.
+    """Show the stacks, layers, heads, key/value groups, feed-forward units and parameters of a model.
 
     Example: headcount heads bundled:qnli --pick "L3H7,L5"
 
@@ -49,6 +53,7 @@ def heads(
         "layers and heads are counted from 0.",
         highlight=False,
     )
+    console.print(units_line(anatomy.units), highlight=False)
     proof = proof_of(loaded)
     if proof is not None:
         text = f"Models of type {proof.family.model_types[0]!r} have no record. {proof}"
@@ -63,14 +68,32 @@ def heads_table(anatomy: Anatomy) -> Table:
     for column in table.columns[2:]:
         column.justify = "right"
     for stack, layers in anatomy.stacks.items():
-        rows = [_row(block) for block in layers]
-        start = 0
-        for number, row in enumerate(rows):
-            if number + 1 == len(rows) or rows[number + 1] != row:
-                span = f"L{start}" if start == number else f"L{start}-L{number}"
-                table.add_row(stack, span, *row)
-                start = number + 1
+        for span, row in _spans([_row(block) for block in layers]):
+            table.add_row(stack, span, *row)
     return table
+
+
+def units_line(units: UnitLayout) -> str:
+    """How many feed-forward units each layer has, or why that is not known."""
+    if not units.stacks:
+        return f"{units.missing[0].upper()}{units.missing[1:]}."
+    parts = []
+    for stack, layers in units.stacks.items():
+        spans = _spans([f"{len(numbers):,}" for numbers in layers])
+        counts = spans[0][1] if len(spans) == 1 else ", ".join(f"{span} {count}" for span, count in spans)
+        parts.append(f"{stack} {counts}" if len(units.stacks) > 1 else counts)
+    return f"Feed-forward units a layer: {'; '.join(parts)}."
+
+
+def _spans(rows: Sequence[T]) -> list[tuple[str, T]]:
+    """Ranges of layers whose rows are equal, with these."""
+    found = []
+    start = 0
+    for number, row in enumerate(rows):
+        if number + 1 == len(rows) or rows[number + 1] != row:
+            found.append((f"L{start}" if start == number else f"L{start}-L{number}", row))
+            start = number + 1
+    return found
 
 
 def _row(block: Attention) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`headcount importance`: how much the loss depends on each head."""
+"""`headcount importance`: how much the loss depends on each head and feed-forward unit."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def importance(
     text: options.Text = None,
     label: options.Label = None,
     labels: options.Labels = None,
+    what: options.What = "heads",
+    own_labels: options.OwnLabels = False,
     limit: options.Limit = None,
     seed: options.Seed = 0,
     max_length: options.MaxLength = None,
@@ -40,10 +42,11 @@ def importance(
 
     Example: headcount importance bundled:qnli --task qnli --data bundled:pairs --limit 64 --out study
 
-    Four estimates: michel, the mean absolute gradient of an example's loss with respect to the head's gate; taylor,
+    Five estimates: michel, the mean absolute gradient of an example's loss with respect to the head's gate; taylor,
     the rise of the loss that the gradient predicts if the head is removed; gate, the absolute value of the mean
-    gradient; norm, the mean norm of the head's output. If the study has a sweep with --how zero, the output says how
-    well each estimate predicts its effects.
+    gradient; fisher, the mean squared gradient; norm, the mean norm of the head's output. If the study has a sweep
+    with --how zero, the output says how well each estimate predicts its effects. With --what units or both, the
+    feed-forward units get unit_fisher, unit_michel and unit_taylor.
 
     Parameters
     ----------
@@ -67,6 +70,8 @@ def importance(
             loaded_tokenizer,
             data,
             task=known,
+            what=what,
+            own_labels=own_labels,
             limit=limit,
             seed=seed,
             max_length=max_length,
@@ -107,15 +112,19 @@ def importance_lines(estimates: xr.Dataset, sweep: xr.Dataset | None) -> list[An
     """A table of the estimators side by side, and what its last two columns mean."""
     from rich.table import Table
 
-    from headcount.choosing.estimators import ESTIMATORS, prediction, stability
+    from headcount.choosing.estimators import ESTIMATORS, UNIT_ESTIMATORS, prediction, stability
     from headcount.story.importance import NEEDS_SWEEP, PREDICTS, SPLITS, importance_rows
 
-    table = Table("estimate", "most needed head", "least needed", "halves agree", "predicts ablation")
-    halves = {name: stability(estimates, name) for name in ESTIMATORS}
+    heads, units = ([name for name in names if name in estimates] for names in (ESTIMATORS, UNIT_ESTIMATORS))
+    most = " or ".join([*(["head"] if heads else []), *(["unit"] if units else [])])
+    table = Table("estimate", f"most needed {most}", "least needed", "halves agree", "predicts ablation")
+    halves = {name: stability(estimates, name) for name in (*heads, *units)}
     predicted = None
     if sweep is not None and "delta" in sweep:
-        predicted = {name: prediction(estimates, sweep, name) for name in ESTIMATORS}
+        predicted = {name: prediction(estimates, sweep, name) for name in heads}
     for row in importance_rows(estimates, halves, predicted):
         table.add_row(*row)
     lines = [f"Importance on {estimates.sizes['example']} examples:", table, SPLITS, PREDICTS]
+    if not heads:
+        return lines[:-1]
     return lines if sweep is not None else [*lines, NEEDS_SWEEP]

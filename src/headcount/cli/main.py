@@ -45,6 +45,7 @@ from headcount.cli.paths import paths
 from headcount.cli.probe import probe
 from headcount.cli.prune import prune
 from headcount.cli.recover import recover
+from headcount.cli.refit import refit
 from headcount.cli.renamed import check_renamed, check_renamed_verb
 from headcount.cli.report import report
 from headcount.cli.sweep import sweep
@@ -106,6 +107,7 @@ for verb in (
     curve,
     choose,
     prune,
+    refit,
     recover,
     report,
     figure,

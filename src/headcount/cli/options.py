@@ -49,6 +49,13 @@ Labels = Annotated[
         consume_multiple=True,
     ),
 ]
+What = Annotated[str, Parameter(help="heads, units (of the feed-forward layers) or both.")]
+OwnLabels = Annotated[
+    bool,
+    Parameter(
+        help="Compute the loss for labels drawn from the model's own predictions, not for those in the data.",
+    ),
+]
 Limit = Annotated[int | None, Parameter(help="Use only this many randomly drawn examples.")]
 MaxLength = Annotated[int | None, Parameter(help="Truncate texts to this many tokens.")]
 Seed = Annotated[int, Parameter(help="Random seed.")]
@@ -102,6 +109,13 @@ Lora = Annotated[
     bool, Parameter(help="Train LoRA adapters, which are merged into the weights, instead of all weights (needs peft).")
 ]
 LoraRank = Annotated[int | None, Parameter(help="Rank of the adapters (--lora); 16 by default.")]
+Temperature = Annotated[
+    float | None,
+    Parameter(help="Temperature of the probabilities that are compared with the teacher's; 2 by default."),
+]
+Hidden = Annotated[
+    bool, Parameter(help="Learn the teacher's hidden states after every layer too, not its outputs alone.")
+]
 # The study.
 Out = Annotated[Path | None, Parameter(help="Study folder for the result.")]
 Study = Annotated[Path | None, Parameter(help="Study folder for the results.")]
@@ -241,11 +255,14 @@ def find_tokenizer(model: str, tokenizer: str | None = None, trust_remote_code: 
     return load_tokenizer(model if tokenizer is None else tokenizer, trust_remote_code=trust_remote_code)
 
 
-def as_stored(model: PreTrainedModel) -> PreTrainedModel:
-    """Convert the model back to the dtype of its checkpoint (or of --dtype), in which it is saved."""
+def as_stored(model: PreTrainedModel, loaded: PreTrainedModel | None = None) -> PreTrainedModel:
+    """Convert the model back to the dtype of its checkpoint (or of --dtype), in which it is saved.
+
+    `loaded`: the model that was loaded, if the one to be saved was made from it.
+    """
     import torch
 
-    stored = getattr(model, "headcount_stored", None)
+    stored = getattr(model if loaded is None else loaded, "headcount_stored", None)
     return model.to(stored) if isinstance(stored, torch.dtype) else model
 
 
@@ -254,6 +271,11 @@ def spell_lora(lora: bool, rank: int | None) -> str:
     from headcount.pruning.lora import RANK
 
     return f" with LoRA (rank {rank or RANK})" if lora else ""
+
+
+def spell_teacher(taught: bool, lora: bool) -> str:
+    """What follows `spell_lora` in such a clause; empty if labels were learned."""
+    return f" {'and' if lora else 'with'} the whole model as the teacher" if taught else ""
 
 
 def say_part(console: Console) -> None:

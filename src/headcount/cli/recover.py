@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import as_stored, find_named_task, load_for_task, spell_lora
+from headcount.cli.options import as_stored, find_named_task, load_for_task, load_ready, spell_lora, spell_teacher
+from headcount.cli.stopping import state_beside
 from headcount.core.options import belongs_to
 
 
@@ -19,6 +21,12 @@ def recover(
     task: options.Task = None,
     data: options.Data,
     out: Annotated[Path, Parameter(help="Folder for the recovered model.")],
+    teacher: Annotated[
+        str | None,
+        Parameter(help="Folder or hub name of the whole model: its outputs are learned, and labels are not read."),
+    ] = None,
+    temperature: options.Temperature = None,
+    hidden: options.Hidden = False,
     max_steps: Annotated[int, Parameter(help="Number of training steps.")] = 100,
     learning_rate: Annotated[
         float | None, Parameter(help="Peak learning rate; 2e-5 by default, 2e-4 with --lora.")
@@ -43,7 +51,7 @@ def recover(
     Example: headcount recover small --task qnli --data bundled:pairs --max-steps 50 --out recovered
 
     The model is trained on all examples: evaluate it on others. headcount prune --recover trains on one half and
-    evaluates on the other.
+    evaluates on the other. An interrupted run resumes when the same command is run again.
 
     Parameters
     ----------
@@ -60,18 +68,26 @@ def recover(
     from headcount.zoo.bundled import find_data, find_model
 
     belongs_to("lora_rank", lora_rank, "lora", lora)
+    belongs_to("temperature", temperature, "teacher", teacher)
+    belongs_to("hidden", hidden, "teacher", teacher)
     if lora:
         check_lora()
     known = find_named_task(task, data, text, label, labels)
-    check_apart(out, {"the model": find_model(model), "the data": find_data(data)})
+    apart = {"the model": find_model(model), "the data": find_data(data)}
+    check_apart(out, apart if teacher is None else apart | {"the teacher": find_model(teacher)})
     check_output_folder(out, overwrite)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
+    whole = None if teacher is None else load_ready(teacher, device, dtype, trust_remote_code, uses_head=True)
+    state = state_beside(out)
     with show_progress("recover", "steps") as progress:
         run(
             loaded,
             loaded_tokenizer,
             data,
             task=known,
+            teacher=whole,
+            temperature=temperature,
+            hidden=hidden,
             max_steps=max_steps,
             learning_rate=learning_rate,
             lora=lora,
@@ -80,10 +96,12 @@ def recover(
             limit=limit,
             seed=seed,
             max_length=max_length,
+            out=state,
             progress=progress,
         )
     save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
+    shutil.rmtree(state, ignore_errors=True)
     console = Console(highlight=False)
-    what = f"Fine-tuned for {max_steps} steps{spell_lora(lora, lora_rank)}"
+    what = f"Fine-tuned for {max_steps} steps{spell_lora(lora, lora_rank)}{spell_teacher(teacher is not None, lora)}"
     console.print(f"{what}; saved in {out}.", markup=False, soft_wrap=True)
     console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 RESUMED = {
     "attribution": "--out",
@@ -25,6 +26,7 @@ RESUMED = {
     "patterns": "--out",
     "probe": "--out",
     "prune": "--study",
+    "recover": "--out",
     "sweep": "--out",
 }
 """Verbs that save as they run, and the option that names the folder."""
@@ -37,11 +39,16 @@ AT_THE_END = (
     "figure",
     "heads",
     "maps",
-    "recover",
+    "refit",
     "report",
     "table",
 )
 """Verbs that write nothing before they are done."""
+
+
+def state_beside(out: Path) -> Path:
+    """The folder of an unfinished recovery, beside that of the model that it will be."""
+    return out.with_name(f".{out.name}-state")
 
 
 def stopped_line(words: list[str]) -> str:
@@ -65,6 +72,8 @@ def stopped_line(words: list[str]) -> str:
             f"stopped; nothing is kept without {option}; with it the same command resumes: "
             f"{_command([*words, option, 'study'])}"
         )
+    if verb == "recover":
+        folder = str(state_beside(Path(folder)))
     if not os.path.exists(folder):
         return f"stopped before anything was saved in {folder}; to start again: {_command(words)}"
     return f"stopped; what was computed is in {folder}, and the same command resumes: {_command(words)}"

@@ -50,6 +50,10 @@ def table(
 
 def json_rows(result: xr.Dataset) -> list[dict[str, Any]]:
     """A row for each head, layer or set, as `--json` prints them; none while other parts of the work are not done."""
-    from headcount.core.results import as_table
+    from headcount.core.results import HEAD_DIMS, UNIT_DIMS, as_table
 
-    return json.loads(as_table(result).to_json(orient="records")) if result.attrs["complete"] else []
+    if not result.attrs["complete"]:
+        return []
+    both = [dims for dims in (HEAD_DIMS, UNIT_DIMS) if any(array.dims == dims for array in result.values())]
+    tables = [as_table(result, dims) for dims in both] if UNIT_DIMS in both else [as_table(result)]
+    return [row for table in tables for row in json.loads(table.to_json(orient="records"))]

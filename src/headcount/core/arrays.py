@@ -21,7 +21,7 @@ CODECS = (ZstdCodec(level=1), Crc32cCodec())
 
 def plan_array(group: zarr.Group, name: str, plan: ArrayPlan, examples: int) -> None:
     """An empty array with a chunk for each unit of work, which has this many examples."""
-    sizes = {"example": examples, "unit": 1}
+    sizes = {"example": examples, "work_unit": 1}
     group.create_array(
         name,
         shape=plan.shape,

@@ -113,7 +113,7 @@ def choose_cut(curve: xr.Dataset, order: str, points: float, by_estimate: bool =
     A cut is within it if the one-sided 95 % confidence bound of its change is or, with `by_estimate`, if the change
     itself is. Cuts beyond one that is significantly outside are not considered.
     """
-    change, worst, best = _changes(curve, order)
+    change, worst, best = oriented_changes(curve, order)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
     counts = curve["removed"].values.astype(int)
     outside = np.flatnonzero(best < -allowed - 1e-12)
@@ -134,6 +134,28 @@ def judge_cut(curve: xr.Dataset, order: str, count: int, points: float) -> Verdi
     return judge_bounds(worst, best, tolerance_of(points, curve.attrs["metric"], float(curve["baseline"])))
 
 
+def choose_step(curve: xr.Dataset, order: str, points: float, by_estimate: bool = False) -> int | None:
+    """The last step of a curve of ever smaller models that is within the tolerance; None if there is none.
+
+    A step is within it if the one-sided 95 % confidence bound of its change is or, with `by_estimate`, if the change
+    itself is. Steps beyond one that is significantly outside are not considered.
+    """
+    change, worst, best = oriented_changes(curve, order)
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    outside = np.flatnonzero(best < -allowed - 1e-12)
+    last = outside[0] if len(outside) else len(change)
+    with np.errstate(invalid="ignore"):
+        inside = np.flatnonzero((change if by_estimate else worst)[:last] >= -allowed - 1e-12)
+    return int(inside[-1]) if len(inside) else None
+
+
+def judge_step(curve: xr.Dataset, order: str, step: int, points: float) -> Verdict:
+    """What held-out examples say about a step: confirmed or refuted at one-sided 95 % confidence, or neither."""
+    _, worst, best = oriented_changes(curve, order)
+    allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    return judge_bounds(float(worst[step]), float(best[step]), allowed)
+
+
 def judge_bounds(worst: float, best: float, allowed: float = 0.0) -> Verdict:
     """What the one-sided bounds of a change (below 0 is worse) say about a tolerance in the same unit."""
     if worst >= -allowed - 1e-12:
@@ -146,20 +168,24 @@ def examples_needed(curve: xr.Dataset, order: str, count: int, points: float) ->
 
     Estimated from the spread of the examples at hand; None if no number would be enough.
     """
-    worst, best = _bounds(curve, order, count)
     allowed = tolerance_of(points, curve.attrs["metric"], float(curve["baseline"]))
+    return examples_for(*_bounds(curve, order, count), allowed, int(curve.attrs["examples"]))
+
+
+def examples_for(worst: float, best: float, allowed: float, examples: int) -> int | None:
+    """The same from the one-sided bounds of a change on so many examples, and a tolerance in the metric's own unit."""
     if allowed <= 0 or not isfinite(best - worst):
         return None
     error = (best - worst) / 2 / float(norm.ppf(CONFIDENCE))
     share = (float(norm.ppf(CONFIDENCE)) + float(norm.ppf(POWER))) * error / allowed
-    needed = int(curve.attrs["examples"]) * share * share
-    return max(int(curve.attrs["examples"]) + 1, ceil(needed)) if needed < MOST_EXAMPLES else None
+    needed = examples * share * share
+    return max(examples + 1, ceil(needed)) if needed < MOST_EXAMPLES else None
 
 
 def _bounds(curve: xr.Dataset, order: str, count: int) -> tuple[float, float]:
     """The one-sided bounds of the change without `count` heads, the worse first."""
     step = int(np.flatnonzero(curve["removed"].values == count)[0])
-    _, worst, best = _changes(curve, order)
+    _, worst, best = oriented_changes(curve, order)
     return float(worst[step]), float(best[step])
 
 
@@ -172,7 +198,7 @@ def settled_at(dynamics: xr.Dataset) -> int | None:
     return None
 
 
-def _changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def oriented_changes(curve: xr.Dataset, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The change of every step and its one-sided bounds, the worse first; positive is better."""
     steps = curve.sel(order=order)
     change, low, high = (steps[name].values for name in ("delta", "bound_low", "bound_high"))

@@ -77,7 +77,10 @@ class Layout:
         return str(head) if len(self.stacks) > 1 else str(head).partition(".")[2]
 
     def spell_layer(self, stack: str, layer: int) -> str:
-        return f"{stack}.L{layer}" if len(self.stacks) > 1 else f"L{layer}"
+        """`L3`, or `cross.L3` where there are several stacks; `L3U` for the key of a layer's feed-forward block."""
+        stack, _, units = stack.partition(".")
+        name = f"L{layer}{'U' if units else ''}"
+        return f"{stack}.{name}" if len(self.stacks) > 1 else name
 
     def find(self, text: str) -> tuple[Head, ...]:
         """The heads that a name such as `L3H7`, `L3H0-5` or `cross.L3` stands for."""
@@ -101,7 +104,7 @@ class Layout:
         if not numbers or not set(numbers) <= set(present):
             raise UnknownHead(
                 f"got {text!r}, but {self.spell_layer(stack, layer)} has "
-                f"{'heads ' + _ranges(present) if present else 'no heads'}; heads are counted from 0"
+                f"{'heads ' + spell_ranges(present) if present else 'no heads'}; heads are counted from 0"
             )
         return tuple(Head(stack, layer, number) for number in numbers)
 
@@ -166,7 +169,7 @@ class HeadSet:
     def plan(self) -> str:
         """A line for each layer with heads in the set: which heads, of how many."""
         lines = [
-            f"{self.layout.spell_layer(stack, layer):>12}  heads {_ranges(heads)}"
+            f"{self.layout.spell_layer(stack, layer):>12}  heads {spell_ranges(heads)}"
             f"  ({len(heads)} of {len(self.layout.stacks[stack][layer])})"
             for (stack, layer), heads in self.by_layer().items()
         ]
@@ -201,7 +204,7 @@ class HeadSet:
             if heads == self.layout.stacks[stack][layer]:
                 words.append(name)
             else:
-                words += [f"{name}H{part}" for part in _ranges(heads).split(", ")]
+                words += [f"{name}H{part}" for part in spell_ranges(heads).split(", ")]
         return ", ".join(words)
 
 
@@ -232,7 +235,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _ranges(numbers: tuple[int, ...]) -> str:
+def spell_ranges(numbers: tuple[int, ...]) -> str:
     """`0-3, 7` for (0, 1, 2, 3, 7)."""
     parts: list[list[int]] = []
     for number in numbers:

@@ -12,6 +12,7 @@ import xarray as xr
 from headcount.core.heads import Layout
 
 HEAD_DIMS = ("stack", "layer", "head")
+UNIT_DIMS = ("stack", "layer", "unit")
 PAIR = "head_pair"
 """The dimension of values for pairs of heads; `pair` is the second text of an example."""
 ENDS = ("", "_low", "_high")
@@ -101,9 +102,12 @@ def _column_order(name: Any) -> tuple[int, str]:
     return (FIRST_COLUMNS.index(name) if name in FIRST_COLUMNS else len(FIRST_COLUMNS), str(name))
 
 
-def as_table(dataset: xr.Dataset) -> Any:
-    """The values per head, layer or set as a pandas table with a row for each, without absent heads."""
-    dims = tuple(dataset["score"].dims) if "score" in dataset.data_vars else HEAD_DIMS
+def as_table(dataset: xr.Dataset, dims: tuple[Any, ...] | None = None) -> Any:
+    """The values per head, layer or set as a pandas table with a row for each, without absent heads.
+
+    `dims`: those of the values in the table, where a result has values for heads and for feed-forward units.
+    """
+    dims = dims or (tuple(dataset["score"].dims) if "score" in dataset.data_vars else HEAD_DIMS)
     columns: dict[str, xr.DataArray] = {}
     for key, array in dataset.data_vars.items():
         name = str(key)
@@ -119,4 +123,4 @@ def as_table(dataset: xr.Dataset) -> Any:
     for name, array in columns.items():
         if "score" in columns and array.attrs.get("names"):  # codes in a sweep, such as why a head was run
             table[name] = table[name].map(dict(enumerate(array.attrs["names"])))
-    return table.astype({name: "Int64" for name in ("layer", "head") if name in table})
+    return table.astype({name: "Int64" for name in ("layer", "head", "unit") if name in table})

@@ -125,7 +125,7 @@ class Study:
             group = zarr.open_group(folder, mode="w", zarr_format=3, attributes=attributes)
             # Units are all of one size but the last, so that each has chunks of its own.
             examples = max(1, units[0][1] - units[0][0])
-            by_unit = {**arrays, DONE: ArrayPlan(("unit",), (len(units),), "bool")}
+            by_unit = {**arrays, DONE: ArrayPlan(("work_unit",), (len(units),), "bool")}
             for key, plan in by_unit.items():
                 plan_array(group, key, plan, examples)
             for key, labelled in fixed.items():

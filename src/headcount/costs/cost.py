@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run
 from headcount.errors import InvalidOption
+from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention
 from headcount.models.dispatched import check_whole
 from headcount.models.example_inputs import random_images
@@ -41,7 +42,7 @@ from headcount.models.longest import longest_positions
 from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.modes import evaluating
-from headcount.trace.timing import timed_calls
+from headcount.trace.timing import timed_spans
 
 BATCHES, LENGTHS, REPEATS = (1, 16), (32, 128), 10
 SCHEMAS = {
@@ -56,6 +57,9 @@ SCHEMAS = {
     "peak_bytes": Schema("Peak memory", "bytes", range=(0, None)),
     "parameters": Schema("Parameters", range=(0, None)),
     "attention_parameters": Schema("Attention parameters", range=(0, None)),
+    "feed_forward_parameters": Schema("Feed-forward parameters", range=(0, None)),
+    "heads": Schema("Heads", range=(0, None)),
+    "units": Schema("Feed-forward units", range=(0, None)),
     "bytes": Schema("Size of the weights", "bytes", range=(0, None)),
 }
 
@@ -74,7 +78,8 @@ def cost(
 ) -> pd.DataFrame:
     """One row for each model, batch size and length: time (median, quartiles), throughput, operations, memory.
 
-    Every row also has the model's parameters, those of its attention, and its bytes on disk. Images have no length.
+    Every row also has the model's parameters, those of its attention and of its feed-forward layers, its heads and
+    units, and its bytes on disk. Images have no length.
     `lengths`: 32 and 128 by default. `new_tokens`: decoders also generate so many tokens after prompts of these
     lengths: `prefill` and `decode` (tokens a second of all texts, median and quartiles) and `cache_bytes` at the end.
     `study`: a folder that keeps the numbers, as `cost/NAME` ("models" by default); times differ from run to run, those
@@ -96,9 +101,8 @@ def cost(
         check_whole(model, "measure its cost")
         if new_tokens is not None:
             check_generates(which, model)
+        check_length(which, model, max(lengths))
         longest = longest_positions(model)
-        if longest is not None and max(lengths) > longest and model.main_input_name != "pixel_values":
-            raise InvalidOption(f"got the length {max(lengths)}; {which} takes at most {longest} tokens")
         if longest is not None and new_tokens is not None and max(lengths) + new_tokens > longest:
             raise InvalidOption(
                 f"got new_tokens={new_tokens} after {max(lengths)}; {which} takes at most {longest} tokens in all"
@@ -159,11 +163,15 @@ def _measure(
 
 
 def size(model: PreTrainedModel) -> dict[str, int]:
-    """Parameters in all and in the attention, and the bytes of the weights."""
+    """Parameters in all, of attention and of feed-forward layers; heads and units; the bytes of the weights."""
+    anatomy = read_anatomy(model)
     tensors = {tensor.data_ptr(): tensor for tensor in model.state_dict().values() if tensor.numel()}
     return {
         "parameters": model.num_parameters(),
-        "attention_parameters": sum(p.numel() for module in _attention_modules(model) for p in module.parameters()),
+        "attention_parameters": _count(_attention_modules(anatomy)),
+        "feed_forward_parameters": _count(_feed_forward_modules(anatomy)),
+        "heads": anatomy.layout.count,
+        "units": anatomy.units.count,
         "bytes": sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()),
     }
 
@@ -184,6 +192,16 @@ def make_inputs(model: PreTrainedModel, batch: int, length: int) -> dict[str, Te
     if is_multiple_choice(model):
         inputs = {key: tensor[:, None] for key, tensor in inputs.items()}
     return inputs
+
+
+def check_length(which: str, model: PreTrainedModel, length: int) -> None:
+    """An error for texts that are longer than the model takes; images have no length."""
+    if model.main_input_name == "pixel_values":
+        return
+    check_numbers(lengths=length)
+    longest = longest_positions(model)
+    if longest is not None and length > longest:
+        raise InvalidOption(f"got the length {length}; {which} takes at most {longest} tokens")
 
 
 def _needs_padding(model: PreTrainedModel) -> bool:
@@ -209,42 +227,73 @@ def time_in_turns(
     return times
 
 
-@torch.no_grad()
 def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
     """Floating-point operations of the matrix products of one pass.
 
     A layer without heads counts none: the head of zeros that stands in for them is how it runs, not what it costs.
     """
-    # The counter does not know the fused attention kernel of CPUs.
-    with evaluating(model), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        model(**inputs)
-    counts = counter.get_flop_counts()
-    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers if not block.heads]
-    empty = sum(sum(counts.get(f"{type(model).__name__}.{block.name}", {}).values()) for block in blocks)
-    return int(counter.get_total_flops()) - int(empty)
+    return count_operations(model, inputs)[0]
 
 
 @torch.no_grad()
-def attention_share(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeats: int = 5) -> float:
-    """The share of a pass's time that the attention blocks take, output projections included: what a cut can win."""
+def count_operations(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> tuple[int, dict[str, int]]:
+    """The operations of one pass, and those inside each module by its name; an empty layer's stand-in counts none."""
+    # The counter does not know the fused attention kernel of CPUs.
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model(**inputs)
+    root = f"{type(model).__name__}."
+    counts = {
+        name.removeprefix(root): int(sum(by_kind.values())) for name, by_kind in counter.get_flop_counts().items()
+    }
+    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers if not block.heads]
+    empty = {block.name: counts.get(block.name, 0) for block in blocks}
+    return int(counter.get_total_flops()) - sum(empty.values()), counts | dict.fromkeys(empty, 0)
+
+
+class Shares(NamedTuple):
+    """Of the time of a pass."""
+
+    attention: float
+    feed_forward: float | None
+    """None where the model's feed-forward layers are not known."""
+
+
+@torch.no_grad()
+def time_shares(model: PreTrainedModel, inputs: Mapping[str, Tensor], repeats: int = 5) -> Shares:
+    """The shares of a pass's time that the attention and the feed-forward blocks take: what cuts can win.
+
+    Attention includes its output projection, a feed-forward block what lies between its projections.
+    """
 
     def clock() -> float:
         wait(model)
         return time.perf_counter()
 
+    anatomy = read_anatomy(model)
+    units = {block.output: block.inputs[0][1] for blocks in anatomy.feed_forwards.values() for block in blocks}
     shares = []
-    with evaluating(model), timed_calls(_attention_modules(model), clock) as durations:
+    with (
+        evaluating(model),
+        timed_spans(((module, module) for module in _attention_modules(anatomy)), clock) as in_attention,
+        timed_spans(((first, last) for last, first in units.items()), clock) as in_units,
+    ):
         for turn in range(WARM_UP + repeats):
-            durations.clear()
+            in_attention.clear()
+            in_units.clear()
             start = time.perf_counter()
             model(**inputs)
             whole = clock() - start
             if turn >= WARM_UP:
-                shares.append(sum(durations) / whole)
-    return float(np.median(shares))
+                shares.append((sum(in_attention) / whole, sum(in_units) / whole))
+    of_attention, of_units = np.median(shares, axis=0)
+    return Shares(float(of_attention), float(of_units) if units else None)
 
 
-def _attention_modules(model: PreTrainedModel) -> list[nn.Module]:
+def _count(modules: Iterable[nn.Module]) -> int:
+    return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+
+def _attention_modules(anatomy: Anatomy) -> list[nn.Module]:
     """The attention modules and those output projections that stand beside them, each once."""
 
     def parts(block: Attention) -> Iterable[nn.Module]:
@@ -252,5 +301,13 @@ def _attention_modules(model: PreTrainedModel) -> list[nn.Module]:
         if not block.output_name.startswith(f"{block.name}."):
             yield block.output
 
-    blocks = [block for layers in read_anatomy(model).stacks.values() for block in layers]
+    blocks = [block for layers in anatomy.stacks.values() for block in layers]
     return list(dict.fromkeys(module for block in blocks for module in parts(block)))
+
+
+def _feed_forward_modules(anatomy: Anatomy) -> list[nn.Module]:
+    """The projections into units and out of them, each once."""
+    blocks = [block for blocks in anatomy.feed_forwards.values() for block in blocks]
+    return list(
+        dict.fromkeys(module for block in blocks for module in (*(one for _, one in block.inputs), block.output))
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,13 +51,15 @@ def read_examples(
     limit: int | None = None,
     seed: int = 0,
     tokenizer: Any = None,
+    labelled: bool = True,
 ) -> Examples:
     """The examples of a table; with `limit` a random sample of that size, the same for the same seed.
 
-    With a tokenizer, blank rows are left out before the sample is drawn.
+    With a tokenizer, blank rows are left out before the sample is drawn. Not `labelled`: labels are neither needed nor
+    read, and those of the examples stand in for them.
     """
     columns = task.columns(table)
-    task, label_notes = task.with_label(table)
+    task, label_notes = task.with_label(table) if labelled else (replace(task, label=None), ())
     if tokenizer is None:
         table = draw_rows(table, limit, seed)
     else:
@@ -67,7 +69,7 @@ def read_examples(
     column = None
     if task.label is not None:
         column = LabelColumn(table[task.label], task.names, task.user_labels, id2label or {})
-    labels, notes = task.kind.read_labels(column, texts)
+    labels, notes = task.kind.read_labels(column, texts) if labelled else (task.kind.stand_ins(texts), ())
     texts = task.kind.input_texts(texts)
     notes = notes_of(table.attrs) + label_notes + notes
     return Examples(task, table.index.to_numpy(), texts, labels, notes, known_blank(table), table.attrs)

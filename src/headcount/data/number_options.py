@@ -15,6 +15,7 @@ LEAST = {
     "passes": 0,
     "randoms": 0,
     "recover": 0,
+    "ridge": 0,
     "seed": 0,
     "subsets": 0,
     "tolerance": 0,
@@ -22,7 +23,7 @@ LEAST = {
     "weight_decay": 0,
 }
 """Options whose least value is not 1."""
-ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when", "train_weights"))
+ABOVE_ZERO = frozenset(("learning_rate", "num_train_epochs", "stop_when", "temperature", "train_weights"))
 BELOW = {"seed": 2**32}
 """numpy takes no larger seeds."""
 MOST = 2**31 - 1

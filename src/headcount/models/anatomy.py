@@ -5,31 +5,43 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Layout
+from headcount.core.units import EXPERTS, NO_RECORD, SUFFIX, UnitLayout
 from headcount.errors import UnknownFamily
 from headcount.models.attention import Attention
 from headcount.models.compiled import takes_compiled
 from headcount.models.families.lookup import family_of_model
 from headcount.models.families.plan import Family, SharedLayers, StackPlan
+from headcount.models.feed_forward import FeedForward, read_feed_forward
 from headcount.models.shrink import layer_names, width_of
 
 
 @dataclass(frozen=True, eq=False)
 class Anatomy:
-    """All attention layers of a model, by stack."""
+    """All attention layers of a model, by stack, and the feed-forward blocks that follow them."""
 
     family: Family
     stacks: dict[str, tuple[Attention, ...]]
+    feed_forwards: dict[str, tuple[FeedForward, ...]] = field(default_factory=dict)
+    """By stack; empty where they are not known."""
+    without_units: str = NO_RECORD
+    """Why they are not known."""
 
     @property
     def layout(self) -> Layout:
         return Layout({stack: tuple(layer.heads for layer in layers) for stack, layers in self.stacks.items()})
+
+    @property
+    def units(self) -> UnitLayout:
+        """The feed-forward units."""
+        stacks = {stack: tuple(block.units for block in blocks) for stack, blocks in self.feed_forwards.items()}
+        return UnitLayout(stacks, self.without_units)
 
     def __iter__(self) -> Iterator[Attention]:
         """The layers that have heads: a pruned one may have lost all of them."""
@@ -38,6 +50,22 @@ class Anatomy:
 
     def attention(self, stack: str, layer: int) -> Attention:
         return self.stacks[stack][layer]
+
+    def feed_forward(self, stack: str, layer: int) -> FeedForward:
+        return self.feed_forwards[stack][layer]
+
+    def block(self, key: tuple[str, int]) -> Attention | FeedForward:
+        """The attention or the feed-forward block with this key in a session."""
+        stack, layer = key
+        if stack.endswith(SUFFIX):
+            return self.feed_forwards[stack.removesuffix(SUFFIX)][layer]
+        return self.stacks[stack][layer]
+
+    def blocks(self) -> Iterator[Attention | FeedForward]:
+        """All blocks that have heads or units."""
+        yield from self
+        for blocks in self.feed_forwards.values():
+            yield from (block for block in blocks if block.units)
 
 
 @takes_compiled
@@ -54,10 +82,18 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
     family = family_of_model(model)
     modules = dict(model.named_modules())
     stacks = {}
+    feed_forwards: dict[str, tuple[FeedForward, ...]] = {}
     for plan in family.stacks:
         layers = layer_names(modules, plan.layer, plan.attention)
         if layers:
             stack = plan.stack if family.measured else _stack_name(plan, model.config)
+            blocks = [
+                read_feed_forward(plan.feed_forward, stack, number, name, modules, model.config)
+                for number, name in enumerate(layers)
+                if plan.feed_forward is not None
+            ]
+            if blocks and None not in blocks:
+                feed_forwards[stack] = tuple(block for block in blocks if block is not None)
             stacks[stack] = tuple(
                 _attention(family, plan, stack, number, name, modules, model.config)
                 for number, name in enumerate(layers)
@@ -73,8 +109,17 @@ def read_anatomy(model: PreTrainedModel) -> Anatomy:
             + " or ".join(f"{plan.layer}.{plan.attention}" for plan in family.stacks)
         )
     if family.shared:
+        feed_forwards = {
+            stack: _uses_of_units(family.shared, stacks[stack], blocks, model.config, modules)
+            for stack, blocks in feed_forwards.items()
+        }
         stacks = {stack: _uses(family.shared, layers, model.config, modules) for stack, layers in stacks.items()}
-    return Anatomy(family, stacks)
+    return Anatomy(family, stacks, feed_forwards, EXPERTS if _has_experts(model.config) else NO_RECORD)
+
+
+def _has_experts(config: Any) -> bool:
+    """Whether the config speaks of a mixture of experts."""
+    return any(getattr(config, name, None) for name in ("num_experts", "num_local_experts", "n_routed_experts"))
 
 
 def _stack_name(plan: StackPlan, config: Any) -> str:
@@ -142,3 +187,18 @@ def _uses(
         uses.append(replace(by_numbers[module_numbers], layer=number, use=used[module_numbers], entry=entry))
         used[module_numbers] += 1
     return tuple(uses)
+
+
+def _uses_of_units(
+    shared: SharedLayers,
+    layers: tuple[Attention, ...],
+    blocks: tuple[FeedForward, ...],
+    config: Any,
+    modules: dict[str, nn.Module],
+) -> tuple[FeedForward, ...]:
+    """The feed-forward blocks in the order of a pass, each one a use of that of its layer's module."""
+    by_module = {block.layer_module: block for block in blocks}
+    return tuple(
+        replace(by_module[use.layer_module], layer=use.layer, use=use.use, entry=use.entry)
+        for use in _uses(shared, layers, config, modules)
+    )

@@ -62,6 +62,15 @@ class Attention:
         return self.stack, self.layer
 
     @property
+    def count(self) -> int:
+        return len(self.heads)
+
+    @property
+    def size(self) -> int:
+        """Of what a head gives the output projection."""
+        return self.head_size
+
+    @property
     def kv_heads(self) -> int:
         return len(set(self.groups))
 

@@ -14,7 +14,8 @@ import transformers
 from safetensors import SafetensorError
 from transformers import PreTrainedModel
 
-from headcount.core.heads import Head
+from headcount.core.heads import Head, spell_ranges
+from headcount.core.units import UnitLayout
 from headcount.errors import ModelUnavailable
 from headcount.models import shrink
 from headcount.models.anatomy import read_anatomy
@@ -25,7 +26,7 @@ from headcount.models.families.registry import recorded_family
 from headcount.models.finite_weights import check_weights
 from headcount.models.output_folder import check_output_folder, whole_folder
 from headcount.models.progress_bars import no_progress_bar
-from headcount.models.surgery import FORMAT, Record, kept_by_v4, make_record, removed_heads
+from headcount.models.surgery import FORMAT, WITH_UNITS, Record, kept_by_v4, make_record, removed_heads, removed_units
 
 MODELLING = "modeling_pruned.py"
 CARD = "README.md"
@@ -84,7 +85,7 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     if plain is not None:
         # The size of a head stays, whether the config names it or not.
         whole = {name: getattr(model.config, name, None) for name in plain}
-        config["headcount"]["plain"] = whole | {"head_dim": plain["head_dim"]}
+        config["headcount"]["plain"] = whole | {name: plain[name] for name in ("head_dim",) if name in plain}
         config |= plain
     else:
         config["auto_map"] = {name: f"{Path(MODELLING).stem}.{cls.__name__}" for name, cls in classes.items()}
@@ -139,6 +140,11 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     BERT and most others cannot: the size of a head is the width divided by the number of heads.
     """
     family = recorded_family(config)
+    units = _plain_units(record, family.unit_counts)
+    if units is None:
+        return None
+    if units and not any(layers for layers in removed_heads(record).values()):
+        return units
     if not family.head_counts or len(record["stacks"]) != 1:
         return None
     kept, heads = record["stacks"][0]["kept"], record["stacks"][0]["heads"]
@@ -153,7 +159,22 @@ def plain_numbers(record: Record, config: Any) -> dict[str, int] | None:
     if family.width_multiple and config.hidden_size % sum(shape):
         return None
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    return dict(zip(family.head_counts, (sum(shape), len(shape)), strict=False)) | {"head_dim": size}
+    return dict(zip(family.head_counts, (sum(shape), len(shape)), strict=False)) | {"head_dim": size} | units
+
+
+def _plain_units(record: Record, names: tuple[str, ...]) -> dict[str, int] | None:
+    """The config's entries for the units that are left; None where layers keep different numbers of them."""
+    with_units = [stack for stack in record["stacks"] if "kept_units" in stack]
+    if not with_units:
+        return {}
+    numbers: dict[str, int] = {}
+    for name, stack in zip(names, [stack for stack in record["stacks"] if stack["stack"] != "cross"], strict=False):
+        if "kept_units" in stack:
+            counts = {len(shrink.read_ranges(units)) for units in stack["kept_units"]}
+            if len(counts) > 1 or 0 in counts:
+                return None
+            numbers[name] = counts.pop()
+    return numbers if len(numbers) == len(with_units) else None
 
 
 def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:
@@ -165,16 +186,33 @@ def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, in
         for head in heads
     ]
     total = layout.count + len(removed)
+    anatomy = read_anatomy(model)
+    what, gone = f"{layout.count} of {total} attention heads", ", ".join(removed)
+    if removed_units(record):
+        units = sum(stack.get("units", 0) * len(stack.get("kept_units", ())) for stack in record["stacks"])
+        what += f" and {anatomy.units.count:,} of {units:,} feed-forward units"
+        gone = ", ".join(filter(None, (gone, spell_removed(record, anatomy.units))))
     how = (
-        f"`transformers.{auto}.from_pretrained(folder)` loads it: all layers keep as many heads, the config says so."
+        f"`transformers.{auto}.from_pretrained(folder)` loads it: all layers keep as many, and the config says so."
         if plain is not None
         else f"`transformers.{auto}.from_pretrained(folder, trust_remote_code=True)` loads it with the code in "
-        f"`{MODELLING}`, which takes the heads out of {type(model).__name__} before its weights are read."
+        f"`{MODELLING}`, which makes {type(model).__name__} smaller before its weights are read."
     )
     return (
-        f"# {type(model).__name__} with {layout.count} of {total} attention heads\n\n"
-        f"{how}\n\n`headcount.load(folder)` loads it, and knows the heads by their original numbers.\n\n"
-        f"Removed (layers and heads counted from 0): {', '.join(removed)}\n"
+        f"# {type(model).__name__} with {what}\n\n"
+        f"{how}\n\n`headcount.load(folder)` loads it, and knows what is left by its original numbers.\n\n"
+        f"Removed (layers and {'heads' if not removed_units(record) else 'heads (H) and units (U)'} counted from 0): "
+        f"{gone}\n"
+    )
+
+
+def spell_removed(record: Record, layout: UnitLayout) -> str:
+    """The names of the units that were removed."""
+    return ", ".join(
+        f"{layout.spell_layer(stack, layer)}{part}"
+        for stack, layers in removed_units(record).items()
+        for layer, units in layers.items()
+        for part in filter(None, spell_ranges(tuple(units)).split(", "))
     )
 
 
@@ -202,8 +240,10 @@ def record_of(config: Any, model_class: Any) -> Record | None:
 
 def _is_record(record: Any) -> bool:
     """Whether the record has the form that `make_record` gives it."""
-    names = {"stack", "heads", "kept", *(field.name for field in fields(StackPlan))}
-    if not isinstance(record, dict) or record.get("format") != FORMAT or not isinstance(record.get("stacks"), list):
+    names = {"stack", "heads", "kept", *(field.name for field in fields(StackPlan))} - {"feed_forward"}
+    if not isinstance(record, dict) or record.get("format") not in (FORMAT, WITH_UNITS):
+        return False
+    if not isinstance(record.get("stacks"), list):
         return False
     return all(
         isinstance(stack, dict)
@@ -213,8 +253,22 @@ def _is_record(record: Any) -> bool:
             isinstance(heads, list) and all(isinstance(head, int) and 0 <= head < stack["heads"] for head in heads)
             for heads in stack["kept"]
         )
+        and _are_units(stack)
         for stack in record["stacks"]
     )
+
+
+def _are_units(stack: Any) -> bool:
+    """Whether the units that a stack's record keeps, where it has some, are numbers of units that it had."""
+    if "kept_units" not in stack:
+        return True
+    try:
+        kept = [shrink.read_ranges(units) for units in stack["kept_units"]]
+        return len(kept) == len(stack["kept"]) and all(
+            units == sorted(set(units)) and all(0 <= unit < stack["units"] for unit in units) for units in kept
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def shrunk_class(model_class: type, record: Record) -> type:

@@ -1,9 +1,9 @@
-"""Removes attention heads from a transformers model, so that its modules have the shapes of the remaining heads.
+"""Removes attention heads and feed-forward units from a transformers model, so that its modules get smaller shapes.
 
 This file needs only torch and transformers: a saved model carries a copy of it, so that it also loads where Headcount
 is not installed. `config.headcount` says what to do: for each stack the paths and names of its parts and, layer by
-layer, the heads that are kept, by their original numbers. It works on a model with weights and on one whose weights are
-yet to be loaded.
+layer, the heads (and perhaps the units) that are kept, by their original numbers. It works on a model with weights and
+on one whose weights are yet to be loaded.
 """
 
 import re
@@ -18,12 +18,14 @@ from transformers.pytorch_utils import Conv1D
 
 
 def shrink(model: Any, record: Any) -> Any:
-    """Shrink every layer of `model` to the heads that `record` keeps; layers that have that shape already stay."""
+    """Shrink every layer of `model` to what `record` keeps; layers that have that shape already stay."""
     for stack in record["stacks"]:
         layers = layers_of(model, stack)
         if layers:  # a model for another task may lack the stack
             for layer, heads in zip(layers, stack["kept"], strict=True):
                 shrink_layer(layer, stack, list(heads))
+            for layer, units in zip(layers, stack.get("kept_units", ()), strict=False):
+                shrink_units(layer, stack["feed_forward"], read_ranges(units))
     return model
 
 
@@ -79,6 +81,40 @@ def shrink_layer(layer: Any, stack: Any, heads: list[int]) -> None:
     if not heads:
         _silence(output, None)
     _set_numbers(attention, stack, heads, size)
+
+
+def shrink_units(layer: Any, block: Any, units: list[int]) -> None:
+    """Keep the rows of the projections into `units` and the columns of the projection out of them."""
+    output = layer.get_submodule(block["output"])
+    present = list(getattr(output, "kept_units", range(width_of(output, "in"))))
+    output.kept_units = list(units)
+    if present == units:
+        return
+    index = {unit: column for column, unit in enumerate(present)}
+    columns = [index[unit] for unit in units]
+    names = dict(layer.named_modules())
+    for name in block["inputs"]:
+        if name in names:
+            _take(
+                names[name],
+                "out",
+                [half * len(present) + column for half in range(block["halves"]) for column in columns],
+                1,
+            )
+            if not units:
+                _silence(names[name], block["halves"])
+    _take(output, "in", columns, 1)
+    if not units:
+        _silence(output, None)
+
+
+def read_ranges(text: str) -> list[int]:
+    """The numbers of `0-3,7`."""
+    numbers: list[int] = []
+    for part in filter(None, text.replace(" ", "").split(",")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def _set_numbers(attention: Any, stack: Any, heads: list[int], size: int) -> None:

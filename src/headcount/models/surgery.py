@@ -1,4 +1,4 @@
-"""Heads cut out of a model, in place: checks first, then the cut, which can be undone until it is verified."""
+"""Heads and units cut out of a model, in place: checks first, then the cut, which can be undone until verified."""
 
 from __future__ import annotations
 
@@ -10,43 +10,49 @@ from typing import Any
 from torch import nn
 from transformers import PreTrainedModel
 
-from headcount.core.heads import HeadSet
+from headcount.core.heads import spell_ranges
+from headcount.core.units import Selection, UnitSet
 from headcount.errors import CannotPrune
 from headcount.models.anatomy import Anatomy, read_anatomy
 from headcount.models.attention import Attention, is_projection
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
-from headcount.models.shrink import layers_of, shrink
+from headcount.models.feed_forward import FeedForward
+from headcount.models.shrink import layers_of, read_ranges, shrink
 
-FORMAT = 1
+FORMAT, WITH_UNITS = 1, 2
+"""The formats of records: of heads alone, which older versions read, and of heads and units."""
 Record = dict[str, Any]
-"""What `config.headcount` says: the format, and for each stack its parts and the heads that are kept."""
+"""What `config.headcount` says: the format, and for each stack its parts and the heads and units that are kept."""
 
 
 @takes_compiled
-def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
-    """Remove heads and record the remaining ones in `model.config.headcount`; the returned function undoes the cut.
+def cut(model: PreTrainedModel, selection: Any) -> Callable[[], None]:
+    """Remove heads and units and record what remains in `model.config.headcount`; the returned function undoes it.
 
-    Nothing is changed where a head does not exist or the model cannot be cut.
+    Nothing is changed where a head or unit does not exist or the model cannot be cut.
     """
     check_whole(model, "remove heads", CannotPrune)
     anatomy = read_anatomy(model)
-    removed = HeadSet.of(heads, anatomy.layout)
+    removed = Selection.of(selection, anatomy.layout, anatomy.units)
     check_can_prune(anatomy)
-    if len(removed) == anatomy.layout.count:
-        raise CannotPrune(f"got all {len(removed)} heads of the model; expected at least one that stays")
-    by_layer = removed.by_layer()
+    if removed.heads and len(removed.heads) == anatomy.layout.count:
+        raise CannotPrune(f"got all {len(removed.heads)} heads of the model; expected at least one that stays")
+    by_layer = removed.heads.by_layer()
     kept = {
         stack: [[head for head in block.heads if head not in by_layer.get(block.layer_key, ())] for block in layers]
         for stack, layers in anatomy.stacks.items()
     }
-    record = make_record(anatomy, kept, getattr(model.config, "headcount", None))
+    record = make_record(anatomy, kept, getattr(model.config, "headcount", None), ~removed.units)
     undo = _restorer(model, record)
     try:
         _own_config(model, record)
         for layers in anatomy.stacks.values():
             for block in layers:
-                _label_heads(block)
+                label_heads(block, block.module)
+        for stack in record["stacks"]:
+            for feed_forward in anatomy.feed_forwards[stack["stack"]] if "kept_units" in stack else ():
+                label_units(feed_forward, feed_forward.output)
         shrink(model, record)
     except BaseException:
         undo()
@@ -54,11 +60,15 @@ def cut(model: PreTrainedModel, heads: Any) -> Callable[[], None]:
     return undo
 
 
-def _label_heads(block: Attention) -> None:
-    """Set the numbers of a layer's heads and groups on its module, where a cut reads them."""
-    module: Any = block.module
+def label_heads(block: Attention, module: Any) -> None:
+    """Set the numbers of a layer's heads and groups on its attention module or a copy of it, where a cut reads them."""
     if not hasattr(module, "kept_heads"):
         module.kept_heads, module.kept_groups = list(block.heads), list(block.groups)
+
+
+def label_units(block: FeedForward, output: Any) -> None:
+    """Set the numbers of a layer's units on its output projection, or a copy of it, where a cut reads them."""
+    output.kept_units = list(block.units)
 
 
 def _own_config(model: PreTrainedModel, record: Record) -> None:
@@ -93,18 +103,44 @@ def check_can_prune(anatomy: Anatomy) -> None:
                     f"{block.name} has a projection of type {type(module).__name__}; expected a plain Linear: "
                     "cut the heads before the model is quantised, or adapters are put on it"
                 )
+    for blocks in anatomy.feed_forwards.values():
+        for feed_forward in blocks:
+            for name, module in (*feed_forward.inputs, (feed_forward.output_name, feed_forward.output)):
+                if not is_projection(module):
+                    raise CannotPrune(
+                        f"{name} is of type {type(module).__name__}; expected a plain Linear: cut before the model is "
+                        "quantised, or adapters are put on it"
+                    )
 
 
-def make_record(anatomy: Anatomy, kept: dict[str, list[list[int]]], before: Record | None = None) -> Record:
-    """The record of a cut that keeps these heads of each layer; `before`: the record of an earlier one."""
-    original = {part["stack"]: part["heads"] for part in (before or {}).get("stacks", ())}
+def make_record(
+    anatomy: Anatomy, kept: dict[str, list[list[int]]], before: Record | None = None, units: UnitSet | None = None
+) -> Record:
+    """The record of a cut that keeps these heads and units of each layer; `before`: the record of an earlier one.
+
+    Units are recorded where some are gone, as ranges: they are many.
+    """
+    earlier = (before or {}).get("stacks", ())
+    original = {part["stack"]: part["heads"] for part in earlier}
     stacks = []
+    with_units = False
     for stack, layers in anatomy.stacks.items():
         plan = asdict(layers[0].plan)
+        feed_forward = plan.pop("feed_forward")
         plan = {key: list(value) if isinstance(value, tuple) else value for key, value in plan.items()}
         heads = original.get(stack, anatomy.layout.width(stack))
         stacks.append(plan | {"stack": stack, "heads": heads, "kept": kept[stack]})
-    return {"format": FORMAT, "stacks": stacks}
+        if units is not None and stack in anatomy.feed_forwards:
+            width = {part["stack"]: part.get("units") for part in earlier}.get(stack) or anatomy.units.width(stack)
+            left = [units.by_layer().get((stack, layer), ()) for layer in range(len(layers))]
+            if any(len(numbers) < width for numbers in left):
+                with_units = True
+                stacks[-1] |= {
+                    "feed_forward": feed_forward | {"inputs": list(feed_forward["inputs"])},
+                    "units": width,
+                    "kept_units": [spell_ranges(numbers) for numbers in left],
+                }
+    return {"format": WITH_UNITS if with_units else FORMAT, "stacks": stacks}
 
 
 def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:
@@ -116,6 +152,18 @@ def removed_heads(record: Record) -> dict[str, dict[int, list[int]]]:
             if (removed := [head for head in range(stack["heads"]) if head not in kept])
         }
         for stack in record["stacks"]
+    }
+
+
+def removed_units(record: Record) -> dict[str, dict[int, list[int]]]:
+    """By stack and layer, the units that were removed."""
+    return {
+        stack["stack"]: {
+            layer: sorted(set(range(stack["units"])) - set(read_ranges(kept)))
+            for layer, kept in enumerate(stack["kept_units"])
+        }
+        for stack in record["stacks"]
+        if "kept_units" in stack
     }
 
 
@@ -148,7 +196,10 @@ def _parts(layer: nn.Module, stack: Record) -> list[nn.Module]:
     attention = layer.get_submodule(stack["attention"])
     names = [stack["query"], stack["key"], stack["value"], *stack["further"]]
     parts = [attention.get_submodule(name) for name in dict.fromkeys(names) if hasattr(attention, name)]
-    return [attention, *parts, layer.get_submodule(stack["output"])]
+    block = stack.get("feed_forward") or {"inputs": [], "output": stack["output"]}
+    inside = dict(layer.named_modules())
+    units = [inside[name] for name in (*block["inputs"], block["output"]) if name in inside]
+    return [attention, *parts, layer.get_submodule(stack["output"]), *units]
 
 
 def kept_by_v4(anatomy: Anatomy, pruned: dict[Any, Any]) -> dict[str, list[list[int]]]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel
 
 from headcount.ablation.evidence import AnyMetric
 from headcount.ablation.paired import PairedScores, compare_scores
+from headcount.core.provenance import fingerprint
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
 from headcount.data.kinds.metrics import Metric
 from headcount.data.tasks import Task
 from headcount.models.longest import longest_input
-from headcount.training.scores import generate_texts, predict
+from headcount.training.scores import generate_texts, predict, predict_arrays
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,19 @@ class HeldOut:
         if isinstance(self.metric, Metric) and self.metric.generated:
             return {"predictions": generate_texts(model, self.tokenizer, kind, self.encodings)}
         return predict(model, self.tokenizer, kind, self.encodings, self.examples.ids)
+
+    def arrays(self, model: PreTrainedModel) -> dict[str, np.ndarray]:
+        """The same as arrays [example, ...], which can be stored; not for metrics of generated texts."""
+        return predict_arrays(model, self.tokenizer, self.examples.task.kind, self.encodings, self.examples.ids)
+
+    def read_outputs(self, arrays: dict[str, np.ndarray]) -> Any:
+        """The outputs that arrays hold."""
+        return self.examples.task.kind.outputs(arrays)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the texts as the tokenizer encodes them, and of the labels."""
+        return fingerprint([self.examples.ids, self.encodings.rows, self.examples.labels])
 
     def compare(self, *outputs: Any, seed: int = 0) -> PairedScores:
         """The score of the first outputs, and the changes of the others from it, with paired intervals."""

@@ -1,15 +1,15 @@
-"""Heads really gone: cut out of the weights, in place, and checked against the whole model on a batch."""
+"""Heads and units really gone: cut out of the weights, in place, and checked against the whole model on a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headcount.core.heads import HeadSet
+from headcount.ablation.ablated import ablated
+from headcount.core.units import Selection
 from headcount.errors import CannotPrune
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
@@ -18,7 +18,6 @@ from headcount.models.finite_weights import check_weights
 from headcount.models.surgery import check_can_prune, cut
 from headcount.pruning.verify import Check, check_outputs, outputs_of
 from headcount.trace.anatomy import read_anatomy
-from headcount.trace.gates import gated
 from headcount.trace.session import check_untouched
 
 LAST_CHECK = "headcount_check"
@@ -29,10 +28,11 @@ LAST_CHECK = "headcount_check"
 def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | None = None) -> PreTrainedModel:
     """The model without these heads (`["L3H7", "L5"]`, a HeadSet): their weights are gone. In place; returns the model.
 
-    Heads keep their numbers: `L3H7` means the same head after any number of cuts. A layer may lose all of its heads;
-    it then gives the bias of its output projection. Before the cut the model runs with these heads at zero, on
-    `batch` or on a few random tokens, and after it without them: if the outputs differ by more than rounding, the
-    cut is taken back and `PruneMismatch` raised. `headcount.save` writes the model, `headcount.load` reads it.
+    Feed-forward units are removed as heads are: `["L3H7", "L3U0-511"]`, or `L3U` for all of a layer. Both keep their
+    numbers: `L3H7` means the same head after any number of cuts. A layer may lose all of its heads or units; it then
+    gives the bias of the output projection. Before the cut the model runs with them at zero, on `batch` or on a few
+    random tokens, and after it without them: if the outputs differ by more than rounding, the cut is taken back and
+    `PruneMismatch` raised. `headcount.save` writes the model, `headcount.load` reads it.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
@@ -42,19 +42,13 @@ def prune(model: PreTrainedModel, heads: Any, *, batch: Mapping[str, Tensor] | N
     check_untouched(model, "heads are cut out of the model itself; leave the context first")
     check_whole(model, "remove heads", CannotPrune)
     anatomy = read_anatomy(model)
-    chosen = HeadSet.of(heads, anatomy.layout)
+    chosen = Selection.of(heads, anatomy.layout, anatomy.units)
     if not chosen:
         return model
     check_can_prune(anatomy)
     check_weights(model)
     given = dict(batch) if batch is not None else example_inputs(model)
-    gates = {
-        stack: torch.ones(anatomy.layout.layers(stack), anatomy.layout.width(stack))
-        for stack in {head.stack for head in chosen}
-    }
-    for head in chosen:
-        gates[head.stack][head.layer, head.head] = 0
-    with gated(model, gates):
+    with ablated(model, chosen):
         before = outputs_of(model, given)
     undo = cut(model, chosen)
     try:

@@ -23,6 +23,7 @@ from headcount.core.read_study import StudyLike, study_path
 from headcount.core.statistics import rank_correlation
 from headcount.core.study_errors import raised_by_reader
 from headcount.errors import CannotWrite, InvalidOption, OutputTaken, StudyProblem, cannot_write
+from headcount.reporting.budgets import find_budgets
 from headcount.reporting.colourings import effect_of, find_colourings
 from headcount.reporting.cues import find_cue_tables
 from headcount.reporting.examples import find_flips
@@ -143,6 +144,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "positions": find_positions(view),
         "flips": find_flips(view),
         "layers": find_layers(view),
+        "budgets": find_budgets(view),
         "curves": find_curves(view),
         "dynamics": find_dynamics(view),
         "embedding": find_embedding(view),

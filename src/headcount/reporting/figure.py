@@ -1,4 +1,4 @@
-"""Figures for papers: heads as a heat map, layers as bars, curves, patterns, relations, pairs, a histogram."""
+"""Figures for papers: heads as a heat map, layers as bars, curves, budgets, patterns, relations, pairs, a histogram."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 from headcount.core.claims import LEVEL
 from headcount.core.read_study import StudyLike, study_path
 from headcount.errors import InvalidOption, MissingPackage, StudyProblem
+from headcount.reporting.budget_figure import draw_budget
+from headcount.reporting.budgets import find_budgets
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
 from headcount.reporting.cues import as_relations, find_cue_tables
 from headcount.reporting.document import check_output, replace_file
@@ -42,8 +44,9 @@ KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
     """Draw a figure of a study with matplotlib; `output` also writes it to a file (svg, pdf or png).
 
-    `what`: "ablation", "layers", "histogram", "importance", "curve", "patterns", "relations", "pairs", "patch"
-    (what heads of the other input bring), "positions" (and where), or a variable such as "special.sep".
+    `what`: "ablation", "layers", "histogram", "importance", "curve", "budget" (the score against the
+    measured speed, and what is left of each layer), "patterns", "relations", "pairs", "patch" (what heads of the other
+    input bring), "positions" (and where), or a variable such as "special.sep".
     """
     file = None if output is None else Path(output)
     if file is not None:
@@ -76,6 +79,8 @@ def choose_drawing(view: View, what: str) -> Callable[[Figure], Figure]:
     if curves:
         held_out = next((curve for curve in curves if curve["name"].endswith("-confirming")), curves[0])
         known["curve"] = partial(draw_curve, curve=held_out)
+    for told in find_budgets(view)[:1]:
+        known["budget"] = partial(draw_budget, told=told, colours=ORDERS)
     patterns = read_patterns(view)
     if patterns is not None and patterns["stacks"]:
         known["patterns"] = partial(draw_patterns, patterns=patterns)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from headcount.core.claims import choose_cut
+from headcount.reporting.budgets import budget_halves
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View
 from headcount.story.attribution import attribution_sentences
+from headcount.story.budgets import budget_sentences
 from headcount.story.carriers import carrier_sentences
 from headcount.story.changes import difference_sentence
 from headcount.story.circuits import circuit_sentences
@@ -63,6 +65,8 @@ def find_sentences(view: View) -> list[str]:
         sentences += circuit_sentences(found)
     for found in view.of("paths").values():
         sentences += path_sentences(found)
+    for choosing, confirming in budget_halves(view).values():
+        sentences += budget_sentences(choosing, confirming)
     sentences += _curves(view)
     cosine = view.of("compare").get("cosine")
     if cosine is not None:

@@ -78,7 +78,10 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
             "how important each head is",
-            any(result.attrs.get("measure") == "importance" for result in pruned.values()),
+            any(
+                result.attrs.get("measure") == "importance" and result.attrs.get("what") != "units"
+                for result in pruned.values()
+            ),
             f"importance {model} {on} --out {study}",
         ),
         (
@@ -91,7 +94,16 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             any(name.startswith("curve") for name in pruned),
             f"prune {model} {on} --drop 25% --out small --study {study}",
         ),
+        (
+            "how small the model can get without heads and feed-forward units",
+            any(name.startswith("budget@") for name in pruned),
+            f"prune {model} {on} --what both --operations 50% --out half --study {study}",
+        ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),
-        ("what a smaller model costs", bool(view.of("cost")), f"cost {model} small --study {study}"),
+        (
+            "what a smaller model costs",
+            any(not name.startswith("layer-times") for name in view.of("cost")),
+            f"cost {model} small --study {study}",
+        ),
     ]
     return [{"what": what, "command": f"headcount {command}"} for what, there, command in results if not there]

@@ -18,12 +18,12 @@ from headcount.story.patches import falls_with_it, is_patched
 COSTS = ("ms", "ms_low", "ms_high", "per_second", "flops", "peak_bytes", "parameters", "attention_parameters", "bytes")
 
 
-def _said(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
+def titles_of(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
     """What the variables of a result are called, and in which unit they are."""
     return {name: {"title": schema.title, "unit": schema.unit} for name, schema in series_schemas(dataset).items()}
 
 
-def _list(values: Any) -> list[float | None]:
+def numbers(values: Any) -> list[float | None]:
     return [number(float(value)) for value in np.asarray(values).ravel()]
 
 
@@ -75,10 +75,10 @@ def find_curves(view: View) -> list[dict[str, Any]]:
             lines.append(
                 {
                     "order": order,
-                    "score": _list(line["score"]),
-                    "low": _list(base + line["low"].values),
-                    "high": _list(base + line["high"].values),
-                    "p": _list(line["p"]),
+                    "score": numbers(line["score"]),
+                    "low": numbers(base + line["low"].values),
+                    "high": numbers(base + line["high"].values),
+                    "p": numbers(line["p"]),
                 }
             )
         attributes = dataset.attrs
@@ -92,7 +92,7 @@ def find_curves(view: View) -> list[dict[str, Any]]:
                 "examples": int(attributes["examples"]),
                 "removed": [int(count) for count in dataset["removed"].values],
                 "lines": lines,
-                "said": _said(dataset),
+                "said": titles_of(dataset),
                 "published": find_published(str(attributes["task"]), str(attributes["metric"])),
             }
         )
@@ -105,17 +105,17 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
     if dataset is None:
         return None
     return {
-        "said": _said(dataset),
+        "said": titles_of(dataset),
         "checkpoints": [int(step) for step in dataset["checkpoint"].values],
         "removed": [int(count) for count in dataset["removed"].values],
         "heads": int(dataset.attrs["heads"]),
         "metric": dataset.attrs["metric"],
-        "baseline": _list(dataset["baseline"]),
-        "score": [_list(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
-        "agreement": _list(dataset["agreement"]),
+        "baseline": numbers(dataset["baseline"]),
+        "score": [numbers(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
+        "agreement": numbers(dataset["agreement"]),
         "settled": SETTLED,
-        "low": _list(dataset["agreement_low"]),
-        "high": _list(dataset["agreement_high"]),
+        "low": numbers(dataset["agreement_low"]),
+        "high": numbers(dataset["agreement_high"]),
     }
 
 
@@ -136,6 +136,8 @@ def find_costs(view: View) -> list[dict[str, Any]]:
     """Costs of models, such as before and after pruning."""
     results = []
     for name, dataset in view.of("cost").items():
+        if "ms" not in dataset:  # times of layers
+            continue
         rows = [
             {
                 "model": str(dataset["model"].values[row]),
@@ -145,7 +147,9 @@ def find_costs(view: View) -> list[dict[str, Any]]:
             }
             for row in range(dataset.sizes["row"])
         ]
-        results.append({"name": name, "said": _said(dataset), "rows": rows, "device": dataset.attrs.get("device", "")})
+        results.append(
+            {"name": name, "said": titles_of(dataset), "rows": rows, "device": dataset.attrs.get("device", "")}
+        )
     return results
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a model goes, and how much pruning heads can save at most."""
+"""Where the time of a model goes, and how much pruning heads and feed-forward units can save at most."""
 
 from __future__ import annotations
 
@@ -11,24 +11,44 @@ NOTICEABLE = 1.1
 """Smaller speed-ups are not reported."""
 
 
-def cost_sentences(costs: pd.DataFrame, attention_share: float, two: bool) -> list[str]:
-    """The share of time spent in attention, and how a second model compares with what its weights promise."""
+def cost_sentences(
+    costs: pd.DataFrame, attention_share: float, feed_forward_share: float | None, two: bool
+) -> list[str]:
+    """Where the time goes and what cuts can win, and how a second model compares with what its weights promise.
+
+    `feed_forward_share`: None where the feed-forward layers are not known.
+    """
     largest = costs[(costs.batch == costs.batch.max()) & (costs.length == costs.length.max())]
     length = f" x {costs.length.max()}" if costs.length.max() else ""
-    lines = [
-        f"At {costs.batch.max()}{length} attention takes {attention_share:.0%} of the time, so pruning heads can make "  # noqa: ISC004
-        f"the model at most {1 / (1 - attention_share):.2f} times as fast; feed-forward layers, embeddings and output "
-        "do not change."
-    ]
-    if two:
-        first, second = largest.iloc[0], largest.iloc[1]
-        kept = second.attention_parameters / first.attention_parameters
-        bound = 1 / (1 - attention_share * (1 - kept))
-        lines.append(
-            f"The second model keeps {kept:.0%} of the attention weights and is {first.ms / second.ms:.2f} times as "
-            f"fast; in proportion to its weights it would be {bound:.2f} times."
+    heads = f"At {costs.batch.max()}{length} attention takes {attention_share:.0%} of the time"
+    faster = f"so pruning heads can make the model at most {1 / (1 - attention_share):.2f} times as fast"
+    if feed_forward_share is None:
+        line = f"{heads}, {faster}; feed-forward layers, embeddings and output do not change."
+    else:
+        line = (
+            f"{heads} and feed-forward layers take {feed_forward_share:.0%}, {faster}, and pruning heads and "
+            f"feed-forward units {1 / (1 - attention_share - feed_forward_share):.2f} times; embeddings, norms and "
+            "output do not change."
         )
-    return lines
+    return [line, _second(largest, attention_share, feed_forward_share or 0.0)] if two else [line]
+
+
+def _second(rows: pd.DataFrame, attention_share: float, feed_forward_share: float) -> str:
+    """What the second model keeps, and how fast it is."""
+    first, second = rows.iloc[0], rows.iloc[1]
+    shares = {"attention": attention_share, "feed_forward": feed_forward_share}
+    kept = {
+        part: second[f"{part}_parameters"] / first[f"{part}_parameters"]
+        for part in shares
+        if first.get(f"{part}_parameters")
+    }
+    changed = [part for part, share in kept.items() if share != 1] or ["attention"]
+    words = " and ".join(f"{kept[part]:.0%} of the {part.replace('_', '-')} weights" for part in changed)
+    bound = 1 / (1 - sum(shares[part] * (1 - kept[part]) for part in kept))
+    return (
+        f"The second model keeps {words} and is {first.ms / second.ms:.2f} times as fast; in proportion to its weights "
+        f"it would be {bound:.2f} times."
+    )
 
 
 def speed_clause(costs: pd.DataFrame, before: str, after: str) -> str:

@@ -98,14 +98,22 @@ def choice_sentences(
 Estimate = tuple[float, float, float]
 
 
-def recovery_sentence(metric: str, how: str, before: float, after: float, whole: Estimate, change: Estimate) -> str:
+def recovery_sentence(
+    metric: str,
+    how: str,
+    before: float,
+    after: float,
+    whole: Estimate,
+    change: Estimate,
+    trained_on: str = "the selection half",
+) -> str:
     """The scores on held-out examples before and after a recovery, and what is left of the loss, with its interval.
 
     `whole`: the score of the whole model, `change`: from it to the recovered one.
     """
     digits = digits_of(metric)
     return (
-        f"Fine-tuned for {how} on the selection half: {metric} {before:.{digits}f} -> {after:.{digits}f} on the "
+        f"Fine-tuned for {how} on {trained_on}: {metric} {before:.{digits}f} -> {after:.{digits}f} on the "
         f"held-out half, {spell_interval(change, digits, signed=True)} from the whole model "
         f"({spell_interval(whole, digits)})."
     )

@@ -17,6 +17,11 @@ def spell_head(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
     return f"{f'{stack}.' if stacked else ''}L{int(layer)}H{int(head)}"
 
 
+def spell_unit(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
+    """The name of the feed-forward unit at an index along (stack, layer, unit), with its stack if `stacked`."""
+    return f"{spell_layer(dataset, index[:2], stacked)}U{int(dataset['unit'].values[int(index[-1])])}"
+
+
 def spell_layer(dataset: xr.Dataset, index: Sequence[Any], stacked: bool) -> str:
     """The name of the layer at an index along (stack, layer), with its stack if `stacked`."""
     stack, layer = (dataset[dim].values[at] if dim in dataset.coords else at for dim, at in _along(index))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headcount.models.attention import Attention
+from headcount.models.feed_forward import FeedForward
 from headcount.trace.call import AttentionCall
 from headcount.trace.view import AttentionView
 
@@ -18,13 +19,13 @@ LayerKey = tuple[str, int]
 
 
 class Edit(Protocol):
-    """Changes the head outputs of one layer."""
+    """Changes the head outputs, or the feed-forward units, of one layer."""
 
     needs_call: bool
     """Whether it needs the layer's attention call; only such an edit can change the map."""
 
     def __call__(self, outputs: Tensor, call: AttentionCall | None) -> Tensor:
-        """The new outputs for `outputs` [B, Q, heads, size], which must not be changed in place."""
+        """The new outputs for `outputs` [B, Q, heads, size], which must not be changed in place; a unit has size 1."""
         ...
 
     def change_map(self, weights: Tensor, call: AttentionCall) -> Tensor:
@@ -51,7 +52,7 @@ class LayerRun:
     `outputs`: the head outputs [B, Q, heads, size]. `call`: the attention call; None in a session with `outputs_only`.
     """
 
-    block: Attention
+    block: Attention | FeedForward
     outputs: Tensor
     call: AttentionCall | None = None
     edits: tuple[Edit, ...] = ()
@@ -66,6 +67,11 @@ class LayerRun:
             return self
         call = None if self.call is None else self.call.on(device)
         return replace(self, outputs=self.outputs.to(device), call=call)
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The heads of the layer, in the order of `outputs`; the layer's units where these are observed."""
+        return self.block.heads if isinstance(self.block, Attention) else self.block.units
 
     def attention(self, classes: Tensor | None = None) -> AttentionView:
         """Its attention map, and sums over `classes` [B, K, C] of keys."""

@@ -1,4 +1,4 @@
-"""Gates: numbers that multiply the outputs of heads, differentiable; what `head_mask` was."""
+"""Gates: numbers that multiply the outputs of heads or feed-forward units, differentiable; what `head_mask` was."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headcount.core.heads import Layout
+from headcount.core.units import UnitLayout
 from headcount.errors import InvalidOption
 from headcount.models.compiled import plain_model
 from headcount.trace.anatomy import read_anatomy
@@ -31,12 +32,13 @@ class Gate(OutputEdit):
 
 
 @contextmanager
-def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
+def gated(model: PreTrainedModel, gates: Any = None, *, units: Any = None) -> Iterator[PreTrainedModel]:
     """Multiply every head's output by its gate, before the output projection.
 
     `gates` is a tensor [layer, head], or [example, layer, head] for gates of each example; for an encoder-decoder a
     dict of such tensors by stack (stacks that it leaves out are not gated). Gradients flow to the gates: after
-    `loss.backward()`, `gates.grad` is what `head_mask.grad` was.
+    `loss.backward()`, `gates.grad` is what `head_mask.grad` was. `units`: in the same way gates [layer, unit] for the
+    units of the feed-forward layers, before their output projection; together with gates of heads or alone.
 
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9))
@@ -48,16 +50,24 @@ def gated(model: PreTrainedModel, gates: Any) -> Iterator[PreTrainedModel]:
     """
     anatomy = read_anatomy(model)
     edits: dict[LayerKey, Edit] = {}
-    for stack, tensor in check_gates(gates, anatomy.layout).items():
-        for block in anatomy.stacks[stack]:
-            edits[block.layer_key] = Gate(tensor[..., block.layer, list(block.heads)])
+    if gates is None and units is None:
+        raise InvalidOption("got no gates; expected gates of heads, of units (units=...), or of both")
+    if gates is not None:
+        for stack, tensor in check_gates(gates, anatomy.layout).items():
+            for block in anatomy.stacks[stack]:
+                edits[block.layer_key] = Gate(tensor[..., block.layer, list(block.heads)])
+    if units is not None:
+        anatomy.units.check()
+        for stack, tensor in check_gates(units, anatomy.units).items():
+            for feed_forward in anatomy.feed_forwards[stack]:
+                edits[feed_forward.layer_key] = Gate(tensor[..., feed_forward.layer, list(feed_forward.units)])
     with session(plain_model(model), edits, purpose="the gates"):
         yield model
 
 
-def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:
+def check_gates(gates: Any, layout: Layout | UnitLayout) -> dict[str, Tensor]:
     """The gates as float tensors by stack; an error where a shape is wrong or a gate is not finite."""
-    stacks = list(layout.stacks)
+    stacks, what = list(layout.stacks), "unit" if isinstance(layout, UnitLayout) else "head"
     if not isinstance(gates, Mapping):
         if len(stacks) > 1:
             raise InvalidOption(
@@ -74,7 +84,7 @@ def check_gates(gates: Any, layout: Layout) -> dict[str, Tensor]:
         shape = (layout.layers(stack), layout.width(stack))
         if tensor.ndim not in (2, 3) or tuple(tensor.shape[-2:]) != shape:
             raise InvalidOption(
-                f"got gates of shape {list(tensor.shape)} for the {stack}; expected [layer, head] = {list(shape)}"
+                f"got gates of shape {list(tensor.shape)} for the {stack}; expected [layer, {what}] = {list(shape)}"
             )
         tensor = tensor if tensor.is_floating_point() else tensor.float()
         if not bool(torch.isfinite(tensor.detach()).all()):

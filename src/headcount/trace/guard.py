@@ -32,7 +32,8 @@ def guard_passes(model: PreTrainedModel, wiring: Any) -> Callable[[], None]:
             # An encoder that has run before, alone and in this context, has been reached.
             encoded = kwargs.get("encoder_outputs") is not None
             wiring.state.reached = {
-                session: {key for key in session.apart if encoded and key[0] == "encoder"} for session in active
+                session: {key for key in session.apart if encoded and key[0].partition(".")[0] == "encoder"}
+                for session in active
             }
 
     def after(*_: Any) -> None:

@@ -1,6 +1,7 @@
 """What happens when a pass goes through a layer: edits change its head outputs, observers are shown what all left.
 
-All edits act at the input of a layer's output projection, where the outputs of all heads stand side by side. Sessions
+All edits act at the input of an output projection, where the outputs of all heads of a layer, or all of its
+feed-forward units, stand side by side. Sessions
 are applied in the order in which they were entered.
 """
 
@@ -8,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from torch import Tensor, nn
 
 from headcount.errors import NotReached
 from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention
+from headcount.models.feed_forward import FeedForward
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import LayerKey, LayerRun
 from headcount.trace.open_sessions import PassState, PassStates, Session, in_backward, open_sessions
@@ -31,8 +35,8 @@ class LayerEvents:
         self.sessions: list[Session] = []
         """Those of all threads and tasks."""
         self.states = PassStates()
-        self.by_output: dict[nn.Module, dict[int, Attention]] = {}
-        for block in anatomy:
+        self.by_output: dict[nn.Module, dict[int, Attention | FeedForward]] = {}
+        for block in anatomy.blocks():
             self.by_output.setdefault(block.output, {})[block.use] = block
 
     @property
@@ -76,7 +80,9 @@ class LayerEvents:
             return
         blocks = self.by_output[call.block.output]
         if len(blocks) > 1:  # one module serves several layers
-            call = replace(call, block=blocks[self.uses[call.block.output]])
+            block = blocks[self.uses[call.block.output]]
+            assert isinstance(block, Attention)  # only an attention is called
+            call = replace(call, block=block)
         if self.is_needed(call.block, weights):
             (self.state.calls_for_observers if weights else self.state.calls_for_edits)[call.layer_key] = call
             self._show_complete(call.layer_key)
@@ -103,7 +109,10 @@ class LayerEvents:
         if not active:
             return None
         merged, rest = args[0], args[1:]
-        outputs = merged.unflatten(-1, (len(block.heads), block.head_size))
+        outputs = merged.unflatten(-1, (block.count, block.size))
+        flattened = isinstance(block, FeedForward) and block.plan.flattened
+        if flattened:
+            outputs = outputs.unflatten(0, (self.state.batches[key], -1))
         edits = []
         for session in active:
             edit = session.edits.get(key)
@@ -125,7 +134,13 @@ class LayerEvents:
         if any(session.needs_call(key, weights=True) for session in active):
             self.state.runs[key] = run
             self._show_complete(key)
+        if flattened:
+            outputs = outputs.flatten(0, 1)
         return (outputs.flatten(-2), *rest) if edits else None
+
+    def keep_batch(self, key: LayerKey, layer: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Keep the number of texts in a batch, for a feed-forward block that sees them as one sequence."""
+        self.state.batches[key] = len(args[0] if args else kwargs["hidden_states"])
 
     def _show_complete(self, key: LayerKey) -> None:
         """Show a layer to the observers of its attention, once both its call and its head outputs are known.

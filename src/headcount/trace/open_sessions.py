@@ -84,6 +84,8 @@ class PassState:
     """Kept until the layer's head outputs are known."""
     runs: dict[LayerKey, LayerRun] = field(default_factory=dict)
     """Kept for observers until the layer's attention call is known."""
+    batches: dict[LayerKey, int] = field(default_factory=dict)
+    """The number of texts, for feed-forward blocks that see a batch as one sequence."""
     uses: Counter[nn.Module] = field(default_factory=Counter)
     """How often the pass has used each output projection."""
     in_pass: bool = False

@@ -54,8 +54,8 @@ def session(
             wiring = _wirings[model] = Wiring(model, read_anatomy(model))
         # A layer that has lost all of its heads has nothing to edit or to see.
         anatomy = wiring.anatomy
-        edits = {key: edit for key, edit in (edits or {}).items() if anatomy.attention(*key).heads}
-        observers = {key: observer for key, observer in (observers or {}).items() if anatomy.attention(*key).heads}
+        edits = {key: edit for key, edit in (edits or {}).items() if anatomy.block(key).count}
+        observers = {key: observer for key, observer in (observers or {}).items() if anatomy.block(key).count}
         opened = Session(edits, observers, purpose, outputs_only)
         opened.foreign_passes_before = wiring.foreign_passes
     try:

@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 
 from headcount.models.anatomy import Anatomy
 from headcount.models.attention import Attention
+from headcount.models.feed_forward import FeedForward
 from headcount.trace.attention import listen
 from headcount.trace.checkpointing import repeatable
 from headcount.trace.guard import guard_passes
@@ -45,12 +46,13 @@ class Wiring(LayerEvents):
                 self.remove["compiled"] = run_uncompiled(model, self)
             self.sessions.append(session)
             for key in session.layers:
-                block = self.anatomy.attention(*key)
+                block = self.anatomy.block(key)
                 if block.output not in self.remove:
                     self._hook_output(block)
-                for weights in (False, True):
-                    if session.needs_call(key, weights) and (block.module, weights) not in self.remove:
-                        self._listen(block, weights)
+                if isinstance(block, Attention):
+                    for weights in (False, True):
+                        if session.needs_call(key, weights) and (block.module, weights) not in self.remove:
+                            self._listen(block, weights)
 
     def leave(self, session: Session) -> None:
         with LOCK:
@@ -81,13 +83,21 @@ class Wiring(LayerEvents):
         needed: set[object] = {"guard", "checkpointing", "compiled"} if self.sessions else set()
         for session in self.sessions:
             for key in session.layers:
-                block = self.anatomy.attention(*key)
+                block = self.anatomy.block(key)
                 needed |= {block.output, block.entry}
-                needed |= {(block.module, weights) for weights in (False, True) if session.needs_call(key, weights)}
+                if isinstance(block, Attention):
+                    needed |= {(block.module, weights) for weights in (False, True) if session.needs_call(key, weights)}
+                elif block.plan.flattened:
+                    needed.add(block.layer_module)
         return needed
 
-    def _hook_output(self, block: Attention) -> None:
+    def _hook_output(self, block: Attention | FeedForward) -> None:
         self.remove[block.output] = block.output.register_forward_pre_hook(Hook(self.edit)).remove
+        if isinstance(block, FeedForward) and block.plan.flattened:
+            hook = Hook(partial(self.keep_batch, block.layer_key))
+            self.remove[block.layer_module] = block.layer_module.register_forward_pre_hook(
+                hook, with_kwargs=True
+            ).remove
         if block.entry is not None and block.entry not in self.remove:
             entry = block.entry.register_forward_pre_hook(Hook(lambda *_: self.uses.clear()))
             self.remove[block.entry] = entry.remove

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import time
@@ -21,7 +20,7 @@ from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.models import build_model
-from headcount.training.run_folder import OPTIONS, RESULT, finished_result, write_json
+from headcount.training.run_folder import OPTIONS, RESULT, finished_result, last_checkpoint, write_json
 from headcount.training.scored_sets import score_sets, unscored_sets
 from headcount.training.scores import score
 from headcount.training.splits import Splits
@@ -150,10 +149,8 @@ def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, p
         trainer.add_callback(StepProgress(progress))
     if steps and not (run.folder / "checkpoints" / "step-000000").exists():
         save_whole(model, tokenizer, _made(run.folder / "checkpoints") / "step-000000")
-    complete = filter(_is_complete, state.glob("checkpoint-*"))
-    last = max(complete, key=lambda path: int(path.name.split("-")[1]), default=None)
     with no_progress_bar():
-        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        trainer.train(resume_from_checkpoint=last_checkpoint(state))
     check_trained(model, run.settings.learning_rate)
     return int(trainer.state.global_step)
 
@@ -176,15 +173,6 @@ def _kept_apart_if_diverged(run: TrainingRun) -> Iterator[None]:
             else f": lower the learning rate, now {run.settings.learning_rate:g}"
         )
         raise TrainingDiverged(f"{error}{rate}; what was saved before is kept in {run.folder}") from error
-
-
-def _is_complete(checkpoint: Path) -> bool:
-    """The Trainer writes this file last; a full disk may leave it empty."""
-    try:
-        json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _made(folder: Path) -> Path:

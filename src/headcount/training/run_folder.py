@@ -39,3 +39,19 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     new = path.with_suffix(".new")
     new.write_text(json.dumps(content, indent=1), encoding="utf-8")
     new.replace(path)
+
+
+def last_checkpoint(state: Path) -> str | None:
+    """The last complete checkpoint that a Trainer wrote to a folder, as it takes it."""
+    complete = filter(_is_complete, state.glob("checkpoint-*"))
+    last = max(complete, key=lambda path: int(path.name.split("-")[1]), default=None)
+    return None if last is None else str(last)
+
+
+def _is_complete(checkpoint: Path) -> bool:
+    """The Trainer writes this file last; a full disk may leave it empty."""
+    try:
+        json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True

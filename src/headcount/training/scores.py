@@ -77,6 +77,13 @@ def predict(
 
     `ids`: the names of the examples, for the error.
     """
+    return kind.outputs(predict_arrays(model, tokenizer, kind, encodings, ids))
+
+
+def predict_arrays(
+    model: PreTrainedModel, tokenizer: Any, kind: Kind, encodings: Encodings, ids: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """What the kind of task keeps of the model's outputs, as arrays [example, ...], in the order of the examples."""
     shapes = kind.output_shapes(model, encodings.rows)
     parts: dict[str, list[np.ndarray]] = {}
     with evaluating(model), torch.no_grad():
@@ -89,7 +96,7 @@ def predict(
     bad = locate_not_finite(arrays)
     if bad is not None:
         raise _not_finite(model, tokenizer, kind, encodings, bad[0], bad[0] if ids is None else ids[bad[0]])
-    return kind.outputs(arrays)
+    return arrays
 
 
 def predict_labels(

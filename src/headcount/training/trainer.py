@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,9 +197,18 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, path: Path) -> None:
 
 
 def make_trainer(
-    model: PreTrainedModel, tokenizer: Any, rows: list[Encoding], folder: Path, settings: Settings, seed: int
+    model: PreTrainedModel,
+    tokenizer: Any,
+    rows: list[Encoding],
+    folder: Path,
+    settings: Settings,
+    seed: int,
+    build: Callable[..., RunTrainer] = RunTrainer,
 ) -> RunTrainer:
-    """A Trainer over the rows; texts of similar length share a batch, padded to the longest of them."""
+    """A Trainer over the rows; texts of similar length share a batch, padded to the longest of them.
+
+    `build`: makes it, where the loss is another one than the model's own.
+    """
     padding = tokenizer.pad_token_id or 0
     # With label smoothing the Trainer computes the loss, and the model is not given the labels to shift.
     smoothed = settings.more.get("label_smoothing_factor", 0) > 0
@@ -235,7 +244,7 @@ def make_trainer(
     }
     arguments = TrainingArguments(**options | settings.more)
     try:
-        trainer = RunTrainer(model=model, args=arguments, train_dataset=rows, data_collator=collate_rows)
+        trainer = build(model=model, args=arguments, train_dataset=rows, data_collator=collate_rows)
     except (ValueError, ImportError, RuntimeError) as error:
         raise InvalidOption(f"the Trainer refuses these options: {str(error).splitlines()[0]}") from error
     trainer.remove_callback(PrinterCallback)  # it prints a line for every report

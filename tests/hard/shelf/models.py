@@ -127,6 +127,26 @@ def _unknown_family(shelf: Shelf, folder: Path) -> None:
     bare_tokenizer(folder)
 
 
+def _grouped(kind: Any, config: Any, folder: Path, **options: Any) -> None:
+    torch.manual_seed(5)
+    sizes = {"vocab_size": len(toy.WORDS), "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 64}
+    kind(config(**sizes, bos_token_id=2, eos_token_id=3, pad_token_id=0, **options)).save_pretrained(folder)
+    bare_tokenizer(folder)
+
+
+@item("experts")
+def _experts(shelf: Shelf, folder: Path) -> None:
+    """A mixture of experts, whose units cannot be removed."""
+    _grouped(tf.MixtralForCausalLM, tf.MixtralConfig, folder, num_local_experts=2, num_experts_per_tok=1)
+
+
+@item("no-units")
+def _no_units(shelf: Shelf, folder: Path) -> None:
+    """A model without a record: its heads are proved, its feed-forward layers are not known."""
+    _grouped(tf.PhiForCausalLM, tf.PhiConfig, folder)
+
+
 @item("more-heads")
 def _more_heads(shelf: Shelf, folder: Path) -> None:
     """Four heads a layer where the other models have two."""

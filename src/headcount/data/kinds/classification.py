@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from torch import Tensor
 
 from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, F1, MATTHEWS, Outputs
 from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
+from headcount.data.kinds.own_labels import draw_classes
 from headcount.data.kinds.whole_text import WholeText
 from headcount.data.kinds.wrong_classes import wrong_classes
 
@@ -28,6 +30,7 @@ class Classification(WholeText):
     metrics = (ACCURACY, F1, MATTHEWS, CLASS_LOSS, CLASS_LOG_PROBABILITY)
     problem_type = "single_label_classification"
     named_classes = True
+    own_answers = True
     contrasts = True
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
@@ -36,6 +39,10 @@ class Classification(WholeText):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return class_losses(result, labels)
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """A class drawn from the predicted distribution."""
+        return draw_classes(logits_of(result), draws)
 
     def wrong_labels(
         self, wrong: LabelColumn | None, examples: Examples, encodings: Encodings, tokenizer: Any, classes: int

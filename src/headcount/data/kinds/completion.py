@@ -40,6 +40,7 @@ class Completion(CausalLM):
     aliases = ()
     text_columns = (("prompt", "completion"),)
     metrics = (TOKEN_LOSS, PERPLEXITY, COMPLETION_ACCURACY, TOKEN_ACCURACY, TEXT_LOG_PROBABILITY)
+    own_answers = False
     contrasts = True
     all_texts_needed = True
     least_tokens = 1

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headcount.data.kinds.metrics import LOGIT_DIFFERENCE, Metric, Outputs
+from headcount.data.kinds.outputs import class_distances, logits_of
 from headcount.data.kinds.texts import Texts
 from headcount.data.kinds.tokens import Encoding, length
 from headcount.errors import InvalidOption
@@ -57,14 +59,23 @@ class Kind(Texts):
     """Why only models with the head can do it, where no training of another model would help."""
     labels_are_inputs: ClassVar[bool] = False
     """Whether labels are inputs of the model, as a decoder reads the target text."""
+    own_answers: ClassVar[bool] = False
+    """Whether a model's outputs can stand in for labels (`own_labels`)."""
     contrasts: ClassVar[bool] = False
     """Whether the logit of a right answer can be compared with that of a wrong one."""
+
+    has_probabilities: ClassVar[bool] = True
+    """Whether logits are those of classes or words, which a softmax turns into probabilities."""
 
     # Reading
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         """The labels as metrics take them; `labels` is None if the task has no label column."""
         raise NotImplementedError
+
+    def stand_ins(self, texts: list[tuple[Any, ...]]) -> Any:
+        """Labels in place of those of texts that have none, for passes that do not look at them."""
+        return [0] * len(texts)
 
     def input_texts(self, texts: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """The texts that the model reads."""
@@ -119,6 +130,20 @@ class Kind(Texts):
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         """[example]: the loss of each example, differentiable and independent of the batch."""
         raise NotImplementedError
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """Of kinds with `own_answers`, labels that the model itself gives, in the shape of `labels`.
+
+        `draws` has a generator for each example, so that what is drawn does not depend on the batch.
+        """
+        raise NotImplementedError
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        """[example]: how far a model's result is from a teacher's, differentiable; of `labels`, where they are at most.
+
+        `temperature`: of the probabilities that are compared, for kinds with `has_probabilities`.
+        """
+        return class_distances(logits_of(result), logits_of(teacher), temperature)
 
     def log_probabilities(self, result: Any, labels: Tensor) -> Tensor:
         """[example]: of kinds with the metric `log_probability`, that of each example; differentiable."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import PERPLEXITY, TOKEN_LOSS, Metric, Outputs
-from headcount.data.kinds.outputs import class_differences, logits_of, mean_token_losses, token_entropies, token_losses
+from headcount.data.kinds.outputs import (
+    class_differences,
+    logits_of,
+    mean_token_distances,
+    mean_token_losses,
+    token_entropies,
+    token_losses,
+)
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
 
 if TYPE_CHECKING:
@@ -31,6 +39,7 @@ class Language(Kind):
     label_columns = ()
     metrics: ClassVar[tuple[Metric, ...]] = (TOKEN_LOSS, PERPLEXITY)
     over_vocabulary = True
+    own_answers = True
     masked: ClassVar[bool] = False
     """Whether the tokens to predict are masked in the text."""
 
@@ -41,6 +50,10 @@ class Language(Kind):
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         return None, ()
 
+    def stand_ins(self, texts: list[tuple[Any, ...]]) -> Any:
+        """The labels themselves: they are in the texts."""
+        return self.read_labels(None, texts)[0]
+
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         rows, cut = tokenize(tokenizer, [text[0] for text in examples.texts], None, limit)
         for row in rows:
@@ -49,6 +62,15 @@ class Language(Kind):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(*self.aligned(logits_of(result), labels))
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """The text itself: nobody had to label it."""
+        return labels
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        ours, due = self.aligned(logits_of(result), labels)
+        theirs, _ = self.aligned(logits_of(teacher), labels)
+        return mean_token_distances(ours, theirs, due, temperature)
 
     def log_probabilities(self, result: Any, labels: Tensor) -> Tensor:
         """Of all labelled tokens of a text together, while its loss is their mean."""

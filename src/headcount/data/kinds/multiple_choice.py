@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from torch import Tensor
 
 from headcount.data.kinds.failed_runs import guesses_largest_class
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, Outputs
 from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
+from headcount.data.kinds.own_labels import draw_classes
 from headcount.data.kinds.tokens import Encoding, tokenize
 from headcount.data.kinds.wrong_classes import wrong_classes
 
@@ -29,6 +31,7 @@ class MultipleChoice(Kind):
     metrics = (ACCURACY, CLASS_LOSS, CLASS_LOG_PROBABILITY)
     auto_class = "AutoModelForMultipleChoice"
     has_choices = True
+    own_answers = True
     contrasts = True
     contexts: ClassVar[int] = 1
     """How many texts precede the choices."""
@@ -54,6 +57,10 @@ class MultipleChoice(Kind):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return class_losses(result, labels)
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """A choice drawn from the predicted distribution."""
+        return draw_classes(logits_of(result), draws)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"logits": (len(rows[0]["input_ids"]),)}

@@ -51,6 +51,23 @@ def class_differences(logits: Tensor, labels: Tensor, wrong: Tensor) -> Tensor:
     return upcast(right) - upcast(other)
 
 
+def class_distances(logits: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """[row]: T^2 KL(teacher || student) of the probabilities at temperature T, from logits [row, class].
+
+    The factor T^2 keeps the gradients' size where the temperature is changed (Hinton et al. 2015).
+    """
+    ours, theirs = ((upcast(each) / temperature).log_softmax(-1) for each in (logits, teacher))
+    return temperature**2 * functional.kl_div(ours, theirs, reduction="none", log_target=True).sum(-1)
+
+
+def mean_token_distances(logits: Tensor, teacher: Tensor, labels: Tensor, temperature: float) -> Tensor:
+    """[row]: the mean of `class_distances` over the labelled tokens of each row, from logits [row, token, class]."""
+    labelled = labels != IGNORED
+    distances = class_distances(logits[labelled], teacher[labelled], temperature)
+    zeros = torch.zeros(labels.shape, dtype=distances.dtype, device=distances.device)
+    return zeros.masked_scatter(labelled, distances).sum(1) / labelled.sum(1).clamp(min=1)
+
+
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     """[row, token]: the cross entropy at each labelled token, 0 at all others."""
     return functional.cross_entropy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from torch import Tensor
 
 from headcount.data.kinds.kind import Labels
@@ -23,6 +24,9 @@ class Regression(WholeText):
     name = "regression"
     metrics = (PEARSON, SPEARMAN)
     problem_type = "regression"
+    own_answers = True
+
+    has_probabilities = False
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
@@ -32,6 +36,14 @@ class Regression(WholeText):
         scores = upcast(logits_of(result)).squeeze(-1)
         errors: Tensor = scores - labels.to(scores.dtype)
         return errors**2
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """Half a point below the prediction: the slope of the squared error is then that of the prediction itself."""
+        return upcast(logits_of(result).detach()).squeeze(-1) - 0.5
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        ours, theirs = (upcast(logits_of(each)).squeeze(-1) for each in (result, teacher))
+        return (ours - theirs) ** 2
 
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"][..., 0]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from headcount.data.kinds.kind import Kind, Labels
 from headcount.data.kinds.metrics import TAG_ACCURACY
-from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_losses
+from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
+from headcount.data.kinds.own_labels import draw_tags
 from headcount.data.kinds.tokens import IGNORED, Encoding
 from headcount.errors import DataProblem
 
@@ -32,6 +34,7 @@ class TokenClassification(Kind):
     named_classes = True
     words = True
     label_lists = True
+    own_answers = True
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
@@ -41,6 +44,9 @@ class TokenClassification(Kind):
                 got = f"{len(text[0])} words and {len(own)} tags"
                 raise DataProblem(f"{labels.where(number)}: got {got}; expected one for each")
         return tags, notes
+
+    def stand_ins(self, texts: list[tuple[Any, ...]]) -> Any:
+        return [[0] * len(text[0]) for text in texts]
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         """A word's tag is the label of its first piece; the other pieces are not scored."""
@@ -63,6 +69,13 @@ class TokenClassification(Kind):
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(logits_of(result), labels)
+
+    def own_labels(self, result: Any, labels: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+        """A tag of each word, drawn from the predicted distribution."""
+        return draw_tags(logits_of(result), labels, draws)
+
+    def distances(self, result: Any, teacher: Any, labels: Tensor, temperature: float) -> Tensor:
+        return mean_token_distances(logits_of(result), logits_of(teacher), labels, temperature)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"predictions": (max((sum(tag >= 0 for tag in row["labels"]) for row in rows), default=0),)}

@@ -25,6 +25,7 @@ class Translation(Language):
     metrics = (BLEU, CHRF, TOKEN_LOSS, PERPLEXITY, TEXT_LOG_PROBABILITY)
     auto_class = "AutoModelForSeq2SeqLM"
     labels_are_inputs = True
+    own_answers = False
     all_texts_needed = True
 
     def token_ids(self, tokenizer: Any, texts: list[Any], column: int) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headcount.models.families.plan import Family, SharedLayers
+from headcount.models.families.plan import Family, FeedForwardPlan, SharedLayers
 from headcount.models.families.regular import BERT
 
 
@@ -27,6 +27,7 @@ ALBERT = Family(
             output="attention.dense",
             counts=(),
             widths=(),
+            feed_forward=FeedForwardPlan(("ffn",), "ffn_output"),
         ),
     ),
     shared=SharedLayers(entry="encoder", order=_order),

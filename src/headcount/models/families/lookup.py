@@ -38,7 +38,9 @@ def family_of_model(model: PreTrainedModel) -> Family:
         return family_of(config.model_type)
     plans = []
     for stack in config.headcount["stacks"]:
-        parts: dict[str, Any] = {field.name: stack[field.name] for field in fields(StackPlan)}
+        parts: dict[str, Any] = {
+            field.name: stack[field.name] for field in fields(StackPlan) if field.name != "feed_forward"
+        }
         parts = {name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
         plans.append(StackPlan(**parts))
     return Family((config.model_type,), tuple(plans))

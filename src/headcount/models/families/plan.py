@@ -14,6 +14,23 @@ FirstPosition = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
+class FeedForwardPlan:
+    """Where a layer keeps its feed-forward block; all names are paths inside the layer.
+
+    `inputs` are the projections with a row for each unit: one, or the two of a gated block (SwiGLU, GeGLU), whose rows
+    go together; of the names that are listed, a layer has those of its own activation. `output` is the projection with
+    a column for each unit.
+    """
+
+    inputs: tuple[str, ...]
+    output: str
+    halves: int = 1
+    """How many projections lie in one matrix, one after the other."""
+    flattened: bool = False
+    """Whether the block sees all texts of a batch as one sequence [B * Q, width]."""
+
+
+@dataclass(frozen=True)
 class StackPlan:
     """Where one stack keeps its layers, and each layer its attention.
 
@@ -44,6 +61,8 @@ class StackPlan:
     """Further projections whose rows are arranged as the query's."""
     bias: bool = False
     """Whether a position bias of all heads is passed from layer to layer."""
+    feed_forward: FeedForwardPlan | None = None
+    """The feed-forward block that follows this attention; None for one that another stack has, or that is not known."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,9 @@ class Family:
     head_counts: tuple[str, ...] = ()
     """The numbers of heads and of key/value heads in a config that also says the size of a head: such a config can
     express a model whose layers all keep the same number of heads."""
+    unit_counts: tuple[str, ...] = ()
+    """The numbers of feed-forward units in a config, one for each stack that has some: such a config can express a
+    model whose layers all keep the same number of units."""
     width_multiple: bool = False
     """Its config refuses a number of heads that does not divide the width."""
     starts_with_last: bool = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headcount.models.families.first_position import bert_first_position, distilbert_first_position
-from headcount.models.families.plan import Family, StackPlan
+from headcount.models.families.plan import Family, FeedForwardPlan, StackPlan
 
+_BERT_FEED_FORWARD = FeedForwardPlan(("intermediate.dense",), "output.dense")
 BERT = StackPlan(
     stack="encoder",
     layer="encoder.layer.*",
@@ -18,10 +19,17 @@ BERT = StackPlan(
     size="attention_head_size",
     counts=("num_attention_heads",),
     widths=("all_head_size",),
+    feed_forward=_BERT_FEED_FORWARD,
 )
 _BERT_STACKS = (
     BERT,
-    replace(BERT, stack="cross", attention="crossattention.self", output="crossattention.output.dense"),
+    replace(
+        BERT,
+        stack="cross",
+        attention="crossattention.self",
+        output="crossattention.output.dense",
+        feed_forward=None,
+    ),
 )
 _LLAMA = StackPlan(
     stack="decoder",
@@ -33,14 +41,37 @@ _LLAMA = StackPlan(
     value="v_proj",
     size="head_dim",
     groups="num_key_value_groups",
+    feed_forward=FeedForwardPlan(("mlp.gate_proj", "mlp.up_proj"), "mlp.down_proj"),
 )
 _LLAMA_COUNTS = ("num_attention_heads", "num_key_value_heads")
-_BART = replace(_LLAMA, output="self_attn.out_proj", groups=None, counts=("num_heads",))
+_BART = replace(
+    _LLAMA,
+    output="self_attn.out_proj",
+    groups=None,
+    counts=("num_heads",),
+    feed_forward=FeedForwardPlan(("fc1",), "fc2"),
+)
+_BART_UNITS = ("encoder_ffn_dim", "decoder_ffn_dim")
 _BART_STACKS = (
     replace(_BART, stack="encoder", layer="encoder.layers.*"),
     replace(_BART, layer="decoder.layers.*"),
-    replace(_BART, stack="cross", layer="decoder.layers.*", attention="encoder_attn", output="encoder_attn.out_proj"),
+    replace(
+        _BART,
+        stack="cross",
+        layer="decoder.layers.*",
+        attention="encoder_attn",
+        output="encoder_attn.out_proj",
+        feed_forward=None,
+    ),
 )
+
+
+def _t5_feed_forward(number: int) -> FeedForwardPlan:
+    """The block at this number in a layer: plain blocks have `wi`, gated ones `wi_0` and `wi_1`."""
+    block = f"layer.{number}.DenseReluDense"
+    return FeedForwardPlan(tuple(f"{block}.{name}" for name in ("wi", "wi_0", "wi_1")), f"{block}.wo")
+
+
 _T5 = StackPlan(
     stack="encoder",
     layer="encoder.block.*",
@@ -52,16 +83,18 @@ _T5 = StackPlan(
     size="key_value_proj_dim",
     widths=("inner_dim",),
     bias=True,
+    feed_forward=_t5_feed_forward(1),
 )
 """Its `n_heads` stays: it is the width of the position bias."""
 
 REGULAR = (
-    Family(("bert", "electra"), _BERT_STACKS, first_position=bert_first_position),
+    Family(("bert", "electra"), _BERT_STACKS, first_position=bert_first_position, unit_counts=("intermediate_size",)),
     Family(
         ("roberta", "xlm-roberta", "camembert"),
         _BERT_STACKS,
         position_offset=2,  # positions begin behind the padding index
         first_position=bert_first_position,
+        unit_counts=("intermediate_size",),
     ),
     Family(
         ("distilbert",),
@@ -76,9 +109,11 @@ REGULAR = (
                 value="v_lin",
                 size="attention_head_size",
                 counts=("n_heads",),
+                feed_forward=FeedForwardPlan(("ffn.lin1",), "ffn.lin2"),
             ),
         ),
         first_position=distilbert_first_position,
+        unit_counts=("hidden_dim",),
     ),
     Family(
         ("modernbert",),
@@ -93,8 +128,10 @@ REGULAR = (
                 value="Wqkv",
                 size="head_dim",
                 fused="by-part",
+                feed_forward=FeedForwardPlan(("mlp.Wi",), "mlp.Wo", halves=2),
             ),
         ),
+        unit_counts=("intermediate_size",),
     ),
     Family(
         ("gpt2",),
@@ -111,8 +148,10 @@ REGULAR = (
                 fused="by-part",
                 counts=("num_heads",),
                 widths=("split_size",),
+                feed_forward=FeedForwardPlan(("mlp.c_fc",), "mlp.c_proj"),
             ),
         ),
+        unit_counts=("n_inner",),
     ),
     Family(
         ("gpt_neox",),
@@ -127,28 +166,35 @@ REGULAR = (
                 value="query_key_value",
                 size="head_size",
                 fused="by-head",
+                feed_forward=FeedForwardPlan(("mlp.dense_h_to_4h",), "mlp.dense_4h_to_h"),
             ),
         ),
+        unit_counts=("intermediate_size",),
     ),
-    Family(("opt",), (replace(_BART, layer="decoder.layers.*"),)),
-    Family(("llama",), (_LLAMA,), head_counts=_LLAMA_COUNTS, width_multiple=True),
-    Family(("mistral", "qwen2", "qwen3"), (_LLAMA,), head_counts=_LLAMA_COUNTS),
+    Family(
+        ("opt",),
+        (replace(_BART, layer="decoder.layers.*", feed_forward=FeedForwardPlan(("fc1",), "fc2", flattened=True)),),
+        unit_counts=("ffn_dim",),
+    ),
+    Family(("llama",), (_LLAMA,), head_counts=_LLAMA_COUNTS, unit_counts=("intermediate_size",), width_multiple=True),
+    Family(("mistral", "qwen2", "qwen3"), (_LLAMA,), head_counts=_LLAMA_COUNTS, unit_counts=("intermediate_size",)),
     Family(
         ("t5",),
         (
             _T5,
-            replace(_T5, stack="decoder", layer="decoder.block.*"),
+            replace(_T5, stack="decoder", layer="decoder.block.*", feed_forward=_t5_feed_forward(2)),
             replace(
                 _T5,
                 stack="cross",
                 layer="decoder.block.*",
                 attention="layer.1.EncDecAttention",
                 output="layer.1.EncDecAttention.o",
+                feed_forward=None,
             ),
         ),
     ),
-    Family(("bart", "marian"), _BART_STACKS),
-    Family(("mbart",), _BART_STACKS, starts_with_last=True),
+    Family(("bart", "marian"), _BART_STACKS, unit_counts=_BART_UNITS),
+    Family(("mbart",), _BART_STACKS, starts_with_last=True, unit_counts=_BART_UNITS),
     Family(
         ("vit",),
         (
@@ -159,8 +205,10 @@ REGULAR = (
                 output="attention.o_proj",
                 groups=None,
                 counts=("num_attention_heads",),
+                feed_forward=FeedForwardPlan(("mlp.fc1",), "mlp.fc2"),
             ),
         ),
         head_counts=("num_attention_heads",),
+        unit_counts=("intermediate_size",),
     ),
 )

@@ -12,6 +12,7 @@ MPNET = Family(
     (replace(BERT, attention="attention.attn", output="attention.attn.o", query="q", key="k", value="v", bias=True),),
     interface=False,
     position_offset=2,
+    unit_counts=("intermediate_size",),
 )
 
 DEBERTA = Family(
@@ -27,4 +28,5 @@ DEBERTA = Family(
     ),
     interface=False,
     unbatched=("rel_embeddings",),
+    unit_counts=("intermediate_size",),
 )

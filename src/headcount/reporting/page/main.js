@@ -1,6 +1,7 @@
 // The page: reads its data, draws its sections, and follows what people choose, click, type and link to.
 import { findings, gaps, provenance } from "./about.js";
 import { readAddress, writeAddress } from "./address.js";
+import { budget } from "./budget.js";
 import { costs } from "./costs.js";
 import { cues } from "./cues.js";
 import { curves } from "./curves.js";
@@ -178,6 +179,7 @@ function draw() {
         one.layers.map(layers),
         colouring ? histogram(one, colouring.effect ? colouring : one.colourings.find((each) => each.effect)) : null,
       ),
+      one.budgets.map((told) => budget(told, tip)),
       h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
       one.dynamics ? dynamics(one.dynamics) : null,
       h(

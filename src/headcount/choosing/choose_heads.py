@@ -1,4 +1,7 @@
-"""Which heads can go: an order of heads and a number of them, selected on one half, evaluated on the held-out half."""
+"""Which heads can go: an order of heads and a number of them, selected on one half, evaluated on the held-out half.
+
+Feed-forward units, and budgets of operations, weights or time, are chosen in the room `budgets/`.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,16 @@ import xarray as xr
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import Data, check_classifier, find_known_task, task_metric
+from headcount.choosing.bundles import ONE_BY_ONE, Bundles
 from headcount.choosing.curves import curve
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
-from headcount.choosing.units import ONE_BY_ONE, Units
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
-from headcount.core.options import belongs_to
-from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress, in_step
 from headcount.errors import InvalidOption
-from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
 
 
@@ -42,14 +42,17 @@ class Choice:
     verdict: Verdict | None = None
     """What the held-out examples say of it."""
 
+    @property
+    def parts(self) -> Order:
+        """What `prune` takes: the same name as for a choice of heads and units."""
+        return self.heads
+
     def step(self, part: xr.Dataset) -> xr.Dataset:
         """The point of a curve where these heads are gone."""
         return part.sel(order=self.order, removed=len(self.heads))
 
 
-@takes_compiled
-@writes_study("study")
-def choose(
+def choose_heads(
     model: PreTrainedModel,
     tokenizer: Any,
     data: Data,
@@ -75,39 +78,23 @@ def choose(
     name: str | None = None,
     progress: Progress | None = None,
 ) -> Choice:
-    """The heads that can go, as a Choice: `prune(model, choice.heads)` cuts them out.
-
-    Exactly one of `tolerance` (points of the score: 1 is 0.01 of an accuracy), `drop` and `keep` (`58` or `"40%"`)
-    says how many. One half of the examples orders the heads and, with a tolerance, selects their number; the held-out
-    half evaluates the selection. `by`: what goes together, a head or (`"group"`) a key/value group: all query heads
-    that share keys and values, and these with them. `order`: some of importance (Michel's), ablation (the score
-    without each head), taylor, norm, gates (learned), random, or `file:PATH`; the first one decides, the others are
-    computed for comparison. `randoms`: how many random orders, 3 by default. `anew`: importance is computed again after
-    each of the `steps`. `normed`: importance is divided by the norm of its layer, as in the paper. `at_least`: heads
-    that every layer keeps. `stack`: only heads of this stack go. `metric`: instead of the task's own, such as
-    "perplexity". `by_estimate`: a tolerance is compared with the change itself, not with its confidence bound.
-    `study`: a folder for importance and curves; the same call resumes. `name`: of the results in it, "prune" by
-    default.
-    """
-    check_numbers(seed=seed, limit=limit, max_length=max_length, at_least=at_least)
-    belongs_to("name", name, "study", study)
-    belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
+    """The heads that can go: see `choose`, which checks and stores."""
     wanted = Wanted.parse(order, randoms, steps, anew, normed)
     anatomy = read_anatomy(model)
-    layout, units = anatomy.layout, Units.of(anatomy, by, stack)
-    target = Target.parse(layout.count, drop, keep, tolerance, units)
+    layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)
+    target = Target.parse(layout.count, drop, keep, tolerance, bundles)
     known = find_known_task(data, task)
     task_metric(known, metric)
     check_classifier(model, known)
-    wanted.check(layout, stack, units)
-    counts = target.counts(layout, _most(layout, stack, at_least, units), steps, units.size)
+    wanted.check(layout, stack, bundles)
+    counts = target.counts(layout, _most(layout, stack, at_least, bundles), steps, bundles.size)
     name = None if study is None else name or "prune"
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
 
     parts = read_halves(data, known, limit, seed, tokenizer)
     source = Source(model, tokenizer, parts[0], layout, stack, shared, name, progress, by)
     orders, estimates = find_orders(source, wanted)
-    orders = {key: spare(heads, layout, at_least, units.size) for key, heads in orders.items()}
+    orders = {key: spare(heads, layout, at_least, bundles.size) for key, heads in orders.items()}
     selection, held_out = (
         curve(
             model,
@@ -145,9 +132,9 @@ class Target:
         drop: int | str | None,
         keep: int | str | None,
         tolerance: float | None,
-        units: Units = ONE_BY_ONE,
+        bundles: Bundles = ONE_BY_ONE,
     ) -> Target:
-        """From exactly one of the three; a share is rounded to whole units.
+        """From exactly one of the three; a share is rounded to whole bundles.
 
         >>> Target.parse(144, "25%", None, None).keep, Target.parse(144, None, 80, None).keep
         (108, 80)
@@ -161,12 +148,12 @@ class Target:
         number = _count(text, heads)
         left = round(number) if drop is None else heads - round(number)
         if text.endswith("%"):
-            left = heads - units.whole(heads - number if drop is None else number)
+            left = heads - bundles.whole(heads - number if drop is None else number)
         asked = f"keep={keep}" if drop is None else f"drop={drop}"
-        if (heads - left) % units.size:
-            near = units.whole(heads - left)
+        if (heads - left) % bundles.size:
+            near = bundles.whole(heads - left)
             raise InvalidOption(
-                f"got {asked}; the groups have {units.size} heads, so that a multiple of {units.size} can go: give "
+                f"got {asked}; the groups have {bundles.size} heads, so that a multiple of {bundles.size} can go: give "
                 f"{f'keep={heads - near}' if drop is None else f'drop={near}'}, or by='head'"
             )
         if not 1 <= left <= heads:
@@ -197,9 +184,9 @@ def _count(text: str, heads: int) -> float:
     return number
 
 
-def _most(layout: Layout, stack: str | None, at_least: int, units: Units) -> int:
+def _most(layout: Layout, stack: str | None, at_least: int, bundles: Bundles) -> int:
     """How many heads may go at most."""
-    most = len(spare(at_random(layout, 0, stack, units), layout, at_least, units.size))
+    most = len(spare(at_random(layout, 0, stack, bundles), layout, at_least, bundles.size))
     if not most:
         raise InvalidOption(
             f"got at_least={at_least}: every layer keeps all it has, none may go; give a smaller number"

@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 import headcount as hc
-from headcount.choosing import choose as module
+from headcount.choosing import choose_heads as module
 from headcount.choosing import orders
-from headcount.choosing.choose import Target
+from headcount.choosing.choose_heads import Target
 from headcount.choosing.halves import halves
 from headcount.choosing.importance import importance
 from headcount.choosing.orders import at_random, by_values

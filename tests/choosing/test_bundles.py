@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import headcount as hc
-from headcount.choosing.choose import Target
-from headcount.choosing.estimators import estimate_units
+from headcount.choosing.bundles import Bundles
+from headcount.choosing.choose_heads import Target
+from headcount.choosing.estimators import estimate_bundles
 from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import ORDERS, at_random, read_order, removals, spare
-from headcount.choosing.units import Units
 from headcount.core.heads import Head
 from headcount.errors import DataProblem, InvalidOption
 from tests import planted
@@ -34,27 +34,27 @@ def importance(tokenizer: Any) -> Any:
     return hc.importance(groups.llama().double(), tokenizer, TEXTS, task="causal-lm")
 
 
-def units_of(model: Any, by: str = "group") -> Units:
-    return Units.of(hc.read_anatomy(model), by)
+def bundles_of(model: Any, by: str = "group") -> Bundles:
+    return Bundles.of(hc.read_anatomy(model), by)
 
 
 def test_the_groups_of_a_llama() -> None:
-    units = units_of(groups.llama())
+    bundles = bundles_of(groups.llama())
     expected = [[(layer, 2 * group), (layer, 2 * group + 1)] for layer in range(3) for group in range(2)]
-    assert [[(head.layer, head.head) for head in unit] for unit in units.sets] == expected
-    assert units.size == 2
+    assert [[(head.layer, head.head) for head in bundle] for bundle in bundles.sets] == expected
+    assert bundles.size == 2
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "bart"])
 def test_without_groups_a_group_is_one_head(name: str) -> None:
     model = tiny(name)
-    assert units_of(model).sets == units_of(model, "head").sets
-    assert units_of(model).size == 1
+    assert bundles_of(model).sets == bundles_of(model, "head").sets
+    assert bundles_of(model).size == 1
 
 
 def test_groups_after_a_cut_keep_the_numbers_of_their_heads() -> None:
     model = hc.prune(groups.llama(), ["L0H0-1", "L2"])
-    assert units_of(model).sets == (
+    assert bundles_of(model).sets == (
         (Head("decoder", 0, 2), Head("decoder", 0, 3)),
         (Head("decoder", 1, 0), Head("decoder", 1, 1)),
         (Head("decoder", 1, 2), Head("decoder", 1, 3)),
@@ -63,27 +63,29 @@ def test_groups_after_a_cut_keep_the_numbers_of_their_heads() -> None:
 
 def test_groups_of_unequal_size_are_refused() -> None:
     with pytest.raises(InvalidOption, match="have 1 to 2 query heads; expected groups of one size"):
-        units_of(hc.prune(groups.llama(), ["L0H0"]))
+        bundles_of(hc.prune(groups.llama(), ["L0H0"]))
     with pytest.raises(InvalidOption, match="got by='layer'; expected one of head, group"):
-        units_of(groups.llama(), "layer")
+        bundles_of(groups.llama(), "layer")
 
 
 def test_importance_of_a_group_is_that_of_a_shared_gate(importance: Any) -> None:
     """One gate for both heads: the slope is the sum of the slopes, so that heads which cancel are worth nothing."""
     model = groups.llama()
-    layout, units = hc.read_anatomy(model).layout, units_of(model)
+    layout, bundles = hc.read_anatomy(model).layout, bundles_of(model)
     slopes = importance["values_taylor"].values[:, 0].reshape(len(TEXTS), 3, 2, 2)
-    found = estimate_units(importance, "michel", units, layout)[0].reshape(3, 2, 2)
+    found = estimate_bundles(importance, "michel", bundles, layout)[0].reshape(3, 2, 2)
     assert_same(found, np.abs(slopes.sum(-1)).mean(0)[..., None].repeat(2, -1), ROUNDED)
     assert_same(
-        estimate_units(importance, "taylor", units, layout)[0].reshape(3, 2, 2)[..., 0], slopes.sum(-1).mean(0), ROUNDED
+        estimate_bundles(importance, "taylor", bundles, layout)[0].reshape(3, 2, 2)[..., 0],
+        slopes.sum(-1).mean(0),
+        ROUNDED,
     )
     assert found[1, 0, 0] < 1e-6 * found.max(), "they cancel each other out"
     assert importance["michel"].values[0, 1, 0] > 0.05 * importance["michel"].values.max(), "each alone is needed"
-    normed = estimate_units(importance, "michel_normed", units, layout)[0].reshape(3, 2, 2)[..., 0]
+    normed = estimate_bundles(importance, "michel_normed", bundles, layout)[0].reshape(3, 2, 2)[..., 0]
     by_layer = found[..., 0] / np.linalg.norm(found[..., 0], axis=1, keepdims=True)
     assert_same(normed / normed.max(), by_layer / by_layer.max(), ROUNDED)
-    alone = estimate_units(importance, "michel", units_of(model, "head"), layout)
+    alone = estimate_bundles(importance, "michel", bundles_of(model, "head"), layout)
     assert_same(alone, importance["michel"].values)
 
 
@@ -92,8 +94,8 @@ def test_every_order_removes_whole_groups(tokenizer: Any, order: str) -> None:
     model = groups.llama()
     choice = hc.choose(model, tokenizer, TEXTS, task="causal-lm", by="group", order=order, drop=4, steps=3)
     assert len(choice.heads) == 4
-    unit_of = {head: number for number, unit in enumerate(units_of(model).sets) for head in unit}
-    sequence = [unit_of[head] for head in choice.heads]
+    bundle_of = {head: number for number, bundle in enumerate(bundles_of(model).sets) for head in bundle}
+    sequence = [bundle_of[head] for head in choice.heads]
     assert sequence[0] == sequence[1] != sequence[2] == sequence[3]
     assert choice.held_out["removed"].values.tolist() == [4, 8, 12]
     assert choice.held_out.attrs["heads_per_group"] == 2
@@ -117,9 +119,9 @@ def test_ablation_leaves_out_whole_groups(tokenizer: Any) -> None:
     model = groups.llama()
     choice = hc.choose(model, tokenizer, TEXTS, task="causal-lm", by="group", order="ablation", drop=10, steps=1)
     first, _ = read_halves(TEXTS, hc.find_task("causal-lm"), None, 0, tokenizer)
-    units = units_of(model).sets
-    swept = hc.sweep(model, tokenizer, first, task="causal-lm", by=units, how="zero")
-    expected = [head for number in np.argsort(swept["delta"].values) for head in units[number]]
+    bundles = bundles_of(model).sets
+    swept = hc.sweep(model, tokenizer, first, task="causal-lm", by=bundles, how="zero")
+    expected = [head for number in np.argsort(swept["delta"].values) for head in bundles[number]]
     assert list(choice.heads) == expected[:10]
 
 
@@ -134,7 +136,7 @@ def test_only_whole_groups_shrink_the_cache() -> None:
     [((4, None), 8), (("40%", None), 8), (("10%", None), 10), ((None, 6), 6), ((None, "80%"), 10)],
 )
 def test_shares_are_rounded_to_whole_groups(given: tuple[Any, Any], keep: int) -> None:
-    assert Target.parse(12, *given, None, units_of(groups.llama())).keep == keep
+    assert Target.parse(12, *given, None, bundles_of(groups.llama())).keep == keep
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_shares_are_rounded_to_whole_groups(given: tuple[Any, Any], keep: int) -
 )
 def test_parts_of_groups_are_refused(given: tuple[Any, Any], expected: str) -> None:
     with pytest.raises(InvalidOption, match=expected):
-        Target.parse(12, *given, None, units_of(groups.llama()))
+        Target.parse(12, *given, None, bundles_of(groups.llama()))
 
 
 def test_steps_of_a_curve(tokenizer: Any) -> None:
@@ -161,14 +163,14 @@ def test_steps_of_a_curve(tokenizer: Any) -> None:
 
 def test_files_and_what_layers_keep(tmp_path: Path) -> None:
     model = groups.llama()
-    layout, units = hc.read_anatomy(model).layout, units_of(model)
+    layout, bundles = hc.read_anatomy(model).layout, bundles_of(model)
     (tmp_path / "order").write_text("L2H2-3 L0 L1H3 L1H2 L1H0-1 L2H0-1")
-    order = read_order(tmp_path / "order", layout, None, units)
+    order = read_order(tmp_path / "order", layout, None, bundles)
     assert [layout.spell(head) for head in spare(order, layout, 2, 2)] == [
         *("L2H2", "L2H3", "L0H0", "L0H1", "L1H3", "L1H2"),
     ]
     assert [layout.spell(head) for head in spare(order, layout, 3, 2)] == []
     (tmp_path / "order").write_text("L2H2 L0 L1H3 L1H2 L1H0-1 L2H0-1 L2H3")
     with pytest.raises(DataProblem, match="separates L2H2, L2H3, which share keys and values"):
-        read_order(tmp_path / "order", layout, None, units)
-    assert sorted(at_random(layout, 3, None, units)) == sorted(layout)
+        read_order(tmp_path / "order", layout, None, bundles)
+    assert sorted(at_random(layout, 3, None, bundles)) == sorted(layout)

@@ -1,0 +1,1 @@
+"""Smaller models to a budget: which heads and feed-forward units stay, and what held-out examples say about it."""
