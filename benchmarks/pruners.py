@@ -1,16 +1,16 @@
-"""A BERT classifier cut to a share of its operations, without training: Torch-Pruning and slimformers.
+"""A BERT classifier cut to a share of its operations, without training: Headcount, Torch-Pruning, slimformers.
 
     python -m venv pruners-env
     pruners-env/bin/pip install torch-pruning==1.6.1 slimformers==1.13.1 -e .
     pruners-env/bin/python benchmarks/pruners.py MODEL --task sst2 --data SST-2 --operations 50 75
 
 `MODEL` is a fine-tuned BERT classifier, `--data` a folder with train and validation files. The packages take ratios,
-not budgets: every option of a package is cut at the ratio that leaves the given share of the operations (matrix
-products of a text of 128 tokens), first in equal shares of heads and units, then with as many units as still fit. All
-see the same texts of the training data, and their labels where they need gradients. The option that stands for a
-package is the best on other texts of the training data; the scores of all options are printed. Times are of 16 x 128
-tokens, all models in turns. Whether the result can be saved: it is sent to disk and back, and its outputs are
-compared. A package that is not installed is left out.
+not budgets: every option of theirs is cut at the ratio that leaves the given share of the operations (matrix products
+of a text of 128 tokens), first in equal shares of heads and units, then with as many units as still fit; `hc.choose`
+takes the share itself. All see the same texts of the training data, and their labels where they need gradients. The
+option that stands for each is the best on other texts of the training data; the scores of all options are printed.
+Times are of 16 x 128 tokens, all models in turns. Whether the result can be saved: it is sent to disk and back, and
+its outputs are compared. A package that is not installed is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, draw_rows, read_examples
 from headcount.data.kinds.metrics import Metric
 from headcount.data.tables import read_table
-from headcount.data.tasks import find_task
+from headcount.data.tasks import Task, find_task
 from headcount.models.longest import longest_input
 from headcount.training.scores import predict
 
@@ -54,6 +54,8 @@ SLIM_BATCHES = 10
 """slimformers reads so many by default; it passes over them once for every layer's heads and units."""
 STEPS = 5
 """Of Torch-Pruning where it prunes little by little, with new gradients before each step."""
+MOST = 0.9
+"""Of the heads and of the units: slimformers fails where none is left, Torch-Pruning keeps them all."""
 CLOSE = 1e-4
 """The largest difference between the logits of a model and of what came back from disk."""
 
@@ -73,11 +75,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     bench = make_bench(given.model, given.task, given.data, given.texts)
     packages = {"torch-pruning": torch_pruning_ways, "slimformers": slim_ways}
     installed = {name: found for name in ("torch", "transformers", *packages) if (found := installed_version(name))}
     print(json.dumps(installed | {"machine": platform.machine(), "threads": given.threads}))
-    ways = {name: list_ways(bench) for name, list_ways in packages.items() if name in installed}
+    ways = {"headcount": headcount_ways(bench)}
+    ways |= {name: list_ways(bench) for name, list_ways in packages.items() if name in installed}
     for share in given.operations:
         rows = [best_of(bench, name, options, share / 100) for name, options in ways.items()]
         print_rows(bench, rows, share, given.repeats)
@@ -123,8 +128,9 @@ class Bench:
 
     model: PreTrainedModel
     tokenizer: Any
-    task: str
+    task: Task
     seen: pd.DataFrame
+    other: pd.DataFrame
     batches: list[Batch]
     """Of one shape, with labels: slimformers adds up activations position by position."""
     selection: Scorer
@@ -156,7 +162,8 @@ def make_bench(path: str, task_name: str, data: str, texts: int) -> Bench:
     batch["labels"] = torch.tensor(np.asarray(examples.labels))
     starts = range(0, len(examples) - BATCH + 1, BATCH)
     batches = [{key: values[start : start + BATCH] for key, values in batch.items()} for start in starts]
-    return Bench(model, tokenizer, task_name, seen, batches, scorer(other), scorer(read_table(data, "validation")))
+    validation = scorer(read_table(data, "validation"))
+    return Bench(model, tokenizer, task, seen, other, batches, scorer(other), validation)
 
 
 # Budgets
@@ -164,14 +171,10 @@ def make_bench(path: str, task_name: str, data: str, texts: int) -> Bench:
 
 @dataclass(frozen=True)
 class Way:
-    """An option of a package."""
+    """An option of a package: from the share of the operations to a model with at most so many, or None."""
 
     name: str
-    cut: Cut
-    heads: float = 1.0
-    """Heads that go for each unit that goes, as shares."""
-    sizes: Cut | None = None
-    """A faster cut with the same number of operations, to find the shares."""
+    make: Callable[[float], PreTrainedModel | None]
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def best_of(bench: Bench, package: str, ways: list[Way], share: float) -> Row:
     best: Row | None = None
     for way in ways:
         start = time.perf_counter()
-        model = fit(way, share * operations(bench.model))
+        model = way.make(share)
         seconds = time.perf_counter() - start
         if model is None:
             print(f"{package}, {way.name}: cannot leave {share:.0%} of the operations", flush=True)
@@ -210,19 +213,26 @@ def best_of(bench: Bench, package: str, ways: list[Way], share: float) -> Row:
     return best
 
 
-def fit(way: Way, budget: float) -> PreTrainedModel | None:
-    """The cut within the budget: heads and units in equal shares (or as the option says), then units that still fit."""
+def fit(
+    whole: PreTrainedModel, cut: Cut, share: float, *, heads: float = 1.0, sizes: Cut | None = None
+) -> PreTrainedModel | None:
+    """The cut that leaves this share of the operations: heads and units in equal shares, then units that still fit.
 
-    def fits(heads: float, units: float) -> bool:
-        model = (way.sizes or way.cut)(heads, units)
-        return operations(model) <= budget
+    `heads`: the share of heads that goes for each share of units. `sizes`: a faster cut with as many operations.
+    """
+    budget = share * operations(whole)
 
-    widest = next((share for share in (0.65, 0.8, 0.9) if fits(min(share * way.heads, 0.9), share)), None)
+    def fits(of_heads: float, of_units: float) -> bool:
+        return operations((sizes or cut)(of_heads, of_units)) <= budget
+
+    def heads_of(of_units: float) -> float:
+        return min(heads * of_units, MOST)
+
+    widest = next((units for units in (0.65, 0.8, MOST) if fits(heads_of(units), units)), None)
     if widest is None:
         return None
-    share = least(lambda share: fits(min(share * way.heads, 0.9), share), widest)
-    heads = min(share * way.heads, 0.9)
-    return way.cut(heads, least(lambda units: fits(heads, units), share))
+    of_heads = heads_of(least(lambda units: fits(heads_of(units), units), widest))
+    return cut(of_heads, least(lambda units: fits(of_heads, units), widest))
 
 
 def least(fits: Callable[[float], bool], high: float, steps: int = 9) -> float:
@@ -236,13 +246,29 @@ def least(fits: Callable[[float], bool], high: float, steps: int = 9) -> float:
 
 @torch.no_grad()
 def operations(model: PreTrainedModel) -> int:
-    """Of the matrix products for one text, counted as `headcount.costs.cost.flops` counts them."""
+    """Of the matrix products for one text, counted as `headcount.costs.cost.flops` does, in models of any package."""
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model(**make_inputs(model, 1, LENGTH))
     return int(counter.get_total_flops())
 
 
-# The packages
+# Headcount and the packages
+
+
+def headcount_ways(bench: Bench) -> list[Way]:
+    """What `hc.choose` makes by default, and its choice without the refit of what is left."""
+
+    @cache
+    def choose(share: float) -> hc.PartChoice:
+        options: dict[str, Any] = {"task": bench.task, "what": "both", "operations": f"{share:.0%}", "steps": 1}
+        choice = hc.choose(bench.model, bench.tokenizer, bench.other, train=bench.seen, **options)
+        assert isinstance(choice, hc.PartChoice)
+        return choice
+
+    return [
+        Way("Fisher, refit by least squares", lambda share: choose(share).model),
+        Way("Fisher, no refit", lambda share: hc.prune(copy.deepcopy(bench.model), choose(share).parts)),
+    ]
 
 
 def layers_of(model: PreTrainedModel) -> list[Any]:
@@ -256,7 +282,9 @@ def torch_pruning_ways(bench: Bench) -> list[Way]:
 
     def way(name: str, importance: str, scope: dict[str, bool], heads: float = 1.0, **options: Any) -> Way:
         cut = partial(cut_by_torch_pruning, bench, prepared[importance], scope)
-        return Way(f"{importance}, {name}", partial(cut, **options), heads, cut if "steps" in options else None)
+        sizes = cut if "steps" in options else None
+        make = partial(fit, bench.model, partial(cut, **options), heads=heads, sizes=sizes)
+        return Way(f"{importance}, {name}", make)
 
     return [
         *[way("global", importance, everywhere) for importance in prepared],
@@ -292,6 +320,10 @@ def prepare_importances(bench: Bench) -> dict[str, Prepared]:
         "magnitude": (importance.GroupMagnitudeImportance(p=2), None),
         "Taylor": (importance.GroupTaylorImportance(), gradients),
         "Taylor of groups": (importance.GroupTaylorImportance(multivariable=True), gradients),
+        "Taylor of groups, not normalised": (
+            importance.GroupTaylorImportance(multivariable=True, normalizer=None),
+            gradients,
+        ),
         "Hessian": (hessian, gradients),
         "Hessian of all examples": (importance.GroupHessianImportance(), squares),
     }
@@ -384,7 +416,8 @@ def slim_ways(bench: Bench) -> list[Way]:
     def way(name: str, strategy: Any, heads: float) -> Way:
         cut = partial(cut_by_slimformers, bench.model, strategy, bench.inputs)
         few = [{key: values[:2, :8] for key, values in bench.inputs[0].items()}]
-        return Way(name, cut, heads, partial(cut_by_slimformers, bench.model, None, few))
+        sizes = partial(cut_by_slimformers, bench.model, None, few)
+        return Way(name, partial(fit, bench.model, cut, heads=heads, sizes=sizes))
 
     return [
         way("magnitude, heads and units", None, 1.0),
@@ -426,7 +459,11 @@ def survives(model: PreTrainedModel, back: Callable[[PreTrainedModel, Path], Pre
 
 def through_folder(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     model.save_pretrained(folder)
-    returned: PreTrainedModel = AutoModelForSequenceClassification.from_pretrained(folder)
+    return load_folder(folder)
+
+
+def load_folder(folder: Path, **options: Any) -> PreTrainedModel:
+    returned: PreTrainedModel = AutoModelForSequenceClassification.from_pretrained(folder, **options)
     return returned
 
 
@@ -445,10 +482,17 @@ def through_pickle(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     return returned
 
 
+def through_saved_folder(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """As one would load it where Headcount is not installed."""
+    hc.save(model, None, folder / "small")
+    return load_folder(folder / "small", trust_remote_code=True)
+
+
 WAYS_TO_DISK = {
-    "a folder": through_folder,
-    "a folder, sizes set in its config": through_edited_folder,
+    "save_pretrained and from_pretrained": through_folder,
+    "the same, sizes set in the config": through_edited_folder,
     "a pickle of the object": through_pickle,
+    "hc.save and from_pretrained": through_saved_folder,
 }
 
 
