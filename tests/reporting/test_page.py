@@ -273,11 +273,11 @@ def test_the_map_is_the_studys_byte_for_byte(visit: Visit, shelf: Shelf, head: s
     assert_map(page, stored, tokens, tokens)
     beams = panel(page).locator("svg[aria-label^='Attention as lines']")
     strong = (stored / 255.0) ** 2 >= 0.02
-    assert beams.locator(".beam").count() == strong.sum()
+    playwright.expect(beams.locator(".beam")).to_have_count(int(strong.sum()))
     beams.locator("text").nth(2).hover()
-    assert beams.locator(".beam").count() == strong[2].sum()
+    playwright.expect(beams.locator(".beam")).to_have_count(int(strong[2].sum()))
     page.mouse.move(5, 5)
-    assert beams.locator(".beam").count() == strong.sum()
+    playwright.expect(beams.locator(".beam")).to_have_count(int(strong.sum()))
 
 
 def test_another_text_of_the_maps(visit: Visit) -> None:
