@@ -9,7 +9,7 @@ import pytest
 
 import headcount as hc
 from headcount.cli.main import main
-from headcount.cli.prune_parts import spell_training
+from headcount.cli.recovery import spell_training
 from tests import planted
 
 PRUNE = "prune model --task sst2 --data texts.csv --what both --at-least 1 --batch 2 --length 8 --out small"

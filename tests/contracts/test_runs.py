@@ -74,13 +74,15 @@ WRITERS = {
     "choosing/circuit.py",
     "choosing/curves.py",
     "choosing/dynamics.py",
-    "budgets/calibrated.py",
+    "budgets/speed_search.py",
     "budgets/choose_parts.py",
     "budgets/trials.py",
     "costs/cost.py",
     "costs/layer_times.py",
 }
 """What asks the ledger for a result; all of it is run by the verbs above."""
+UNSTEADY = {"speed": 6}
+"""Verbs whose number of steps depends on measured times, and one that they always reach."""
 ORIGINS = {"models/fingerprint.py"}
 """Where origins are found."""
 
@@ -99,7 +101,7 @@ def writing(last: int | None = None) -> Iterator[list[str]]:
             if len(written) == last:
                 raise Killed
             real(sink, *arguments)
-            written.append(sink.run.group)
+            written.append(f"{sink.run.group} {arguments[0] if real.__name__ == 'save' else 'finished'}")
 
         return write
 
@@ -183,13 +185,14 @@ def test_in_memory_as_in_a_folder(verbs: Verbs, name: str) -> None:
 def test_killed_and_resumed_as_uninterrupted(verbs: Verbs, tmp_path: Path, name: str, moment: str) -> None:
     """A measure that lacks a unit which the others have is run alone, and rounds otherwise in the last digits."""
     expected, steps = verbs.uninterrupted(name)
-    last = {"middle": steps // 2, "last": steps - 1}[moment]
-    with writing(last) as written, pytest.raises(Killed):
+    last = {"middle": steps // 2, "last": steps - 1 if name not in UNSTEADY else UNSTEADY[name]}[moment]
+    with writing(last) as before, pytest.raises(Killed):
         verbs.run[name](tmp_path / "study")
-    assert len(written) == last
+    assert len(before) == last
     with writing() as written:
         found = verbs.run[name](tmp_path / "study")
-    assert len(written) == steps - last, "what was written before is not computed again"
+    assert not set(before) & set(written), "what was written before is not computed again"
+    assert len(written) == steps - last or name in UNSTEADY
     check_alike(datasets(found), expected, name in TIMED, exact=False)
     check_alike(stored(tmp_path / "study"), stored(verbs.folder / name), name in TIMED, exact=False)
     with writing() as written:

@@ -13,9 +13,9 @@ from transformers import PreTrainedModel
 from headcount.ablation.evidence import AnyMetric, which_test
 from headcount.ablation.job import Data, task_metric
 from headcount.ablation.summary import metric_name
-from headcount.budgets.calibrated import reach_speed
 from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import Planner, make_planner
+from headcount.budgets.speed_search import reach_speed
 from headcount.budgets.summaries import summarise
 from headcount.budgets.training_texts import training_texts
 from headcount.budgets.trials import Bench, Trial, Tried, run_trials

@@ -15,7 +15,7 @@ from headcount.core.provenance import Origin
 from headcount.core.results import ArrayPlan, label_axes
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.units import Selection
-from headcount.costs.cost import flops, make_inputs, time_in_turns
+from headcount.costs.cost import flops, make_inputs, time_both
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, Unit, group_name
@@ -23,7 +23,6 @@ from headcount.pruning.held_out import HeldOut
 from headcount.pruning.prepared_fit import PreparedFit
 from headcount.pruning.prune import prune
 
-WHOLE = "whole"
 REPEATS = 7
 """Passes of the whole and of the smaller model, in turns, for its speed."""
 NUMBERS = ("operations", "weights", "speed", "speed_low", "speed_high")
@@ -56,15 +55,13 @@ class Bench:
 
     def measure(self, smaller: PreTrainedModel) -> dict[str, float]:
         """Which shares of operations and weights are left, and how many times as fast the model is."""
-        models = {WHOLE: self.model, "smaller": smaller}
-        inputs = {name: make_inputs(model, self.batch, self.length) for name, model in models.items()}
-        times = time_in_turns(models, inputs, REPEATS)
-        ratios = np.array(times[WHOLE]) / np.array(times["smaller"])
-        low, high = np.quantile(ratios, (0.25, 0.75))
+        before, after = time_both(self.model, smaller, self.batch, self.length, REPEATS)
+        low, high = np.quantile(before / after, (0.25, 0.75))
+        inputs = make_inputs(self.model, self.batch, self.length)
         return {
-            "operations": flops(smaller, inputs["smaller"]) / flops(self.model, inputs[WHOLE]),
+            "operations": flops(smaller, inputs) / flops(self.model, inputs),
             "weights": smaller.num_parameters() / self.model.num_parameters(),
-            "speed": float(np.median(times[WHOLE]) / np.median(times["smaller"])),
+            "speed": float(np.median(before) / np.median(after)),
             "speed_low": float(low),
             "speed_high": float(high),
         }

@@ -288,6 +288,15 @@ def next_try(choice: Choice) -> str:
     return "Give a larger --tolerance, or more --steps for a smaller first cut."
 
 
+def next_budget(choice: PartChoice) -> str:
+    """What to try if no step of the curve is shown to be within the tolerance."""
+    from headcount.story.budgets import within_by_estimate
+
+    if not within_by_estimate(choice.selection).any():
+        return "Give a larger --tolerance, or more --steps for a smaller first cut."
+    return "Give more examples, a larger --tolerance, or --by-estimate."
+
+
 def curve_heading(curves: xr.Dataset) -> str:
     """The line above the table of curves."""
     direction = "" if curves.attrs.get("higher_is_better", True) else " (lower is better)"

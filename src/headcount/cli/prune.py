@@ -30,6 +30,7 @@ from headcount.cli.choose import (
     Tolerance,
     Train,
     Weights,
+    next_budget,
     next_try,
     run_choice,
     show_choice,
@@ -42,12 +43,12 @@ from headcount.cli.options import (
     find_tokenizer,
     load_ready,
     refuse_others,
-    spell_lora,
-    spell_teacher,
 )
-from headcount.cli.prune_parts import recover_parts, run_stages
+from headcount.cli.prune_stages import run_stages
+from headcount.cli.recovery import recover_smaller, remove_state
+from headcount.cli.stopping import state_beside
 from headcount.core.options import belongs_to, without_effect
-from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
+from headcount.errors import InvalidOption
 
 SIZES = ("tolerance", "drop", "keep", "operations", "weights", "faster")
 """Options that say how small the model is to get."""
@@ -241,7 +242,7 @@ def prune(
     loaded_tokenizer = find_tokenizer(model, tokenizer, trust_remote_code)
     if heads is not None:
         check_head(loaded, *WRITTEN)
-        lines = remove_heads(loaded, heads)
+        lines, smaller, state = remove_heads(loaded, heads), loaded, None
     else:
         known = find_named_task(task, data, text, label, labels)
         check_temperature(temperature, known.kind)
@@ -251,41 +252,47 @@ def prune(
             **{"max_steps": recover, "learning_rate": learning_rate, "lora": lora, "lora_rank": lora_rank},
             **{"temperature": temperature, "hidden": hidden},
         }
-        state = None if study is None else out.with_name(f"{out.name}.recovery")
-        if stages is not None:
+        state = None if study is None else state_beside(out)
+        by_order = False
+        if recover:
             trained["teacher"] = loaded if taught else None
+        if stages is not None:
             smaller, lines = run_stages(
                 loaded, loaded_tokenizer, str(data), known, chosen_by, stages, trained, state, **examples
             )
-            save(as_stored(smaller, loaded), loaded_tokenizer, out, overwrite=overwrite)
-            say_end(console, say_left(loaded, smaller) + lines, model, out)
-            return
-        choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
-        if isinstance(choice, PartChoice):
-            show_parts(console, choice)
-            if choice.model is None:
-                console.print("No model was written. Give more examples, a larger --tolerance, or --by-estimate.")
-                return
-            lines = say_left(loaded, choice.model)
-            if recover:
-                trained["teacher"] = loaded if taught else None
-                lines += recover_parts(
-                    loaded, choice.model, loaded_tokenizer, str(data), train, known, trained, state, **examples
-                )
-            save(as_stored(choice.model, loaded), loaded_tokenizer, out, overwrite=overwrite)
-            say_end(console, lines, model, out)
-            return
-        show_choice(console, choice, tolerance, by_estimate)
-        if not choice.heads:
-            console.print(f"No model was written. {next_try(choice)}")
-            return
-        if recover:
-            # A copy, as the cut is made in place.
-            trained["teacher"] = copy.deepcopy(loaded) if taught else None
-            lines = cut_and_recover(loaded, loaded_tokenizer, str(data), known, choice.heads, trained, **examples)
+            lines = say_left(loaded, smaller, refitted=refit != "none") + lines
         else:
-            lines = remove_heads(loaded, choice.heads)
-    save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
+            choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
+            if isinstance(choice, PartChoice):
+                show_parts(console, choice)
+                if choice.model is None:
+                    console.print(f"No model was written. {next_budget(choice)}")
+                    return
+                smaller = choice.model
+                lines = say_left(loaded, smaller, refitted=refit != "none")
+            else:
+                show_choice(console, choice, tolerance, by_estimate)
+                if not choice.heads:
+                    console.print(f"No model was written. {next_try(choice)}")
+                    return
+                by_order = True
+                smaller = copy.deepcopy(loaded) if recover else loaded  # a recovery compares both
+                lines = remove_heads(smaller, choice.heads)
+            if recover:
+                lines += recover_smaller(
+                    loaded,
+                    smaller,
+                    loaded_tokenizer,
+                    str(data),
+                    train,
+                    known,
+                    trained,
+                    state,
+                    **examples,
+                    by_order=by_order,
+                )
+    save(as_stored(smaller, loaded), loaded_tokenizer, out, overwrite=overwrite)
+    remove_state(state)
     say_end(console, lines, model, out)
 
 
@@ -297,13 +304,13 @@ def say_end(console: Any, lines: list[str], model: str, out: Path) -> None:
     console.print(f"Next: headcount cost {model} {out}", markup=False, soft_wrap=True)
 
 
-def say_left(whole: Any, smaller: Any) -> list[str]:
+def say_left(whole: Any, smaller: Any, refitted: bool) -> list[str]:
     """What is left of a model, and how its cut was checked."""
     from headcount.pruning.prune import LAST_CHECK
     from headcount.trace.anatomy import read_anatomy
 
     left = count_left(read_anatomy(whole), whole.num_parameters(), smaller)
-    return [left, f"Checked before the refit: {getattr(smaller, LAST_CHECK)}."]
+    return [left, f"Checked{' before the refit' if refitted else ''}: {getattr(smaller, LAST_CHECK)}."]
 
 
 def count_left(old: Any, before: int, smaller: Any) -> str:
@@ -327,48 +334,3 @@ def remove_heads(model: Any, heads: Any) -> list[str]:
     old, before = read_anatomy(model), model.num_parameters()
     prune(model, heads)
     return [count_left(old, before, model), f"Checked: {getattr(model, LAST_CHECK)}."]
-
-
-def cut_and_recover(
-    model: Any,
-    tokenizer: Any,
-    data: str,
-    task: Any,
-    heads: Any,
-    trained: dict[str, Any],
-    metric: str | None,
-    limit: int | None,
-    seed: int,
-    max_length: int | None,
-) -> list[str]:
-    """Prune the model and fine-tune it on the selection half; the last line has its scores on the held-out half."""
-    from headcount.ablation.job import task_metric
-    from headcount.ablation.summary import metric_name
-    from headcount.choosing.halves import read_halves
-    from headcount.cli.progress import show_progress
-    from headcount.pruning.held_out import HeldOut
-    from headcount.pruning.recover import find_rate, recover
-    from headcount.story.cuts import recovery_sentence
-
-    selection, rest = read_halves(data, task, limit, seed, tokenizer)
-    scored_by = task_metric(task, metric)
-    held_out = HeldOut.read(model, tokenizer, rest, task, scored_by, max_length, seed)
-    whole = held_out.outputs(model)
-    lines = remove_heads(model, heads)
-    cut = held_out.outputs(model)
-    options = {**trained, "seed": seed, "max_length": max_length}
-    try:
-        with show_progress("recover", "steps") as progress:
-            recover(model, tokenizer, selection, task=task, progress=progress, **options)
-        after = held_out.outputs(model)
-    except (TrainingDiverged, NotFinite) as error:
-        rate = find_rate(trained["learning_rate"], trained["lora"])
-        raise TrainingDiverged(
-            f"the recovery diverged and nothing was saved ({error}); give a lower learning_rate= than {rate:g}"
-        ) from error
-    how = f"{trained['max_steps']} steps{spell_lora(trained['lora'], trained['lora_rank'])}"
-    how += spell_teacher(trained["teacher"] is not None, trained["lora"])
-    compared = held_out.compare(whole, cut, after, seed=seed)
-    before, now = compared.scores
-    lines.append(recovery_sentence(metric_name(scored_by), how, before, now, compared.whole, compared.changes[1]))
-    return lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +64,7 @@ def recover(
     from headcount.models.output_folder import check_apart, check_output_folder
     from headcount.pruning.lora import check_lora
     from headcount.pruning.recover import recover as run
+    from headcount.pruning.recovery_folder import remove_folder
     from headcount.zoo.bundled import find_data, find_model
 
     belongs_to("lora_rank", lora_rank, "lora", lora)
@@ -100,7 +100,7 @@ def recover(
             progress=progress,
         )
     save(as_stored(loaded), loaded_tokenizer, out, overwrite=overwrite)
-    shutil.rmtree(state, ignore_errors=True)
+    remove_folder(state)
     console = Console(highlight=False)
     what = f"Fine-tuned for {max_steps} steps{spell_lora(lora, lora_rank)}{spell_teacher(teacher is not None, lora)}"
     console.print(f"{what}; saved in {out}.", markup=False, soft_wrap=True)

@@ -11,6 +11,7 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from typing import ClassVar
 
 from headcount.errors import UnknownHead
 
@@ -34,7 +35,63 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Stacks:
+    """The numbers of what each layer of each stack has: heads, or feed-forward units."""
+
+    stacks: Mapping[str, tuple[tuple[int, ...], ...]]
+    noun: ClassVar[str]
+    """What is numbered."""
+    lacking: ClassVar[str]
+    """What a model without a stack lacks."""
+
+    @property
+    def count(self) -> int:
+        return sum(len(numbers) for layers in self.stacks.values() for numbers in layers)
+
+    def layers(self, stack: str) -> int:
+        return len(self.stacks[stack])
+
+    def width(self, stack: str) -> int:
+        """The size of the stack's axis of heads or units: one more than its largest number."""
+        return max((numbers[-1] + 1 for numbers in self.stacks[stack] if numbers), default=0)
+
+    def spell_layer(self, stack: str, layer: int) -> str:
+        raise NotImplementedError
+
+    def find_numbers(self, match: re.Match[str]) -> tuple[str, int, tuple[int, ...]]:
+        """The stack, the layer and the numbers of a name: its groups are stack, layer, first and last number."""
+        text = match[0]
+        stack = self._stack(match[1], text)
+        layer = int(match[2])
+        if layer >= self.layers(stack):
+            raise UnknownHead(
+                f"got {text!r}, but the model has layers L0 to L{self.layers(stack) - 1}"
+                f"{' in its ' + stack if len(self.stacks) > 1 else ''}; layers are counted from 0"
+            )
+        present = self.stacks[stack][layer]
+        numbers: Sequence[int] = present
+        if match[3] is not None:
+            numbers = range(int(match[3]), int(match[4] or match[3]) + 1)
+        if not numbers or not set(numbers) <= set(present):
+            has = f"{self.noun} {spell_ranges(present)}" if present else f"no {self.noun}"
+            raise UnknownHead(
+                f"got {text!r}, but {self.spell_layer(stack, layer)} has {has}; {self.noun} are counted from 0"
+            )
+        return stack, layer, tuple(numbers)
+
+    def _stack(self, stack: str | None, text: str) -> str:
+        if stack is None and len(self.stacks) > 1:
+            names = ", ".join(f"{name}.{text}" for name in self.stacks)
+            raise UnknownHead(f"got {text!r}, but the model has several stacks; write one of {names}")
+        if stack is not None and stack not in self.stacks:
+            raise UnknownHead(
+                f"got {text!r}, but the model has {self.lacking} {stack!r}; it has {', '.join(self.stacks)}"
+            )
+        return stack or next(iter(self.stacks))
+
+
+@dataclass(frozen=True)
+class Layout(Stacks):
     """The heads of a model: for each stack, the numbers of the heads in each of its layers.
 
     Pruning does not renumber heads: afterwards some numbers are absent.
@@ -44,23 +101,13 @@ class Layout:
     (8, 'L1H3')
     """
 
-    stacks: Mapping[str, tuple[tuple[int, ...], ...]]
+    noun = "heads"
+    lacking = "no stack"
 
     @classmethod
     def even(cls, shapes: Mapping[str, tuple[int, int]]) -> Layout:
         """A layout whose stacks have `layers` layers of `heads` heads each."""
         return cls({stack: (tuple(range(heads)),) * layers for stack, (layers, heads) in shapes.items()})
-
-    @property
-    def count(self) -> int:
-        return sum(len(heads) for layers in self.stacks.values() for heads in layers)
-
-    def layers(self, stack: str) -> int:
-        return len(self.stacks[stack])
-
-    def width(self, stack: str) -> int:
-        """The size of the stack's head axis: one more than its largest head number."""
-        return max((heads[-1] + 1 for heads in self.stacks[stack] if heads), default=0)
 
     def __iter__(self) -> Iterator[Head]:
         for stack, layers in self.stacks.items():
@@ -90,31 +137,8 @@ class Layout:
                 f"got {text!r} for a head; expected L3H7 (a head), L3 (a layer), L3H0-5 (a range), "
                 "with encoder., decoder. or cross. in front where the model has several stacks"
             )
-        stack = self._stack(match[1], text)
-        layer = int(match[2])
-        if layer >= self.layers(stack):
-            raise UnknownHead(
-                f"got {text!r}, but the model has layers L0 to L{self.layers(stack) - 1}"
-                f"{' in its ' + stack if len(self.stacks) > 1 else ''}; layers are counted from 0"
-            )
-        present = self.stacks[stack][layer]
-        numbers: Sequence[int] = present
-        if match[3] is not None:
-            numbers = range(int(match[3]), int(match[4] or match[3]) + 1)
-        if not numbers or not set(numbers) <= set(present):
-            raise UnknownHead(
-                f"got {text!r}, but {self.spell_layer(stack, layer)} has "
-                f"{'heads ' + spell_ranges(present) if present else 'no heads'}; heads are counted from 0"
-            )
+        stack, layer, numbers = self.find_numbers(match)
         return tuple(Head(stack, layer, number) for number in numbers)
-
-    def _stack(self, stack: str | None, text: str) -> str:
-        if stack is None and len(self.stacks) > 1:
-            names = ", ".join(f"{name}.{text}" for name in self.stacks)
-            raise UnknownHead(f"got {text!r}, but the model has several stacks; write one of {names}")
-        if stack is not None and stack not in self.stacks:
-            raise UnknownHead(f"got {text!r}, but the model has no stack {stack!r}; it has {', '.join(self.stacks)}")
-        return stack or next(iter(self.stacks))
 
 
 @dataclass(frozen=True)

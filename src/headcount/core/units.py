@@ -8,12 +8,12 @@ several stacks the name of the stack comes first: `decoder.L3U7`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from headcount.core.heads import HeadSet, Layout, spell_ranges
+from headcount.core.heads import HeadSet, Layout, Stacks, spell_ranges
 from headcount.errors import UnknownHead
 
 _SPELLING = re.compile(r"(?:([a-z]+)\.)?L(\d+)U(?:(\d+)(?:-(\d+))?)?")
@@ -30,7 +30,7 @@ EXPERTS = (
 
 
 @dataclass(frozen=True)
-class UnitLayout:
+class UnitLayout(Stacks):
     """The feed-forward units of a model: for each stack, the numbers of the units in each of its layers.
 
     Pruning does not renumber units: afterwards some numbers are absent. `missing` says why a model has none that can be
@@ -41,19 +41,9 @@ class UnitLayout:
     (8, ('encoder', 1, (0, 1, 2)))
     """
 
-    stacks: Mapping[str, tuple[tuple[int, ...], ...]]
     missing: str = NO_RECORD
-
-    @property
-    def count(self) -> int:
-        return sum(len(units) for layers in self.stacks.values() for units in layers)
-
-    def layers(self, stack: str) -> int:
-        return len(self.stacks[stack])
-
-    def width(self, stack: str) -> int:
-        """The size of the stack's unit axis: one more than its largest unit number."""
-        return max((units[-1] + 1 for units in self.stacks[stack] if units), default=0)
+    noun = "units"
+    lacking = "no feed-forward layers in a stack"
 
     def spell_layer(self, stack: str, layer: int) -> str:
         return f"{stack}.L{layer}U" if len(self.stacks) > 1 else f"L{layer}U"
@@ -72,34 +62,7 @@ class UnitLayout:
                 "encoder. or decoder. in front where the model has several stacks"
             )
         self.check()
-        stack = self._stack(match[1], text)
-        layer = int(match[2])
-        if layer >= self.layers(stack):
-            raise UnknownHead(
-                f"got {text!r}, but the model has layers L0 to L{self.layers(stack) - 1}"
-                f"{' in its ' + stack if len(self.stacks) > 1 else ''}; layers are counted from 0"
-            )
-        present = self.stacks[stack][layer]
-        numbers: Sequence[int] = present
-        if match[3] is not None:
-            numbers = range(int(match[3]), int(match[4] or match[3]) + 1)
-        if not numbers or not set(numbers) <= set(present):
-            raise UnknownHead(
-                f"got {text!r}, but {self.spell_layer(stack, layer)} has "
-                f"{'units ' + spell_ranges(present) if present else 'no units'}; units are counted from 0"
-            )
-        return stack, layer, tuple(numbers)
-
-    def _stack(self, stack: str | None, text: str) -> str:
-        if stack is None and len(self.stacks) > 1:
-            names = ", ".join(f"{name}.{text}" for name in self.stacks)
-            raise UnknownHead(f"got {text!r}, but the model has several stacks; write one of {names}")
-        if stack is not None and stack not in self.stacks:
-            raise UnknownHead(
-                f"got {text!r}, but the model has no feed-forward layers in a stack {stack!r}; "
-                f"it has {', '.join(self.stacks)}"
-            )
-        return stack or next(iter(self.stacks))
+        return self.find_numbers(match)
 
 
 @dataclass(frozen=True)

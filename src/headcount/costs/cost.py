@@ -227,6 +227,16 @@ def time_in_turns(
     return times
 
 
+def time_both(
+    whole: PreTrainedModel, smaller: PreTrainedModel, batch: int, length: int, repeats: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of every pass of a model and of a smaller one, in turns: what disturbs one disturbs the other."""
+    models = {"whole": whole, "smaller": smaller}
+    inputs = {name: make_inputs(model, batch, length) for name, model in models.items()}
+    times = time_in_turns(models, inputs, repeats)
+    return np.array(times["whole"]), np.array(times["smaller"])
+
+
 def flops(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int:
     """Floating-point operations of the matrix products of one pass.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from headcount.ablation.job import BATCH_TOKENS, Data, input_batches, read_data
 from headcount.core.options import one_of
 from headcount.data.batches import by_length, plan_batches
-from headcount.data.encode import encode
+from headcount.data.encode import Encodings, encode
 from headcount.data.examples import read_examples
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress
@@ -52,11 +52,31 @@ def prepare_fit(
     All Gram matrices are in memory at once: 8 n^2 bytes for each block of n columns.
     """
     one_of("how", how, FITS)
-    examples = read_examples(
-        read_data(data, task, tokenizer, None, seed), task, None, None, seed, tokenizer, labelled=False
-    )
-    encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
-    total = len(plan_batches(encodings.lengths[by_length(encodings.lengths)], BATCH_TOKENS))
+    texts = read_texts(model, tokenizer, data, task, None, seed, max_length)
+    keys = all_keys(read_anatomy(model))
+    batches = input_batches(model, tokenizer, task.kind, texts)
+    grams = gram_matrices(model, batches, keys, count_batches(texts, progress))
+    return PreparedFit(grams, read_output_weights(model, keys), how)
+
+
+def read_texts(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    data: Data,
+    task: Task,
+    limit: int | None,
+    seed: int,
+    max_length: int | None,
+) -> Encodings:
+    """The texts of the data, encoded for the model; their labels are not read."""
+    table = read_data(data, task, tokenizer, limit, seed)
+    examples = read_examples(table, task, None, limit, seed, tokenizer, labelled=False)
+    return encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
+
+
+def count_batches(texts: Encodings, progress: Progress | None, times: int = 1) -> Callable[[], None]:
+    """A function to call after each batch of the texts, which are run so many times, that reports the progress."""
+    total = times * len(plan_batches(texts.lengths[by_length(texts.lengths)], BATCH_TOKENS))
     done = 0
 
     def ran() -> None:
@@ -65,6 +85,4 @@ def prepare_fit(
         if progress is not None:
             progress(done, total)
 
-    keys = all_keys(read_anatomy(model))
-    grams = gram_matrices(model, input_batches(model, tokenizer, task.kind, encodings), keys, ran)
-    return PreparedFit(grams, read_output_weights(model, keys), how)
+    return ran

@@ -49,6 +49,15 @@ def save_finished(model: PreTrainedModel, folder: Path, identity: Mapping[str, A
     shutil.rmtree(folder / "state", ignore_errors=True)
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove the folder of a recovery that is not needed any more; what Headcount did not write there stays."""
+    for name in (OPTIONS, RESULT, WEIGHTS):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / "state", ignore_errors=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 @contextmanager
 def state_folder(folder: Path | None, identity: Mapping[str, Any]) -> Iterator[Path]:
     """Where the Trainer writes its state: a folder that is resumed from, or one that is removed in the end.

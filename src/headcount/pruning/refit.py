@@ -8,17 +8,12 @@ from typing import Any
 from transformers import PreTrainedModel
 
 from headcount.ablation.job import (
-    BATCH_TOKENS,
     Data,
     check_classifier,
     find_known_task,
     input_batches,
-    read_data,
 )
 from headcount.core.options import one_of
-from headcount.data.batches import by_length, plan_batches
-from headcount.data.encode import encode
-from headcount.data.examples import read_examples
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress
@@ -26,10 +21,10 @@ from headcount.errors import DataProblem, UnsuitableModel
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.finite_weights import check_weights
-from headcount.models.longest import longest_input
 from headcount.models.output_weights import all_keys, parts_of, read_output_weights
 from headcount.pruning.fit_outputs import FITS, RIDGE, fit_outputs
 from headcount.pruning.gram import gram_matrices
+from headcount.pruning.prepared_fit import count_batches, read_texts
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 from headcount.trace.session import check_untouched
@@ -71,24 +66,14 @@ def refit(
     keys = changed_blocks(model, whole)
     known = find_known_task(data, task)
     check_classifier(whole, known)
-    table = read_data(data, known, tokenizer, limit, seed)
-    examples = read_examples(table, known, None, limit, seed, tokenizer, labelled=False)
-    if len(examples) < LEAST_TEXTS:
-        raise DataProblem(f"got {len(examples)} texts for a refit; expected at least {LEAST_TEXTS}, better 1,000")
-    encodings = encode(examples, tokenizer, longest_input(whole, tokenizer, max_length), seed)
+    texts = read_texts(whole, tokenizer, data, known, limit, seed, max_length)
+    if len(texts.rows) < LEAST_TEXTS:
+        raise DataProblem(f"got {len(texts.rows)} texts for a refit; expected at least {LEAST_TEXTS}, better 1,000")
     weights = read_output_weights(whole, keys)
     portions = list(in_portions({key: len(weights[key].matrix) for key in keys}))
-    batches = len(plan_batches(encodings.lengths[by_length(encodings.lengths)], BATCH_TOKENS))
-    done = 0
-
-    def ran() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, batches * len(portions))
-
+    ran = count_batches(texts, progress, len(portions))
     for portion in portions:
-        grams = gram_matrices(whole, input_batches(whole, tokenizer, known.kind, encodings), portion, ran)
+        grams = gram_matrices(whole, input_batches(whole, tokenizer, known.kind, texts), portion, ran)
         fit_outputs(model, grams, weights, how, ridge)
     return model
 

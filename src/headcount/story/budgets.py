@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -57,14 +57,8 @@ def left_sentences(budget: xr.Dataset, step: int) -> list[str]:
 def speed_sentence(budget: xr.Dataset, step: int) -> str:
     """How fast the smaller model was in measured passes; no word of a gain if the interval does not exclude none."""
     point = budget.isel(order=0, step=step)
-    speed, low, high = (float(point[name]) for name in ("speed", "speed_low", "speed_high"))
-    if not np.isfinite(speed):
-        return "Its speed was not measured."
-    at = f"measured at batch {budget.attrs['batch']}, length {budget.attrs['length']}"
-    spelled = spell_interval((speed, low, high), 2)
-    if low <= 1 <= high:
-        return f"No clear difference in speed: {spelled} times the whole model's, {at}."
-    return f"It is {spelled} times as fast as the whole model, {at}."
+    speed = (float(point["speed"]), float(point["speed_low"]), float(point["speed_high"]))
+    return _spell_speed(speed, (budget.attrs["batch"], budget.attrs["length"]))
 
 
 def asked_speed_sentences(budget: xr.Dataset, step: int) -> list[str]:
@@ -150,6 +144,42 @@ def control_sentences(confirming: xr.Dataset, step: int) -> list[str]:
     return sentences
 
 
+def within_by_estimate(choosing: xr.Dataset) -> np.ndarray:
+    """Which steps of the first order stay within the tolerance by their point estimates."""
+    changes, *_ = oriented_changes(choosing, _first(choosing))
+    return np.asarray(changes >= -_allowed(choosing, choosing.attrs["tolerance"]) - 1e-12)
+
+
+def staged_sentences(
+    stages: Sequence[float],
+    numbers: Mapping[str, float],
+    whole: Estimate,
+    change: Estimate,
+    metric: str,
+    training: str,
+    currency: str,
+    shape: tuple[int, int],
+) -> list[str]:
+    """A budget that was reached in stages: what is left, how fast it is, and its score on the held-out half.
+
+    `stages`: the share of the currency that each left; `whole`: the whole model's score; `training`: how each was recovered; `shape`: of the timed batch.
+    """
+    digits = digits_of(metric)
+    shares = ", ".join(f"{100 * share:.0f} %" for share in stages)
+    speed = (numbers["speed"], numbers["speed_low"], numbers["speed_high"])
+    return [
+        f"{len(stages)} stages left {shares} of the {currency}, each recovered for {training}.",
+        (
+            f"{_percent(numbers['operations'])} of the operations and {_percent(numbers['weights'])} of the "
+            f"parameters are left. {_spell_speed(speed, shape)}"
+        ),
+        (
+            f"On the held-out half {metric} changes by {spell_interval(change, digits, signed=True)} from "
+            f"{spell_interval(whole, digits)}."
+        ),
+    ]
+
+
 def nothing_sentence(choosing: xr.Dataset) -> str:
     """Why no step was selected."""
     points, examples = choosing.attrs.get("tolerance"), int(choosing.attrs["examples"])
@@ -160,9 +190,9 @@ def nothing_sentence(choosing: xr.Dataset) -> str:
             f"{_percent(np.nanmin(operations))} of the operations and {_percent(np.nanmin(weights))} of the parameters"
         )
         return f"{start}: no step of the curve keeps it; the smallest model has {least}."
-    changes, worst, best = oriented_changes(choosing, _first(choosing))
+    _, worst, best = oriented_changes(choosing, _first(choosing))
     allowed, said = _allowed(choosing, points), _points(choosing, points)
-    inside = operations[changes >= -allowed - 1e-12]
+    inside = operations[within_by_estimate(choosing)]
     if not len(inside):
         return f"{start}: no step stays within {said}, not even by its point estimate, on {examples:,} examples."
     needed = examples_for(float(worst[0]), float(best[0]), allowed, examples)
@@ -171,6 +201,18 @@ def nothing_sentence(choosing: xr.Dataset) -> str:
         f"{start}: no step can be shown to stay within {said} ({SURE}) with {examples:,} examples{more}. By point "
         f"estimate alone a model with {_percent(np.min(inside))} of the operations does."
     )
+
+
+def _spell_speed(measured: Estimate, shape: tuple[int, int]) -> str:
+    """The measured speed as a sentence: its median and quartiles, at a batch size and a length."""
+    speed, low, high = measured
+    if not np.isfinite(speed):
+        return "Its speed was not measured."
+    at = f"measured at batch {shape[0]}, length {shape[1]}"
+    spelled = f"{spell_interval(measured, 2)} (median and quartiles)"
+    if low <= 1 <= high:
+        return f"No clear difference in speed: {spelled} times the whole model's, {at}."
+    return f"It is {spelled} times as fast as the whole model, {at}."
 
 
 def _left(point: xr.Dataset, kind: str, noun: str) -> str:

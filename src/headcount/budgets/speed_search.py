@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import Planner
 from headcount.core.schema import Schema, with_schemas
-from headcount.costs.cost import make_inputs, time_in_turns
+from headcount.costs.cost import time_both
 from headcount.engines.ledger import perform
 from headcount.engines.run import Run, group_name
 from headcount.errors import InvalidOption
@@ -45,7 +45,9 @@ def _search(model: PreTrainedModel, planner: Planner, options: PartOptions) -> f
     least = planner.least(options.what)
     share, reached, fastest = asked, 0.0, 1.0
     for _ in range(ROUNDS):
-        measured = _time_left(model, prune(copy.deepcopy(model), planner.best(options.what, share)), options)
+        smaller = prune(copy.deepcopy(model), planner.best(options.what, share))
+        before, after = time_both(model, smaller, options.batch, options.length, REPEATS)
+        measured = float(np.median(after / before))
         fastest = min(fastest, measured)
         if measured * SLACK <= asked:
             reached = max(reached, share)
@@ -60,11 +62,3 @@ def _search(model: PreTrainedModel, planner: Planner, options: PartOptions) -> f
         f"got {options.budget.spelled}; the model could be made {1 / fastest:.2f} times as fast at "
         f"{options.batch} x {options.length} tokens on this machine: ask for less, or for operations="
     )
-
-
-def _time_left(model: PreTrainedModel, smaller: PreTrainedModel, options: PartOptions) -> float:
-    """The time of the smaller model as a share of the whole one's, turn by turn: other programs disturb both."""
-    models = {"whole": model, "smaller": smaller}
-    inputs = {key: make_inputs(each, options.batch, options.length) for key, each in models.items()}
-    times = time_in_turns(models, inputs, REPEATS)
-    return float(np.median(np.array(times["smaller"]) / np.array(times["whole"])))

@@ -6,16 +6,17 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
 
 import headcount as hc
-from headcount.budgets import calibrated
+from headcount.budgets import speed_search
 from headcount.budgets.budget import Budget
-from headcount.budgets.calibrated import reach_speed
 from headcount.budgets.options import PartOptions
 from headcount.budgets.planner import Planner
+from headcount.budgets.speed_search import reach_speed
 from headcount.costs.operations import part_costs
 from headcount.errors import InvalidOption
 from tests.budgets import small
@@ -51,9 +52,10 @@ def test_a_speed_is_reached(model: Any) -> None:
 
 
 def test_it_is_measured_once(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted_times(monkeypatch, (0.1, 0.9))
     planner, options = prepared(model, 1.2)
     share = reach_speed(model, planner, options, tmp_path / "study", "a")
-    monkeypatch.setattr(calibrated, "time_in_turns", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(speed_search, "time_both", lambda *_: pytest.fail("measured again"))
     assert reach_speed(model, planner, options, tmp_path / "study", "a") == share
 
 
@@ -62,12 +64,12 @@ def planted_times(monkeypatch: pytest.MonkeyPatch, *lines: tuple[float, float]) 
     for all others; returned are the shares of operations that were timed."""
     asked: list[float] = []
 
-    def times(models: Any, inputs: Any, repeats: int) -> dict[str, list[float]]:
+    def times(whole: Any, smaller: Any, *_: int) -> tuple[np.ndarray, np.ndarray]:
         offset, slope = lines[min(len(asked), len(lines) - 1)]
-        asked.append(small.operations_left(models["smaller"], models["whole"], 64))
-        return {"whole": [1.0], "smaller": [offset + slope * asked[-1]]}
+        asked.append(small.operations_left(smaller, whole, 64))
+        return np.array([1.0]), np.array([offset + slope * asked[-1]])
 
-    monkeypatch.setattr(calibrated, "time_in_turns", times)
+    monkeypatch.setattr(speed_search, "time_both", times)
     return asked
 
 
@@ -77,7 +79,7 @@ def test_a_slower_model_is_cut_further(model: Any, monkeypatch: pytest.MonkeyPat
     planner, options = prepared(model, 2)
     share = reach_speed(model, planner, options, None, None)
     assert share < 0.5
-    assert (0.1 + 0.9 * asked[-1]) * calibrated.SLACK <= 0.5
+    assert (0.1 + 0.9 * asked[-1]) * speed_search.SLACK <= 0.5
     assert small.operations_left(hc.prune(copy.deepcopy(model), planner.best("both", share)), model, 64) == asked[-1]
 
 
@@ -86,7 +88,7 @@ def test_a_faster_model_keeps_more(model: Any, monkeypatch: pytest.MonkeyPatch) 
     asked = planted_times(monkeypatch, (0.0, 0.8))
     share = reach_speed(model, *prepared(model, 2), None, None)
     assert 0.5 < share <= 0.64
-    assert 0.5 * calibrated.NEAR <= 0.8 * asked[-1] <= 0.5 / calibrated.SLACK
+    assert 0.5 * speed_search.NEAR <= 0.8 * asked[-1] <= 0.5 / speed_search.SLACK
 
 
 def test_a_share_that_was_fast_enough_is_not_lost(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
