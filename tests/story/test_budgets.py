@@ -25,7 +25,8 @@ def test_a_confirmed_budget() -> None:
     assert twice(budget_dataset(CONFIRMED, 10_000)) == [
         f"{LEFT}; what is left was refitted by least squares, without training.",
         "That is 54.6 % of the parameters and 49.6 % of the operations.",
-        "It is 2.00 [1.94, 2.06] (median and quartiles) times as fast as the whole model, measured at batch 16, length 128.",
+        "It is 2.00 [1.94, 2.06] (median and quartiles) times as fast as the whole model, measured at batch 16, length "
+        "128.",
         f"{EVALUATED}: accuracy changes by -0.0010 [-0.0022, +0.0001] on 10,000 examples.",
         f"That it stays within 1 point of accuracy is confirmed by the held-out examples ({SURE}).",
         "Heads only does not reach this share of the operations.",
@@ -137,7 +138,8 @@ def test_a_speed_is_a_gain_only_if_its_interval_says_so() -> None:
     budget = budget_dataset(CONFIRMED, 10_000)
     slow = budget.assign(speed_low=0.9 + 0 * budget["speed_low"])
     assert speed_sentence(slow, 0) == (
-        "No clear difference in speed: 1.25 [0.90, 1.29] (median and quartiles) times the whole model's, measured at batch 16, length 128."
+        "No clear difference in speed: 1.25 [0.90, 1.29] (median and quartiles) times the whole model's, measured at "
+        "batch 16, length 128."
     )
     assert speed_sentence(budget_dataset(CONFIRMED, 10_000, speeds=False), 0) == "Its speed was not measured."
 

@@ -162,7 +162,8 @@ def staged_sentences(
 ) -> list[str]:
     """A budget that was reached in stages: what is left, how fast it is, and its score on the held-out half.
 
-    `stages`: the share of the currency that each left; `whole`: the whole model's score; `training`: how each was recovered; `shape`: of the timed batch.
+    `stages`: the share of the currency that each left; `whole`: the whole model's score; `training`: how each was
+    recovered; `shape`: of the timed batch.
     """
     digits = digits_of(metric)
     shares = ", ".join(f"{100 * share:.0f} %" for share in stages)
