@@ -26,8 +26,8 @@ def test_a_confirmed_budget() -> None:
         f"{LEFT}; what is left was refitted by least squares, without training.",
         "That is 54.6 % of the parameters and 49.6 % of the operations.",
         (
-            "It is 2.00 [1.94, 2.06] (median and quartiles) times as fast as the whole model, measured at batch 16, length "
-            "128."
+            "It is 2.00 [1.94, 2.06] (median and quartiles) times as fast as the whole model, measured at batch 16, "
+            "length 128."
         ),
         f"{EVALUATED}: accuracy changes by -0.0010 [-0.0022, +0.0001] on 10,000 examples.",
         f"That it stays within 1 point of accuracy is confirmed by the held-out examples ({SURE}).",
