@@ -74,6 +74,14 @@ class PruneMismatch(HeadcountError):
     """The pruned model differs from the ablated one: a bug in Headcount; the model was left unchanged."""
 
 
+class ClusterProblem(HeadcountError):
+    """A cluster cannot be used: check its address, its resources and the versions of its packages."""
+
+
+class UnitsFailed(HeadcountError):
+    """Some parts of a run failed on every worker that tried them: the rest is saved; run the same command again."""
+
+
 class HeadcountWarning(UserWarning):
     """Base of all warnings: something to know about a result, in one line."""
 

@@ -27,7 +27,7 @@ from headcount.data.kinds.language import Language
 from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.kinds.outputs import locate_not_finite, logits_of
 from headcount.engines.run import Arrays
-from headcount.engines.workers import in_caller
+from headcount.engines.workers import tick
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.anatomy import Anatomy
 from headcount.models.dispatched import input_device, without_gradients
@@ -92,7 +92,6 @@ class Runner:
     generate: dict[str, Any] | None = None
     ids: np.ndarray | None = None
     """The names of the examples by their rows, for errors."""
-    tick: Callable[[float], None] = lambda share: None
     late: LateLogits | None = None
     """For language models: logits are computed later, of the labelled tokens alone."""
 
@@ -178,7 +177,7 @@ class Runner:
             for key, tensor in self._reduce(result, tile(batch, size, len(numbers))).items():
                 for number, share in zip(numbers, tensor.chunk(len(numbers)), strict=True):
                     outputs[key][number] = share
-            in_caller(self.tick, each * len(numbers))
+            tick(each * len(numbers))
 
         parts = self._paths(variants) if isinstance(self.choices, PathChoices) else [dict(enumerate(variants))]
         for edits in parts:
@@ -317,7 +316,7 @@ class Runner:
         for _, numbers in passes:
             for number, texts in zip(numbers, self._texts(inputs, rows, numbers), strict=True):
                 generated[number] = texts
-            in_caller(self.tick, len(rows) / len(passes))
+            tick(len(rows) / len(passes))
         return Outcome({"texts": np.array(baseline, dtype=object)}, {"texts": np.array(generated, dtype=object)})
 
     def _texts(self, inputs: dict[str, Tensor], rows: list[int], numbers: Sequence[int]) -> list[list[str]]:

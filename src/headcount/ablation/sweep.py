@@ -35,6 +35,7 @@ from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
@@ -61,6 +62,7 @@ MOST_TOKENS = 128
     max_new_tokens='generate={"max_new_tokens": ...}',
 )
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def sweep(
     model: PreTrainedModel,
@@ -82,6 +84,7 @@ def sweep(
     compute: Compute | None = None,
     generate: Mapping[str, Any] | None = None,
     stop_when: float | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The scores of a task with heads left out, with statistics, as a Dataset with dims (stack, layer, head).
@@ -256,7 +259,6 @@ def sweep(
             compiled,
             generation,
             job.examples.ids,
-            ledger.tick,
             late,
         )
 

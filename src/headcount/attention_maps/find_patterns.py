@@ -13,6 +13,7 @@ from headcount.core.provenance import origin_of
 from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
 from headcount.engines.compute import Compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
@@ -26,6 +27,7 @@ from headcount.models.compiled import takes_compiled
 
 @renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def find_patterns(
     model: PreTrainedModel,
@@ -39,6 +41,7 @@ def find_patterns(
     out: str | Path | None = None,
     name: str | None = None,
     compute: Compute | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Which of five patterns the maps of every head have, as a DataTree: `patterns` (the measure), `typical` (maps).

@@ -18,11 +18,13 @@ from headcount.core.options import belongs_to, without_effect
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.models.compiled import takes_compiled
 
 
 @takes_compiled
+@takes_engine
 @writes_study("study")
 def choose(
     model: PreTrainedModel,
@@ -60,6 +62,7 @@ def choose(
     max_length: int | None = None,
     study: str | Path | None = None,
     name: str | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> Choice | PartChoice:
     """The heads that can go, as a Choice: `prune(model, choice.heads)` cuts them out.

@@ -16,6 +16,7 @@ from headcount.core.results import ArrayPlan, label_axes
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.units import Selection
 from headcount.costs.cost import flops, make_inputs, time_both
+from headcount.engines.executors import ThisProcess
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, Unit, group_name
@@ -124,7 +125,8 @@ def run_trials(
             arrays |= {f"{half}_{key}": array[None] for key, array in held_out.arrays(smaller).items()}
         return {run.group: arrays}
 
-    result = Ledger([run], study, progress=progress).perform(work)[0]
+    # Here, wherever other units run: the speed is that of this machine, which nothing else should disturb.
+    result = Ledger([run], study, ThisProcess(), progress).perform(work)[0]
     outputs = {
         half: [
             held_out.read_outputs(arrays)

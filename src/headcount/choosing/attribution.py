@@ -44,10 +44,11 @@ from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
-from headcount.engines.workers import Batched, in_caller
+from headcount.engines.workers import Batched, tick
 from headcount.errors import InvalidOption
 from headcount.measures.results import Variables, coordinates, mean_values, plan_values
 from headcount.models.compiled import takes_compiled
@@ -69,6 +70,7 @@ PAPER = "Nanda 2023, attribution patching"
 
 
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def attribution(
     model: PreTrainedModel,
@@ -86,6 +88,7 @@ def attribution(
     out: str | Path | None = None,
     name: str | None = None,
     compute: Compute | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """An estimate of what patching each head would do to the metric, as a Dataset with dims (stack, layer, head).
@@ -162,7 +165,7 @@ def attribution(
 
     def run_batch(rows: np.ndarray) -> Arrays:
         values = estimator.run(rows)
-        in_caller(ledger.tick, len(rows))
+        tick(len(rows))
         return values
 
     def join(unit: Unit, parts: list[Arrays]) -> dict[str, Arrays]:

@@ -33,7 +33,7 @@ from headcount.engines.compute import Compute, check_compute
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
-from headcount.engines.workers import Batched, in_caller
+from headcount.engines.workers import Batched, tick
 from headcount.errors import HeadcountError, NotFinite
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import input_device
@@ -116,7 +116,7 @@ def curvature(
     def run_batch(batch: tuple[Unit, np.ndarray]) -> np.ndarray:
         unit, rows = batch
         sums = _mixed_derivatives(job, rows, padding, heads, range(unit.start, unit.stop))
-        in_caller(ledger.tick, (unit.stop - unit.start) * len(rows) / examples)
+        tick((unit.stop - unit.start) * len(rows) / examples)
         return sums
 
     def join(unit: Unit, parts: list[np.ndarray]) -> dict[str, Arrays]:

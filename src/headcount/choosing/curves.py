@@ -24,6 +24,7 @@ from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.tasks import Task
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
@@ -45,6 +46,7 @@ SCHEMAS = {
 
 @renamed(orders="order=", max_new_tokens='generate={"max_new_tokens": ...}')
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def curve(
     model: PreTrainedModel,
@@ -66,6 +68,7 @@ def curve(
     generate: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     name: str | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Scores as a Dataset with dims (order, removed): the first heads of each order at zero, step by step.

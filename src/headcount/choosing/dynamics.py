@@ -25,6 +25,7 @@ from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import announce, perform
 from headcount.engines.progress import Progress, in_step
 from headcount.engines.run import Run
@@ -61,6 +62,7 @@ def find_checkpoints(folder: str | Path) -> list[Path]:
 
 
 @renamed(max_new_tokens='generate={"max_new_tokens": ...}')
+@takes_engine
 @writes_study("study")
 def dynamics(
     folder: str | Path,
@@ -77,6 +79,7 @@ def dynamics(
     device: str = "cpu",
     study: str | Path | None = None,
     tokenizer: str | Path | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """A Dataset with dims (checkpoint, removed), and the importance (checkpoint, stack, layer, head).

@@ -33,10 +33,11 @@ from headcount.data.batches import by_length, collate, plan_batches
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.compute import Compute, check_compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit, group_name
-from headcount.engines.workers import Batched, in_caller
+from headcount.engines.workers import Batched, tick
 from headcount.errors import InvalidOption, NotFinite
 from headcount.measures.results import coordinates, plan_values
 from headcount.models.compiled import takes_compiled
@@ -57,6 +58,7 @@ UNIT_VALUES = "values_unit_taylor"
 
 @renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def importance(
     model: PreTrainedModel,
@@ -72,6 +74,7 @@ def importance(
     out: str | Path | None = None,
     name: str | None = None,
     compute: Compute | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The importance of every head for a task, as a Dataset with dims (stack, layer, head).
@@ -134,7 +137,7 @@ def importance(
 
     def run_batch(rows: np.ndarray) -> Arrays:
         values = passes.run(rows)
-        in_caller(ledger.tick, len(rows))
+        tick(len(rows))
         return values
 
     def join(unit: Unit, parts: list[Arrays]) -> dict[str, Arrays]:

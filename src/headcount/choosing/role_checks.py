@@ -26,6 +26,7 @@ from headcount.data.batches import by_length, plan_batches
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress
 from headcount.engines.run import Arrays, Run, Unit
+from headcount.engines.workers import tick
 from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import find_origin
 from headcount.trace.modes import evaluating
@@ -122,7 +123,7 @@ def held_out_losses(
             columns = []
             for heads in variants:
                 columns.append(_losses(job, batch, padding, heads))
-                ledger.tick(len(batch) / len(variants))
+                tick(len(batch) / len(variants))
             losses.append(np.stack(columns, -1))
         return {run.group: {"values_loss": np.concatenate(losses)}}
 

@@ -28,6 +28,7 @@ from headcount.core.schema import Schema, with_schemas
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import Progress, in_step
 from headcount.engines.run import Arrays, Run, Unit, group_name
+from headcount.engines.workers import tick
 from headcount.models.fingerprint import find_origin
 from headcount.trace.precision import wide
 
@@ -140,7 +141,7 @@ def _fit(plan: RolePlan, out: str | Path | None, name: str | None, progress: Pro
                 plan.settings,
                 plan.seed,
                 number,
-                lambda: ledger.tick(1 / plan.settings["max_steps"]),
+                lambda: tick(1 / plan.settings["max_steps"]),
             )
             arrays = {"values_logit": _whole(plan, logits)[None], "values_loss": np.array([loss])}
             return {run.group: arrays}

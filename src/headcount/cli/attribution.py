@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
 
 
+@with_engine
 def attribution(
     model: str,
     /,

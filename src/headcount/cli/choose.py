@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.groups import BUDGET, FIRST, ORDER, SIZE
 from headcount.cli.options import find_named_task, load_for_task, say_saved
 
@@ -141,6 +142,7 @@ PASSED_ON = (
 """Options of choose and prune that `hc.choose` takes as they are."""
 
 
+@with_engine
 def choose(
     model: str,
     /,

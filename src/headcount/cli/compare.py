@@ -7,9 +7,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import load_model_and_tokenizer, load_ready, say_part, say_saved
 
 
+@with_engine
 def compare(
     model: str,
     other: str,

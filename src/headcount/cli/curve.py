@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import find_named_task, load_for_task, say_saved
 
 
+@with_engine
 def curve(
     model: str,
     /,

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 
 if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
 
 
+@with_engine
 def dynamics(
     folder: Path,
     /,

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ NAMED = 3
 """Heads named in each row: those with the clearest pattern."""
 
 
+@with_engine
 def find_patterns(
     model: str,
     /,

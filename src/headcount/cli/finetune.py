@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.warning_lines import say
 from headcount.core.options import belongs_to
 
 
+@with_engine
 def finetune(
     model: str,
     /,

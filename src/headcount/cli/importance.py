@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
+@with_engine
 def importance(
     model: str,
     /,

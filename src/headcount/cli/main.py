@@ -53,7 +53,7 @@ from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.number_options import check_all
-from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged
+from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
 
 app = App(
     name="headcount",
@@ -112,7 +112,7 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. The exit code is 2 if the input cannot be used, and 1 if a training run diverged."""
+    """Run the command line. The exit code is 2 if the input cannot be used, and 1 if a training run diverged or a cluster failed."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _read_config(words)
             check_renamed(words)
             _run(words)
-    except TrainingDiverged as error:
+    except (TrainingDiverged, UnitsFailed) as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import load_model_and_tokenizer, refuse_others, say_part, say_saved
 from headcount.errors import InvalidOption
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@with_engine
 def measure(
     model: str | None = None,
     /,

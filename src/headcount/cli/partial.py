@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.warning_lines import say
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@with_engine
 def partial(
     model: str,
     /,

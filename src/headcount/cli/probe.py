@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import load_model_and_tokenizer, say_part, say_saved
 
 
+@with_engine
 def probe(
     model: str,
     /,

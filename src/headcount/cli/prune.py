@@ -36,6 +36,7 @@ from headcount.cli.choose import (
     show_choice,
     show_parts,
 )
+from headcount.cli.engine_options import with_engine
 from headcount.cli.groups import FIRST, ORDER, RECOVERY
 from headcount.cli.options import (
     as_stored,
@@ -56,6 +57,7 @@ WITH_HEADS = ("model", "out", "heads", "overwrite", "tokenizer", "device", "dtyp
 """Options that apply when --heads names the heads; the others are about choosing them."""
 
 
+@with_engine
 def prune(
     model: str,
     /,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
+from headcount.cli.engine_options import with_engine
 from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
 from headcount.cli.pairs import HESSIAN, check_pairs, find_pairs, show_pairs
 from headcount.core.options import belongs_to, without_effect
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from headcount.ablation.hows import Means, Patch, Resample
 
 
+@with_engine
 def sweep(
     model: str,
     /,

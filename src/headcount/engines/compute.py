@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headcount.core.options import belongs_to, without_effect
-from headcount.engines.executors import Shard
+from headcount.engines.executors import Shard, current_executor
 
 SWEPT = {
     "memory": "only sweeps repeat a batch for as many variants as fit",
@@ -43,4 +43,6 @@ def check_compute(compute: Compute | None, out: str | Path | None, swept: bool =
     for option, why in () if swept else SWEPT.items():
         without_effect(option, getattr(compute, option), why)
     belongs_to("shard", compute.shard, "out", out)
+    if current_executor().elsewhere:
+        without_effect("shard", compute.shard, "the workers of the engine share all of the work")
     return compute, None if compute.shard is None else Shard.parse(compute.shard)

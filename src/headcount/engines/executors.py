@@ -7,21 +7,35 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from headcount.engines.run import Unit
-from headcount.engines.workers import Batched, each_unit
+from headcount.engines.workers import as_batched, each_unit
 from headcount.errors import InvalidOption
+
+
+class Done(NamedTuple):
+    """A unit that is finished."""
+
+    unit: Any
+    result: Any
+    place: str = ""
+    """Where it was worked on; empty for this process."""
 
 
 class Executor(Protocol):
     """Works on units. A unit is plain data, `work` a function of it; the results are saved by this process."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether units are worked on by other processes, which a study then names."""
+        ...
+
     def mine(self, numbers: Iterable[int]) -> list[int]:
         """Those of a run's units that are worked on here; the others are left to other processes."""
         ...
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[Done]:
         """The units, in any order, each with its result as soon as it is there; closing the generator ends the work."""
         ...
 
@@ -29,12 +43,16 @@ class Executor(Protocol):
 class ThisProcess:
     """All units, in order; those that consist of batches on several workers."""
 
+    @property
+    def elsewhere(self) -> bool:
+        return False
+
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
-        batched = work if isinstance(work, Batched) else Batched(lambda unit: [unit], work, lambda _, parts: parts[0])
-        return each_unit(batched, units)
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[Done]:
+        for unit, result in each_unit(as_batched(work), units):
+            yield Done(unit, result)
 
 
 @dataclass(frozen=True)

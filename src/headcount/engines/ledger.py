@@ -15,7 +15,8 @@ import xarray as xr
 from headcount.engines.executors import Executor, current_executor
 from headcount.engines.progress import Progress, Tally
 from headcount.engines.run import Arrays, Run, Unit
-from headcount.engines.sinks import Sink, open_sinks
+from headcount.engines.sinks import RAN_ON, Sink, open_sinks, with_places
+from headcount.engines.workers import receiving
 
 Work = Callable[[Unit], dict[str, Arrays]]
 """From a unit to its arrays, by group and by name."""
@@ -31,9 +32,10 @@ class Ledger:
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.runs, self.progress = runs, progress
         self.executor = executor or current_executor()
-        self.sinks = open_sinks(runs, out)
+        self.runs = [with_places(run) for run in runs] if self.executor.elsewhere else runs
+        self.progress = progress
+        self.sinks = open_sinks(self.runs, out)
         self.tally = Tally(None, 0, 0)
 
     @property
@@ -45,10 +47,6 @@ class Ledger:
     def complete(self) -> bool:
         """Whether all runs are done already, and will only be read."""
         return all(sink.complete for sink in self.sinks.values())
-
-    def tick(self, share: float) -> None:
-        """Called by the work, if it likes: so many more examples are done of its unit."""
-        self.tally.tick(share)
 
     def perform(self, work: Work = lambda unit: {}) -> list[xr.Dataset]:
         """The results, in the order of the runs; one whose other shards are not done yet holds what is there."""
@@ -74,10 +72,10 @@ class Ledger:
         return _finish(run, self.sinks[run.group])
 
     def _execute(self, units: list[Unit], work: Work) -> None:
-        with closing(self.executor.execute(units, work)) as results:
-            for unit, arrays in results:
+        with receiving(self.tally.tick), closing(self.executor.execute(units, work)) as results:
+            for unit, arrays, place in results:
                 for group in unit.groups:
-                    self.sinks[group].save(unit.number, arrays[group])
+                    self.sinks[group].save(unit.number, arrays[group], place)
                 self.tally.save(unit.stop - unit.start)
 
     def _plan(self) -> tuple[list[Unit], int, int]:
@@ -119,7 +117,7 @@ def _finish(run: Run, sink: Sink) -> xr.Dataset:
 
 def _saved(run: Run, sink: Sink) -> Arrays:
     stored = _by_example(sink.read())
-    return {name: stored[name].values for name in run.arrays}
+    return {name: stored[name].values for name in run.arrays if name != RAN_ON}
 
 
 def _by_example(stored: xr.Dataset) -> xr.Dataset:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import xarray as xr
 
-from headcount.core.results import Labelled, fill_value
+from headcount.core.results import ArrayPlan, Labelled, fill_value
+from headcount.core.schema import Schema
 from headcount.engines.run import Arrays, Run
 
 if TYPE_CHECKING:
     from headcount.core.group import Group
+
+
+RAN_ON = "ran_on"
+"""In runs that workers elsewhere share, the worker that computed each example."""
+HERE = "the driver"
 
 
 class Sink(Protocol):
@@ -27,7 +34,9 @@ class Sink(Protocol):
 
     def done(self) -> list[bool]: ...
 
-    def save(self, unit: int, arrays: Arrays) -> None: ...
+    def save(self, unit: int, arrays: Arrays, place: str = "") -> None:
+        """`place`: where they were computed, if not in this process."""
+        ...
 
     def finish(self, summary: Labelled) -> None: ...
 
@@ -49,7 +58,9 @@ class MemorySink:
     def done(self) -> list[bool]:
         return list(self.flags)
 
-    def save(self, unit: int, arrays: Arrays) -> None:
+    def save(self, unit: int, arrays: Arrays, place: str = "") -> None:
+        if RAN_ON in self.run.arrays:
+            arrays = arrays | _said(place, self.units[unit])
         for name, values in arrays.items():
             axis = self.run.arrays[name].dims.index("example")
             self.arrays[name][(*[slice(None)] * axis, slice(*self.units[unit]))] = values
@@ -99,8 +110,10 @@ class FolderSink:
     def done(self) -> list[bool]:
         return self.group.done() if self.group is not None and self.units else []
 
-    def save(self, unit: int, arrays: Arrays) -> None:
+    def save(self, unit: int, arrays: Arrays, place: str = "") -> None:
         assert self.group is not None
+        if RAN_ON in self.group.zarr:  # as it was when the run began, which may have been on other machines
+            arrays = arrays | _said(place, self.units[unit])
         self.group.write_unit(unit, *self.units[unit], arrays)
 
     def finish(self, summary: Labelled) -> None:
@@ -117,6 +130,20 @@ class FolderSink:
         return result.assign(
             {name: (text.dims, text.values.astype(object), text.attrs) for name, text in texts.items()}
         )
+
+
+def with_places(run: Run) -> Run:
+    """The run with an array that says where each example was computed; one without units is computed here."""
+    if not run.units:
+        return run
+    said = Schema("Worker that computed the example", shown=False).attributes()
+    plan = ArrayPlan(("example",), (run.units[-1][1],), "string", said)
+    return replace(run, arrays={**run.arrays, RAN_ON: plan})
+
+
+def _said(place: str, unit: tuple[int, int]) -> Arrays:
+    start, stop = unit
+    return {RAN_ON: np.array([place or HERE] * (stop - start), dtype=object)}
 
 
 def open_sinks(runs: Sequence[Run], out: str | Path | None) -> dict[str, Sink]:

@@ -39,6 +39,11 @@ class Batched:
         return self.join(unit, [self.work(batch) for batch in self.split(unit)])
 
 
+def as_batched(work: Callable[[Any], Any]) -> Batched:
+    """Any work as one of batches: a unit is its only one."""
+    return work if isinstance(work, Batched) else Batched(lambda unit: [unit], work, lambda _, parts: parts[0])
+
+
 def each_unit(work: Batched, units: Sequence[Any]) -> Generator[tuple[Any, Any]]:
     """The units and their results, in order; batches of later units start while earlier units are finished."""
     batches = [work.split(unit) for unit in units]
@@ -87,6 +92,23 @@ def in_caller(function: Callable[..., object], *args: Any) -> None:
     if crew.stopped.is_set():
         raise _Stopped
     crew.events.put(lambda: function(*args))
+
+
+def tick(share: float) -> None:
+    """Called by the work on a unit, if it likes, in any thread: so many more examples of the unit are done."""
+    receiver = _receiver.get()
+    if receiver is not None:
+        in_caller(receiver, share)
+
+
+@contextmanager
+def receiving(receiver: Callable[[float], object]) -> Iterator[None]:
+    """What work counts inside goes to this function."""
+    token = _receiver.set(receiver)
+    try:
+        yield
+    finally:
+        _receiver.reset(token)
 
 
 class _Stopped(BaseException):
@@ -165,6 +187,7 @@ class _Crew:
 
 
 _crew: ContextVar[_Crew | None] = ContextVar("headcount_crew", default=None)
+_receiver: ContextVar[Callable[[float], object] | None] = ContextVar("headcount_ticks", default=None)
 
 
 def _has_autocast() -> bool:

@@ -19,6 +19,7 @@ from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.engines.compute import Compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.measures.catalogue import MEASURES
@@ -112,6 +113,7 @@ class Change(Comparison):
 
 @renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def compare(
     model: PreTrainedModel,
@@ -127,6 +129,7 @@ def compare(
     name: str | None = None,
     compute: Compute | None = None,
     tagger: str | Path | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """How every head of `other` differs from that of `model` on the same texts, as a DataTree of Datasets.

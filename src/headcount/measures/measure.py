@@ -17,6 +17,7 @@ from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.number_options import check_numbers
 from headcount.engines.compute import Compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
 from headcount.measures.catalogue import ANNOTATED, choose_measures
@@ -31,6 +32,7 @@ from headcount.trace.modes import evaluating
 
 @renamed(batch_tokens="in compute=Compute(...)")
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def measure(
     model: PreTrainedModel,
@@ -48,6 +50,7 @@ def measure(
     distance_examples: int | None = None,
     spacy: str | None = None,
     tagger: str | Path | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """What every head looks at, as a DataTree with one Dataset for each measure, dims (stack, layer, head).

@@ -21,6 +21,7 @@ from headcount.data.number_options import check_numbers
 from headcount.data.synthetic.source import refuse_source
 from headcount.data.token_spans import check_reads_texts
 from headcount.engines.compute import Compute, check_compute
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.ledger import perform
 from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
@@ -51,6 +52,7 @@ Answer = TypeVar("Answer")
 
 
 @takes_compiled
+@takes_engine
 @writes_study("out")
 def probe(
     model: PreTrainedModel,
@@ -72,6 +74,7 @@ def probe(
     out: str | Path | None = None,
     name: str | None = None,
     compute: Compute | None = None,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """How well the attention of every head follows annotations, as a Dataset with dims (stack, layer, head, ...).

@@ -12,6 +12,7 @@ from headcount.core.options import no_repeats, without_effect
 from headcount.core.renamed import renamed
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import CannotWrite, InvalidOption, cannot_write
 from headcount.models.device import find_device
@@ -23,6 +24,7 @@ from headcount.training.trainer import Settings
 
 
 @renamed(inits="init=")
+@takes_engine
 def finetune(
     model: str | Path,
     tasks: Iterable[str | Task] | str,
@@ -38,6 +40,7 @@ def finetune(
     device: str | None = None,
     tokenizer: str | Path | None = None,
     trust_remote_code: bool = False,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Train and score every task from every initialisation with every seed: a table with one row for each run.

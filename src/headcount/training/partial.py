@@ -17,6 +17,7 @@ from headcount.data.examples import draw_rows
 from headcount.data.kinds.multiple_choice import MultipleChoice
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
+from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import CannotWrite, DataProblem, HeadcountWarning, InvalidOption, cannot_write, listed, short
 from headcount.models.device import find_device
@@ -38,6 +39,7 @@ KINDS = ("classification", "regression", "multiple-choice")
 PartRun = TrainingRun | BaselineRun
 
 
+@takes_engine
 def partial(
     model: str | Path,
     data: str | Path | None,
@@ -58,6 +60,7 @@ def partial(
     device: str | None = None,
     tokenizer: str | Path | None = None,
     trust_remote_code: bool = False,
+    engine: str | Ray | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Fine-tune and score a model on parts of its input, beside small baselines: a table with one row for each run.

@@ -1,4 +1,4 @@
-"""All runs of a call, one after the other or several at a time in processes of their own."""
+"""All runs of a call, one after the other, several at a time in processes of their own, or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from headcount.core.options import without_effect
+from headcount.engines.executors import current_executor
 from headcount.engines.progress import Progress
 from headcount.errors import HeadcountError
+from headcount.training.elsewhere import perform_elsewhere
 from headcount.training.run_folder import RESULT
 
 
@@ -41,6 +44,8 @@ def perform_all(
     finished = [(run.folder / RESULT).is_file() and run.folder not in repeated for run in runs]
     done = sum(finished)  # from the start: their time says nothing about that of the others
 
+    by_folder: dict[Path, dict[str, Any]] = {}
+
     def tick(number: int) -> None:
         nonlocal done
         done += not finished[number]
@@ -51,6 +56,14 @@ def perform_all(
         if progress is not None:
             progress(done + reached / max(1, total), len(runs))
 
+    executor = current_executor()
+    if executor.elsewhere:
+        without_effect("jobs", jobs > 1, "the workers of the engine share the runs")
+        away = [run for run, there in zip(runs, finished, strict=True) if not there]
+        for run, result in perform_elsewhere(away, perform, executor):
+            by_folder[run.folder] = result
+            tick(runs.index(run))
+        return [by_folder[run.folder] if run.folder in by_folder else perform(run, None) for run in runs]
     if jobs == 1:
         results = []
         for number, run in enumerate(runs):

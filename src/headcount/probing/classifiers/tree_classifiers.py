@@ -24,7 +24,7 @@ from headcount.data.number_options import check_numbers
 from headcount.engines.ledger import Ledger
 from headcount.engines.progress import in_step
 from headcount.engines.run import Arrays, Run, Unit, group_name
-from headcount.engines.workers import Batched, in_caller
+from headcount.engines.workers import Batched, tick
 from headcount.measures.measurement import Measurement
 from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import find_origin
@@ -96,7 +96,7 @@ def train_classifiers(
     def work(unit: Unit) -> dict[str, Arrays]:
         name, seed = planned[unit.start]
         generator = np.random.default_rng([measurement.seed, seed])
-        return {run.group: _train(job, name, attention, layout, generator, lambda: in_caller(ledger.tick, 1 / EPOCHS))}
+        return {run.group: _train(job, name, attention, layout, generator, lambda: tick(1 / EPOCHS))}
 
     together = AT_ONCE if input_device(model).type == "cpu" else 1
     [result] = ledger.perform(Batched(lambda unit: [unit], work, lambda _, parts: parts[0], together))

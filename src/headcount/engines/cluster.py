@@ -1,0 +1,108 @@
+"""Ray on this machine, started and stopped here, or a cluster that runs elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headcount.engines.workers import count_cores
+from headcount.errors import ClusterProblem, MissingPackage
+
+PATIENCE = 15.0
+"""Seconds until a cluster that does not answer is given up."""
+PORT = 6379
+CHECK = "check the address, and that `ray status` shows the cluster there"
+
+
+def import_ray() -> Any:
+    """Ray, or one line that says how to install it."""
+    # On this machine: tell nobody about it, and work as eagerly as any other program. A cluster decides for itself.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingPackage("engine='ray' needs Ray: pip install 'headcount[ray]'") from error
+    return ray
+
+
+def check_cluster(address: str | None) -> None:
+    """An error where Ray is not installed, or where nobody answers at the address."""
+    import_ray()
+    if address is not None:
+        _knock(address)
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Ray, connected to the cluster at the address or, without one, started on this machine until the end.
+
+    A connection that the program has already is used, and stays.
+    """
+    ray = import_ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    if address is None:
+        _start(ray)
+    else:
+        _connect(ray, address)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _start(ray: Any) -> None:
+    problem = _init(ray, num_cpus=count_cores(), _node_ip_address="127.0.0.1", include_dashboard=False)
+    if problem is not None:
+        raise ClusterProblem(f"Ray did not start on this machine: {_reason(problem)}") from problem
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Ray waits for minutes where nothing answers; here it is seconds."""
+    where = address if address == "auto" or ":" in address else f"{address}:{PORT}"
+    problem = _init(ray, PATIENCE, address=where)
+    if isinstance(problem, TimeoutError):
+        raise ClusterProblem(f"the cluster at {address} did not answer within {PATIENCE:.0f} s; {CHECK}")
+    if problem is not None:
+        raise ClusterProblem(f"cannot use the cluster at {address}: {_reason(problem)}; {CHECK}") from problem
+
+
+def _init(ray: Any, patience: float | None = None, **options: Any) -> BaseException | None:
+    """Why Ray could not be initialised, if so; in a thread, where it leaves the program's handlers of signals alone."""
+    problems: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", configure_logging=False, **options)
+        except BaseException as error:  # noqa: BLE001 - told to the caller
+            problems.append(error)
+
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    thread = threading.Thread(target=start, daemon=True)
+    thread.start()
+    thread.join(patience)
+    return TimeoutError() if thread.is_alive() else problems[0] if problems else None
+
+
+def _knock(address: str) -> None:
+    """An error where nobody listens."""
+    plain = address.removeprefix("ray://")
+    if plain in ("auto", "local"):
+        return
+    host, _, port = plain.rpartition(":") if ":" in plain else (plain, "", PORT)
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE / 3).close()
+    except (OSError, ValueError) as error:
+        raise ClusterProblem(f"nothing answers at {address} ({error}); {CHECK}") from error
+
+
+def _reason(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,252 @@
+"""The batches of a run among the workers of a cluster: each is done once, whatever happens to a worker, or named."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections import Counter, deque
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.executors import Done
+from headcount.engines.parcel import Parcel
+from headcount.engines.ray_worker import Answer
+from headcount.engines.run import Unit
+from headcount.engines.torch_modes import TorchModes
+from headcount.engines.workers import Batched, tick
+from headcount.errors import ClusterProblem, HeadcountWarning, UnitsFailed, listed
+
+if TYPE_CHECKING:
+    from headcount.engines.ray_executor import Hand, RayExecutor
+
+TRIES = 3
+"""How often a batch is tried that ends its worker, or that does not fit into its memory."""
+AHEAD = 2
+"""Calls that a worker has at once, so that it need not wait while results are saved."""
+CALL = 0.25
+"""Seconds of work that a call should take at least; sending it and its results takes about a hundredth of that."""
+WAIT = 30.0
+"""Seconds without any worker after which this is said."""
+Key = tuple[int, int]
+"""The number of a unit in the list, and of a batch in the unit."""
+
+
+class Dispatch:
+    """One work: which batches are waiting, with whom the others are, and what has come back."""
+
+    def __init__(self, executor: RayExecutor, work: Batched, units: Sequence[Any], parcel: Parcel) -> None:
+        self.executor, self.ray, self.work, self.units = executor, executor.ray, work, units
+        self.batches = [list(work.split(unit)) for unit in units]
+        self.waiting = deque(
+            (unit, batch) for unit, several in enumerate(self.batches) for batch in range(len(several))
+        )
+        self.left = [len(several) for several in self.batches]
+        self.parts: dict[int, dict[int, Any]] = {unit: {} for unit in range(len(units))}
+        self.places: dict[int, set[str]] = {unit: set() for unit in range(len(units))}
+        self.tries: Counter[Key] = Counter()
+        self.avoid: dict[Key, Hand] = {}
+        self.failed: dict[int, str] = {}
+        self.code, self.digests = self.ray.put(parcel.code), list(parcel.weights)
+        self.modes = TorchModes.here()
+        self.seconds = 0.0  # of a batch, as measured last
+        self.start_failures = 0
+        self.idle_since: float | None = None
+
+    def results(self) -> Generator[Done]:
+        """Units in the order in which they are finished."""
+        for number, several in enumerate(self.batches):
+            if not several:
+                yield Done(self.units[number], self.work.join(self.units[number], []), "")
+        open_units = {number for number, several in enumerate(self.batches) if several}
+        while open_units:
+            self._fill()
+            for number in self._listen():
+                if number in open_units:
+                    open_units.discard(number)
+                    if number not in self.failed:
+                        yield self._finish(number)
+        if self.failed:
+            raise UnitsFailed(self._said())
+
+    def _finish(self, number: int) -> Done:
+        parts = self.parts.pop(number)
+        place = "; ".join(sorted(self.places.pop(number)))
+        return Done(
+            self.units[number], self.work.join(self.units[number], [parts[key] for key in sorted(parts)]), place
+        )
+
+    def _fill(self) -> None:
+        """Enough workers, and enough calls for those that are there."""
+        crew = self.executor.crew
+        assert crew is not None
+        wanted = min(crew.count, sum(map(len, self.batches)))
+        while len(self.executor.hands) < wanted:
+            self.executor.hire()
+        for hand in self.executor.hands:
+            if not hand.place:
+                continue
+            if hand.taken != self.executor.works:
+                self._give(hand)
+            while len(hand.calls) < AHEAD and (keys := self._next(hand)):
+                batches = [self.batches[unit][batch] for unit, batch in keys]
+                hand.calls.append((hand.actor.run.remote(batches), keys))
+
+    def _give(self, hand: Hand) -> None:
+        """Send the work, and the weights that the worker does not have."""
+        lacking = [digest for digest in self.digests if digest not in hand.has]
+        weights = [self.executor.sent[digest] for digest in lacking]
+        taken = hand.actor.take.remote(self.code, self.digests, self.modes, lacking, *weights)
+        hand.calls.append((taken, []))
+        hand.taken, hand.has = self.executor.works, frozenset(self.digests)
+
+    def _next(self, hand: Hand) -> list[Key]:
+        """The batches of the next call: so many that it is worth it, but few enough that all workers end together."""
+        share = math.ceil(len(self.waiting) / (3 * len(self.executor.hands)))
+        most = max(1, min(share, math.ceil(CALL / self.seconds) if self.seconds else 1))
+        keys: list[Key] = []
+        others = any(other.place and other is not hand for other in self.executor.hands)
+        for _ in range(len(self.waiting)):
+            key = self.waiting.popleft()
+            if key[0] in self.failed:
+                continue
+            if others and self.avoid.get(key) is hand:
+                self.waiting.append(key)
+                continue
+            keys.append(key)
+            if len(keys) >= most or self.tries[key]:  # what has failed is tried alone
+                break
+        return keys
+
+    def _listen(self) -> list[int]:
+        """Wait for the next answers; the numbers of the units that have ended."""
+        owing = [hand for hand in self.executor.hands if hand.calls or not hand.place]
+        by_ref = {hand.calls[0][0] if hand.calls else hand.hello: hand for hand in owing}
+        ready, _ = self.ray.wait(list(by_ref), num_returns=1, timeout=1.0)
+        ended: list[int] = []
+        for ref in ready:
+            ended += self._hear(by_ref[ref])
+        self._complain()
+        return ended
+
+    def _hear(self, hand: Hand) -> list[int]:
+        """What a worker says, or that it is gone."""
+        errors = self.ray.exceptions
+        ref, keys = hand.calls.popleft() if hand.place else (hand.hello, [])
+        try:
+            said = self.ray.get(ref)
+        except errors.RayTaskError as error:
+            raise _as_cause(error) from error
+        except errors.RayError as error:
+            return self._lost(hand, keys, error)
+        if not hand.place:
+            self._welcome(hand, *said)
+            return []
+        return self._collect(hand, keys, said) if keys else []
+
+    def _welcome(self, hand: Hand, theirs: dict[str, str], place: str) -> None:
+        ours = self.executor.versions
+        differ = [name for name in ours if theirs.get(name) != ours[name]]
+        if differ:
+            said = ", ".join(f"{name} {theirs.get(name)} there and {ours[name]} here" for name in differ)
+            raise ClusterProblem(f"a worker ({place}) has other versions: {said}; install the same everywhere")
+        hand.place, self.start_failures = place, 0
+
+    def _collect(self, hand: Hand, keys: list[Key], answer: Answer) -> list[int]:
+        for category, message in answer.warned:
+            warnings.warn(message, category, stacklevel=2)
+        tick(answer.ticks)
+        if answer.results:
+            self.seconds = answer.seconds / len(answer.results)
+        ended = []
+        for (unit, batch), result in zip(keys, answer.results, strict=False):
+            if unit in self.failed:
+                continue
+            self.parts[unit][batch] = result
+            self.places[unit].add(hand.place)
+            self.left[unit] -= 1
+            if not self.left[unit]:
+                ended.append(unit)
+        rest = keys[len(answer.results) :]
+        if answer.out_of_memory:
+            self.avoid[rest[0]] = hand
+            ended += self._again(rest, f"out of memory: {answer.problem}")
+        elif answer.problem is not None:
+            raise answer.problem
+        return ended
+
+    def _lost(self, hand: Hand, keys: list[Key], error: BaseException) -> list[int]:
+        """A worker or its node is gone: the first call ended it, the others are simply given to somebody else."""
+        later = [key for _, more in hand.calls for key in more]
+        if not hand.place:
+            self.start_failures += 1
+            if self.start_failures >= TRIES:
+                raise ClusterProblem(f"no worker starts: {_last_line(error)}") from error
+        hand.calls.clear()
+        self.executor.dismiss([hand])
+        self.waiting.extendleft(reversed(later))
+        return self._again(keys, f"its worker ended ({_last_line(error)})")
+
+    def _again(self, keys: list[Key], reason: str) -> list[int]:
+        """Put batches back; the first one is blamed, and fails for good when it has been tried often enough."""
+        if not keys:
+            return []
+        first, *others = keys
+        self.waiting.extendleft(reversed(others))
+        self.tries[first] += 1
+        if self.tries[first] < TRIES:
+            self.waiting.appendleft(first)
+            return []
+        self.failed[first[0]] = reason
+        return [first[0]]
+
+    def _complain(self) -> None:
+        """Say so where there has been no worker for a while."""
+        if any(hand.place for hand in self.executor.hands):
+            self.idle_since = None
+            return
+        now = time.monotonic()
+        self.idle_since = self.idle_since or now
+        if now - self.idle_since > WAIT:
+            self.idle_since = math.inf  # once
+            crew = self.executor.crew
+            assert crew is not None
+            asked = f"{crew.threads} CPUs" + (f" and {crew.gpus:g} GPUs" if crew.gpus else "")
+            warnings.warn(
+                f"no worker has started yet; each needs {asked}, and the cluster has free: "
+                f"{self.ray.available_resources()}",
+                HeadcountWarning,
+                stacklevel=2,
+            )
+
+    def _said(self) -> str:
+        names = listed([spell_unit(self.units[number]) for number in self.failed], most=3)
+        reason = next(iter(self.failed.values()))
+        return (
+            f"{len(self.failed)} of {len(self.units)} parts failed {TRIES} times: {names}; {reason}; "
+            "the others are done: run the same command again to try these"
+        )
+
+
+def spell_unit(unit: Any) -> str:
+    """How a unit is named in messages.
+
+    >>> spell_unit(Unit(2, 64, 96, ("sweep/head-zero",)))
+    'sweep/head-zero, examples 65 to 96'
+    """
+    if isinstance(unit, Unit):
+        return f"{'+'.join(unit.groups)}, examples {unit.start + 1} to {unit.stop}"
+    return str(unit)
+
+
+def _as_cause(error: Any) -> BaseException:
+    """What a worker raised, where it could not answer."""
+    cause = getattr(error, "cause", None) or error
+    if isinstance(cause, ModuleNotFoundError):
+        return ClusterProblem(f"a worker cannot import {cause.name!r}; install the same packages everywhere")
+    return cause if isinstance(cause, BaseException) else error
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__
