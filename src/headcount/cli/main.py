@@ -112,7 +112,7 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. The exit code is 2 if the input cannot be used, and 1 if a training run diverged or a cluster failed."""
+    """Run the command line. Exit code 2: the input cannot be used; 1: a training diverged, or units failed."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry

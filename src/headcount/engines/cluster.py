@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -59,36 +60,49 @@ def connected(address: str | None) -> Iterator[Any]:
 
 
 def _start(ray: Any) -> None:
-    problem = _init(ray, num_cpus=count_cores(), _node_ip_address="127.0.0.1", include_dashboard=False)
-    if problem is not None:
-        raise ClusterProblem(f"Ray did not start on this machine: {_reason(problem)}") from problem
+    try:
+        with _own_signals():
+            ray.init(num_cpus=count_cores(), _node_ip_address="127.0.0.1", include_dashboard=False, **_quiet())
+    except Exception as error:
+        raise ClusterProblem(f"Ray did not start on this machine: {_reason(error)}") from error
 
 
 def _connect(ray: Any, address: str) -> None:
     """Ray waits for minutes where nothing answers; here it is seconds."""
     where = address if address == "auto" or ":" in address else f"{address}:{PORT}"
-    problem = _init(ray, PATIENCE, address=where)
-    if isinstance(problem, TimeoutError):
-        raise ClusterProblem(f"the cluster at {address} did not answer within {PATIENCE:.0f} s; {CHECK}")
-    if problem is not None:
-        raise ClusterProblem(f"cannot use the cluster at {address}: {_reason(problem)}; {CHECK}") from problem
-
-
-def _init(ray: Any, patience: float | None = None, **options: Any) -> BaseException | None:
-    """Why Ray could not be initialised, if so; in a thread, where it leaves the program's handlers of signals alone."""
     problems: list[BaseException] = []
 
-    def start() -> None:
+    def connect() -> None:
         try:
-            ray.init(log_to_driver=False, logging_level="ERROR", configure_logging=False, **options)
-        except BaseException as error:  # noqa: BLE001 - told to the caller
+            ray.init(address=where, **_quiet())
+        except BaseException as error:  # noqa: BLE001 - raised by the caller
             problems.append(error)
 
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    thread = threading.Thread(target=start, daemon=True)
+    thread = threading.Thread(target=connect, daemon=True)
     thread.start()
-    thread.join(patience)
-    return TimeoutError() if thread.is_alive() else problems[0] if problems else None
+    thread.join(PATIENCE)
+    if thread.is_alive():
+        raise ClusterProblem(f"the cluster at {address} did not answer within {PATIENCE:.0f} s; {CHECK}")
+    if problems:
+        raise ClusterProblem(f"cannot use the cluster at {address}: {_reason(problems[0])}; {CHECK}") from problems[0]
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray sets a handler of SIGTERM, which would end the program without a word about what was saved."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _quiet() -> dict[str, Any]:
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    return {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
 
 
 def _knock(address: str) -> None:
