@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from headcount.data.synthetic.source import Synthetic as Synthetic
     from headcount.data.tasks import find_task as find_task
     from headcount.engines.compute import Compute as Compute
+    from headcount.engines.engine import Ray as Ray
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
@@ -88,6 +89,7 @@ _HOMES = {
     "Pairs": "ablation.choices",
     "Patch": "ablation.hows",
     "RandomSets": "ablation.choices",
+    "Ray": "engines.engine",
     "Resample": "ablation.hows",
     "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",

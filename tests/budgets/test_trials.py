@@ -84,6 +84,17 @@ def test_speed_has_its_quartiles(bench: Bench) -> None:
     assert (numbers["speed_low"] <= numbers["speed_high"]).all()
 
 
+def test_a_disturbed_turn_does_not_move_the_speed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program slows three turns of seven down, two of them in the middle: the ratio stays what it is."""
+    load = np.array([1.0, 1.0, 9.0, 1.0, 7.0, 3.0, 1.0])
+    after = load * 0.5
+    after[2], after[4] = 0.6, 6.0  # the load came and went within the turn
+    monkeypatch.setattr(module, "time_both", lambda *_: (load, after))
+    numbers = bench.measure(bench.model)
+    assert numbers["speed"] == pytest.approx(2)
+    assert numbers["speed_low"] <= numbers["speed"] <= numbers["speed_high"]
+
+
 def test_in_memory_as_in_a_folder(bench: Bench, tmp_path: Path) -> None:
     stored = tried(bench, tmp_path / "study")
     assert_equal(tried(bench), stored)

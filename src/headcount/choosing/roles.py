@@ -125,11 +125,13 @@ def _fit(plan: RolePlan, out: str | Path | None, name: str | None, progress: Pro
     ledger = Ledger([run], out, progress=progress)
     padding = padding_of(plan.tokenizer)
 
-    def work_of(_: int, saved: Callable[[], Arrays]) -> Callable[[Unit], dict[str, Arrays]]:
+    def work_of(round_: int, saved: Callable[[], Arrays]) -> Callable[[Unit], dict[str, Arrays]]:
+        starts = saved()["values_logit"] if round_ else None
+
         def work(unit: Unit) -> dict[str, Arrays]:
             phase, number = units[unit.start]
-            if PHASES[phase]:
-                start = _by_stack(plan, saved()["values_logit"][number])
+            if starts is not None:
+                start = _by_stack(plan, starts[number])
             else:
                 start = draw_start(plan.fitting, plan.stacks, plan.seed, number)
             logits, loss = fit_phase(

@@ -40,7 +40,7 @@ def check_cluster(address: str | None) -> None:
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Any]:
+def connected(address: str | None, workers: int | None = None) -> Iterator[Any]:
     """Ray, connected to the cluster at the address or, without one, started on this machine until the end.
 
     A connection that the program has already is used, and stays.
@@ -50,19 +50,22 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
         return
     if address is None:
-        _start(ray)
+        _start(ray, max(count_cores(), workers or 1))
     else:
         _connect(ray, address)
     try:
-        yield ray
+        with _own_output():
+            yield ray
     finally:
         ray.shutdown()
 
 
-def _start(ray: Any) -> None:
+def _start(ray: Any, cores: int) -> None:
     try:
         with _own_signals():
-            ray.init(num_cpus=count_cores(), _node_ip_address="127.0.0.1", include_dashboard=False, **_quiet())
+            # "local": a new one, whatever else runs on this machine.
+            own = {"address": "local", "num_cpus": cores, "_node_ip_address": "127.0.0.1"}
+            ray.init(**own, include_dashboard=False, **_quiet())
     except Exception as error:
         raise ClusterProblem(f"Ray did not start on this machine: {_reason(error)}") from error
 
@@ -85,6 +88,21 @@ def _connect(ray: Any, address: str) -> None:
         raise ClusterProblem(f"the cluster at {address} did not answer within {PATIENCE:.0f} s; {CHECK}")
     if problems:
         raise ClusterProblem(f"cannot use the cluster at {address}: {_reason(problems[0])}; {CHECK}") from problems[0]
+
+
+@contextmanager
+def _own_output() -> Iterator[None]:
+    """Ray writes about workers that end into the program's output, whatever it is asked: there may be JSON in it."""
+    from ray._private import worker
+
+    before = getattr(worker, "print_to_stdstream", None)
+    if before is not None:
+        worker.print_to_stdstream = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        if before is not None:
+            worker.print_to_stdstream = before
 
 
 @contextmanager

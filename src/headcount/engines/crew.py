@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headcount.errors import InvalidOption
+from headcount.errors import HeadcountWarning, InvalidOption
 
 COPIES = 3
 """A worker's weights, and what it computes with them, in times of the weights."""
@@ -23,25 +24,46 @@ class Crew:
     gpus: float
 
 
-def plan_crew(resources: Mapping[str, float], workers: int | None, gpus_per_worker: float | None, size: int) -> Crew:
-    """How many workers, and what each of them gets; without a GPU as many as have room for `size` bytes each.
+def plan_crew(
+    nodes: Sequence[Mapping[str, float]], workers: int | None, gpus_per_worker: float | None, size: int
+) -> Crew:
+    """How many workers, and what each of them gets of its node; without a GPU, only as many as have room for `size`
+    bytes each. `nodes`: their resources as Ray names them.
 
-    >>> plan_crew({"CPU": 8, "GPU": 2, "memory": 64e9}, None, None, 10**9)
-    Crew(count=2, threads=4, gpus=1)
-    >>> plan_crew({"CPU": 8, "GPU": 2, "memory": 64e9}, None, 0.5, 10**9)
-    Crew(count=4, threads=2, gpus=0.5)
-    >>> plan_crew({"CPU": 8, "memory": 64e9}, None, None, 10**9)
-    Crew(count=8, threads=1, gpus=0)
+    >>> two = [{"CPU": 8, "GPU": 2, "memory": 64e9}, {"CPU": 4, "GPU": 2, "memory": 64e9}]
+    >>> plan_crew(two, None, None, 10**9)
+    Crew(count=4, threads=2, gpus=1)
+    >>> plan_crew(two, None, 0.5, 10**9)
+    Crew(count=8, threads=1, gpus=0.5)
+    >>> plan_crew(two, 4, 0, 10**9)
+    Crew(count=4, threads=2, gpus=0)
     """
-    cpus, gpus = int(resources.get("CPU", 1)), resources.get("GPU", 0)
-    share = gpus_per_worker if gpus_per_worker is not None else 1 if gpus else 0
-    if share > gpus:
+    gpus = [node.get("GPU", 0) for node in nodes]
+    share = gpus_per_worker if gpus_per_worker is not None else 1 if any(gpus) else 0
+    if share > max(gpus, default=0):
         raise InvalidOption(
-            f"got gpus_per_worker={share:g}; the cluster has {gpus:g} GPUs; ask for fewer, or leave it out"
+            f"got gpus_per_worker={share:g}; the largest machine of the cluster has {max(gpus, default=0):g} GPUs; "
+            "ask for fewer, or leave it out"
         )
     if share:
-        count = workers or int(gpus / share)
-    else:
-        room = int(resources.get("memory", math.inf) // (COPIES * size + PROCESS)) if "memory" in resources else cpus
-        count = workers or max(1, min(cpus, room))
-    return Crew(count, max(1, cpus // count), share)
+        places = [int(one / share) for one in gpus]
+        threads = min(int(node.get("CPU", 1) // place) for node, place in zip(nodes, places, strict=True) if place)
+        return _told(Crew(workers or sum(places), max(1, threads), share), sum(places))
+    cores = [int(node.get("CPU", 0)) for node in nodes]
+    if workers is None:
+        room = [
+            int(node.get("memory", math.inf) // (COPIES * size + PROCESS)) if "memory" in node else core
+            for node, core in zip(nodes, cores, strict=True)
+        ]
+        workers = max(1, sum(map(min, cores, room)))
+    threads = next((n for n in range(max(cores, default=1), 1, -1) if sum(core // n for core in cores) >= workers), 1)
+    return _told(Crew(workers, threads, 0), sum(core // threads for core in cores))
+
+
+def _told(crew: Crew, room: int) -> Crew:
+    """Say so where the cluster has no room for all of them: some start when others end, or when machines join it."""
+    if crew.count > max(1, room):
+        warnings.warn(
+            f"the cluster has room for {room} of the {crew.count} workers at present", HeadcountWarning, stacklevel=3
+        )
+    return crew

@@ -24,6 +24,8 @@ TRIES = 3
 """How often a batch is tried that ends its worker, or that does not fit into its memory."""
 AHEAD = 2
 """Calls that a worker has at once, so that it need not wait while results are saved."""
+LONG = 5.0
+"""Seconds of a batch from which on a worker has one at a time: another one may be free earlier."""
 CALL = 0.25
 """Seconds of work that a call should take at least; sending it and its results takes about a hundredth of that."""
 WAIT = 30.0
@@ -88,7 +90,8 @@ class Dispatch:
                 continue
             if hand.taken != self.executor.works:
                 self._give(hand)
-            while len(hand.calls) < AHEAD and (keys := self._next(hand)):
+            ahead = AHEAD if 0 < self.seconds < LONG else 1
+            while sum(bool(keys) for _, keys in hand.calls) < ahead and (keys := self._next(hand)):
                 batches = [self.batches[unit][batch] for unit, batch in keys]
                 hand.calls.append((hand.actor.run.remote(batches), keys))
 
@@ -122,7 +125,9 @@ class Dispatch:
         """Wait for the next answers; the numbers of the units that have ended."""
         owing = [hand for hand in self.executor.hands if hand.calls or not hand.place]
         by_ref = {hand.calls[0][0] if hand.calls else hand.hello: hand for hand in owing}
-        ready, _ = self.ray.wait(list(by_ref), num_returns=1, timeout=1.0)
+        refs = list(by_ref)
+        self.ray.wait(refs, num_returns=1, timeout=1.0)
+        ready, _ = self.ray.wait(refs, num_returns=len(refs), timeout=0)
         ended: list[int] = []
         for ref in ready:
             ended += self._hear(by_ref[ref])
@@ -170,7 +175,8 @@ class Dispatch:
         rest = keys[len(answer.results) :]
         if answer.out_of_memory:
             self.avoid[rest[0]] = hand
-            ended += self._again(rest, f"out of memory: {answer.problem}")
+            self.waiting.extendleft(reversed(rest[1:]))
+            ended += self._again(rest[:1], f"out of memory: {answer.problem}")
         elif answer.problem is not None:
             raise answer.problem
         return ended
@@ -182,23 +188,24 @@ class Dispatch:
             self.start_failures += 1
             if self.start_failures >= TRIES:
                 raise ClusterProblem(f"no worker starts: {_last_line(error)}") from error
+        else:
+            warnings.warn(
+                f"a worker ({hand.place}) ended; what it was working on is done by another one",
+                HeadcountWarning,
+                stacklevel=2,
+            )
         hand.calls.clear()
         self.executor.dismiss([hand])
         self.waiting.extendleft(reversed(later))
         return self._again(keys, f"its worker ended ({_last_line(error)})")
 
     def _again(self, keys: list[Key], reason: str) -> list[int]:
-        """Put batches back; the first one is blamed, and fails for good when it has been tried often enough."""
-        if not keys:
-            return []
-        first, *others = keys
-        self.waiting.extendleft(reversed(others))
-        self.tries[first] += 1
-        if self.tries[first] < TRIES:
-            self.waiting.appendleft(first)
-            return []
-        self.failed[first[0]] = reason
-        return [first[0]]
+        """Put batches back, of which one is to blame: each is tried alone from now on, and given up in the end."""
+        self.tries.update(keys)
+        self.waiting.extendleft(key for key in reversed(keys) if self.tries[key] < TRIES)
+        failed = {unit: reason for unit, batch in keys if self.tries[unit, batch] >= TRIES}
+        self.failed |= failed
+        return list(failed)
 
     def _complain(self) -> None:
         """Say so where there has been no worker for a while."""

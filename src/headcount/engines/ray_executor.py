@@ -52,7 +52,7 @@ class RayExecutor:
 
     @cached_property
     def ray(self) -> Any:
-        return self.until_closed.enter_context(connected(self.address))
+        return self.until_closed.enter_context(connected(self.address, self.workers))
 
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
@@ -66,17 +66,21 @@ class RayExecutor:
         self.works += 1
         self.sent = {digest: self.sent.get(digest) or self.ray.put(array) for digest, array in parcel.weights.items()}
         if self.crew is None:
-            self.crew = plan_crew(self.ray.cluster_resources(), self.workers, self.gpus_per_worker, parcel.size)
+            nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+            self.crew = plan_crew(nodes, self.workers, self.gpus_per_worker, parcel.size)
         dispatch = Dispatch(self, batched, units, parcel)
         try:
             yield from dispatch.results()
         finally:
-            self.dismiss([hand for hand in self.hands if hand.calls])  # their answers are not wanted any more
+            # Those whose answers are not wanted any more; one that is still unpacking is welcome next time.
+            self.dismiss([hand for hand in self.hands if any(keys for _, keys in hand.calls)])
 
     def hire(self) -> Hand:
         """A new worker, which has not answered yet."""
         assert self.crew is not None
-        limits = {"num_cpus": self.crew.threads, "num_gpus": self.crew.gpus, "max_restarts": 0}
+        # GPUs are what is scarce where there are any.
+        cpus = 0 if self.crew.gpus else self.crew.threads
+        limits = {"num_cpus": cpus, "num_gpus": self.crew.gpus, "max_restarts": 0}
         actor = self.ray.remote(**limits)(Worker).options(scheduling_strategy="SPREAD")
         made = actor.remote(self.crew.threads, bool(self.crew.gpus))
         hand = Hand(made, made.hello.remote())
