@@ -257,7 +257,8 @@ def report_ways(times: dict[Way, dict[str, float]]) -> None:
     remote = [way for way in times if way.ray]
     for way in remote[1:]:
         alone = remote[0]
-        print(f"{way}: {times[alone]['units'] / times[way]['units']:.2f} times as fast as {alone} (bar 1.7 for two)")
+        bar = " (bar 1.7)" if not way.gpus and (alone.workers, way.workers) == (1, 2) else ""
+        print(f"{way}: {times[alone]['units'] / times[way]['units']:.2f} times as fast as {alone}{bar}")
     for way in remote:
         here = next((one for one in times if not one.ray and (way.gpus or one.workers == way.workers)), None)
         if here is not None:
@@ -635,7 +636,7 @@ def report_simulation(costs: Costs, batches: int, units: int, network: Network) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=64, help="pairs of the sweep")
-    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--gpus-per-worker", type=float, nargs="*", default=[], help="instead of --workers")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", type=Path, help="a file for the measured costs")
@@ -646,6 +647,8 @@ def main() -> None:
     parser.add_argument("--gbit", type=float, default=10.0, help="bandwidth of the driver's network, Gbit/s")
     parser.add_argument("--per-node", type=int, default=8, help="workers of a node")
     options = parser.parse_args()
+    if not options.gpus_per_worker and max(options.workers) > count_cores():
+        parser.error(f"got {max(options.workers)} workers; expected at most {count_cores()}, a core (thread) for each")
     if options.costs:
         costs = Costs(**json.loads(options.costs.read_text()))
     else:
@@ -672,7 +675,7 @@ def measure(options: argparse.Namespace) -> Costs:
     costs, watch = measure_costs(bench, shares[0] if shares else 0)
     report_costs(costs)
     for way in times:
-        if way.ray:
+        if way.ray and not way.gpus:  # workers that share a GPU slow each other down
             predicted = simulate(costs, way.workers, len(costs.batch_s), watch.units, Network(math.inf, way.workers))
             print(f"{way}: {times[way]['units']:.2f} s for the units, {predicted.seconds:.2f} s in the simulation")
     if options.json:
