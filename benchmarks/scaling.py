@@ -65,8 +65,9 @@ CALLS = 1536
 """Calls that the costs of a call are measured over."""
 FEW, MANY = 32, 512
 """Numbers of workers, as the driver sees them, for what each of them adds to the cost of a call."""
-TIMES = 16
+TIMES = 512
 """How much larger a unit is made, to measure what saving each byte costs."""
+SAVES = 7
 
 
 @dataclass(frozen=True)
@@ -369,16 +370,16 @@ def measure_save(result: xr.Dataset, unit: dict[str, dict[str, np.ndarray]]) -> 
         plans = {
             name: ArrayPlan(
                 tuple(map(str, result[name].dims)),
-                tuple(4 * length if axis == axes[name] else length for axis, length in enumerate(values.shape)),
+                tuple(SAVES * length if axis == axes[name] else length for axis, length in enumerate(values.shape)),
                 str(values.dtype),
             )
             for name, values in larger.items()
         }
-        units = [(number * count * times, (number + 1) * count * times) for number in range(4)]
+        units = [(number * count * times, (number + 1) * count * times) for number in range(SAVES)]
         run = Run(group, origin_of(result.attrs), {}, {}, lambda _: {}, plans, {}, units)
         with tempfile.TemporaryDirectory() as folder:
             sink, found = FolderSink(run, f"{folder}/study"), []
-            for number in range(4):
+            for number in range(SAVES):
                 start = time.perf_counter()
                 sink.save(number, larger)
                 found.append(time.perf_counter() - start)
