@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, Any]] = {
     },
     "generate": {"num_beams": None, "max_new_tokens": None},
     "compute": {field.name: field.default for field in dataclasses.fields(hc.Compute)},  # but what only sweeps read
+    "engine": {"engine": None} | {field.name: field.default for field in dataclasses.fields(hc.Ray)},
     "settings": {field.name: field.default for field in dataclasses.fields(Settings)},
 }
 """Options that Python takes as one object; the command line takes their fields."""

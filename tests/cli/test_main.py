@@ -52,6 +52,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "probe_tables",
         "prune_stages",
         "recovery",
+        "engine_options",
         "budget_table",
         "groups",
         "pairs",
