@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headcount.cli.groups import BUDGET, FIRST, NAME_WIDTH, ORDER, RECOVERY, SIZE
+from headcount.cli.groups import BUDGET, ENGINE, FIRST, NAME_WIDTH, ORDER, RECOVERY, SIZE
 from headcount.cli.main import app, main
 
 
@@ -15,7 +15,7 @@ def test_groups_come_in_order(verb: str, capsys: pytest.CaptureFixture[str], mon
     lines = capsys.readouterr().out.splitlines()
     titles = [line.strip("╭╮─ ") for line in lines if line.startswith("╭")]
     groups = [group.name for group in (FIRST, SIZE, ORDER, BUDGET, RECOVERY)][: 5 if verb == "prune" else 4]
-    assert titles == ["Arguments", *groups, "Parameters"]
+    assert titles == ["Arguments", *groups, "Parameters", ENGINE.name]
     shown = {word for line in lines for word in line.split() if word.startswith("--")}
     for argument in app[verb].assemble_argument_collection():
         assert not argument.name.startswith("--") or argument.name in shown, argument.name

@@ -49,7 +49,23 @@ TASKS = (
     "recover --out new",
 )
 """Verbs that read labelled examples."""
+ON_CLUSTERS = (
+    *(SWEEP, MEASURE, PRUNE, f"{FINETUNE} --tasks sst2", PARTIAL, CHOOSE, CURVE, ATTRIBUTION),
+    "find-patterns model --data texts.csv",
+    "compare model model --data texts.csv",
+    "importance model --task sst2 --data texts.csv",
+    "probe model --data trees.conllu",
+    "dynamics run --task sst2 --data texts.csv",
+)
+"""One command for each verb that takes --engine."""
 ROWS = [
+    *[
+        (f"{command} {option}", option.split()[0], "without --engine ray all runs in this process")
+        for command in ON_CLUSTERS
+        for option in ("--address auto", "--workers 2", "--gpus-per-worker 1")
+    ],
+    (f"{HEADS} --engine ray", "--engine", "--heads says which heads go"),
+    (f"{FINETUNE} --tasks sst2 --engine ray --jobs 2", "--jobs", "the workers of the engine share the runs"),
     (f"{SWEEP} --name x", "--name", "without --out"),
     (f"{SWEEP} --shard 1/2", "--shard", "without --out"),
     (f"{SWEEP} --no-texts", "--no-texts", "without --out"),
@@ -393,6 +409,7 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
+    "engine",
     "importance own_labels",
     "model",
     "task",

@@ -146,7 +146,7 @@ Shard = Annotated[
 def refuse_others(verb: Callable[..., None], given: Mapping[str, Any], accepted: Collection[str], because: str) -> None:
     """Refuse every option of a verb that differs from its default, except the accepted ones."""
     for name, parameter in signature(verb).parameters.items():
-        if name not in accepted and given[name] != parameter.default:
+        if name not in accepted and given.get(name, parameter.default) != parameter.default:
             option = f"no_{name}" if given[name] is False else name.rstrip("_")
             without_effect(option, True, because, "leave one of them out")
 

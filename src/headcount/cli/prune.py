@@ -206,6 +206,7 @@ def prune(
 
     from headcount.budgets.choose_parts import PartChoice
     from headcount.data.synthetic.source import find_source
+    from headcount.engines.executors import current_executor
     from headcount.models.checkpoint import save
     from headcount.models.matching_weights import WRITTEN, check_head
     from headcount.models.output_folder import check_apart, check_output_folder
@@ -215,6 +216,7 @@ def prune(
 
     if heads is not None:
         refuse_others(prune, given, WITH_HEADS, "--heads says which heads go")
+        without_effect("engine", current_executor().elsewhere, "--heads says which heads go")
         if not heads.strip(" ,"):
             raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
     elif not data or not (task or find_source(data)) or all(given[option] is None for option in SIZES):
