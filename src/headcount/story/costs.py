@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 NOTICEABLE = 1.1
 """Smaller speed-ups are not reported."""
+LARGEST = 10
+"""Larger limits of the speed are not told apart: a hundredth of the time more or less would change them."""
 
 
 def cost_sentences(
@@ -21,16 +23,25 @@ def cost_sentences(
     largest = costs[(costs.batch == costs.batch.max()) & (costs.length == costs.length.max())]
     length = f" x {costs.length.max()}" if costs.length.max() else ""
     heads = f"At {costs.batch.max()}{length} attention takes {attention_share:.0%} of the time"
-    faster = f"so pruning heads can make the model at most {1 / (1 - attention_share):.2f} times as fast"
+    faster = f"so pruning heads can make the model at most {_limit(attention_share)} as fast"
     if feed_forward_share is None:
         line = f"{heads}, {faster}; feed-forward layers, embeddings and output do not change."
     else:
         line = (
             f"{heads} and feed-forward layers take {feed_forward_share:.0%}, {faster}, and pruning heads and "
-            f"feed-forward units {1 / (1 - attention_share - feed_forward_share):.2f} times; embeddings, norms and "
-            "output do not change."
+            f"feed-forward units {_limit(attention_share + feed_forward_share)}; embeddings, norms and output do not "
+            "change."
         )
     return [line, _second(largest, attention_share, feed_forward_share or 0.0)] if two else [line]
+
+
+def _limit(share: float) -> str:
+    """How many times as fast a model is without a share of its time; near 1, noise decides on the number.
+
+    >>> _limit(0.5), _limit(0.98)
+    ('2.00 times', 'more than 10 times')
+    """
+    return f"{1 / (1 - share):.2f} times" if share <= 1 - 1 / LARGEST else f"more than {LARGEST} times"
 
 
 def _second(rows: pd.DataFrame, attention_share: float, feed_forward_share: float) -> str:
