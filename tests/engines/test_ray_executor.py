@@ -19,7 +19,7 @@ import headcount as hc
 from headcount.engines.executors import executing
 from headcount.engines.ray_executor import RayExecutor
 from headcount.engines.sinks import HERE, RAN_ON
-from headcount.errors import HeadcountWarning
+from headcount.errors import HeadcountWarning, InvalidOption
 from headcount.training.trainer import Settings
 from tests import planted
 from tests.contracts.test_runs import datasets
@@ -211,3 +211,13 @@ def test_a_node_is_lost_and_another_one_comes() -> None:
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert int(ended.stdout.split("workers ")[1]) == 4
+
+
+def test_contexts_of_this_process_are_not_lost_in_silence(two_workers: RayExecutor, tmp_path: Path) -> None:
+    model, tokenizer = planted.classifier(), planted.tokenizer(tmp_path / "tokenizer")
+    with (
+        executing(two_workers),
+        hc.ablated(model, "L0H0"),
+        pytest.raises(InvalidOption, match=r"hc\.ablated.* is open"),
+    ):
+        hc.importance(model, tokenizer, planted.texts(40), task="sst2")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from headcount.core.staying import what_stays
 from headcount.engines.cluster import connected
 from headcount.engines.crew import Crew, plan_crew
 from headcount.engines.executors import Done
@@ -16,6 +17,7 @@ from headcount.engines.parcel import pack
 from headcount.engines.ray_dispatch import Dispatch, Key
 from headcount.engines.ray_worker import Worker, versions
 from headcount.engines.workers import as_batched
+from headcount.errors import InvalidOption
 
 
 @dataclass
@@ -61,6 +63,8 @@ class RayExecutor:
         """The units as they are finished; `UnitsFailed` in the end if some could not be."""
         if not units:
             return
+        for what in what_stays():
+            raise InvalidOption(f"{what} is open, which workers elsewhere do not see; close it, or leave engine= out")
         batched = as_batched(work)
         parcel = pack(batched.work)
         self.works += 1

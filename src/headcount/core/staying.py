@@ -1,0 +1,18 @@
+"""What holds for this process alone: context variables that work which is sent elsewhere would not see."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+_staying: list[tuple[ContextVar[Any], str]] = []
+
+
+def stays_here(variable: ContextVar[Any], what: str) -> None:
+    """Work that depends on this variable must not be sent elsewhere while it has a value that is not empty."""
+    _staying.append((variable, what))
+
+
+def what_stays() -> list[str]:
+    """What is open now, in words."""
+    return [what for variable, what in _staying if variable.get(None)]
