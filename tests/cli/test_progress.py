@@ -15,7 +15,9 @@ from headcount.cli.progress import show_progress
 from tests import planted
 from tests.training import toy
 
-LINE = re.compile(r"[a-z-]+: (preparing, \d+ s so far|.*\d of \d+.* \(\d+ %\), (done|time left unknown|\d+ s left))")
+LINE = re.compile(
+    r"[a-z-]+: (preparing, \d+ s so far|.*\d of \d.* \(\d+ %\), (done|time left unknown|[\d.,]+/(s|min|h), \d+ s left))"
+)
 
 
 def test_a_line_from_time_to_time(capsys: pytest.CaptureFixture[str]) -> None:

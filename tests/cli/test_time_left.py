@@ -27,11 +27,11 @@ def test_the_line() -> None:
     assert pace.line() == "0 of 400 examples (0 %), time left unknown"
     clock.now += 30
     pace.reach(100.7, 400)
-    assert pace.line() == "100 of 400 examples (25 %), 89 s left"
+    assert pace.line() == "100 of 400 examples (25 %), 3.4/s, 89 s left"
     clock.now += 30
     pace.reach(200, 400)
     clock.now += 60
-    assert pace.line() == "200 of 400 examples (50 %), 2 min left", "a minute without news counts"
+    assert pace.line() == "200 of 400 examples (50 %), 1.7/s, 2 min left", "a minute without news counts"
     pace.reach(400, 400)
     assert pace.line() == "400 of 400 examples (100 %), done"
 
@@ -63,7 +63,7 @@ def test_parts_of_a_run() -> None:
     pace.reach(1, 6)
     clock.now += 1
     pace.reach(1.25, 6)
-    assert pace.line() == "1.2 of 6 runs (20 %), 19 s left"
+    assert pace.line() == "1.2 of 6 runs (20 %), 15.0/min, 19 s left"
 
 
 def test_the_estimate_of_a_long_run_is_given_once() -> None:

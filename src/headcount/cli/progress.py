@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any
 
-from headcount.cli.time_left import Pace
+from headcount.cli.time_left import Pace, spell_rate
 
 EVERY = 10.0
 """Seconds between two lines."""
@@ -30,7 +30,7 @@ class show_progress:  # noqa: N801
         self.bar = _bar() if sys.stderr.isatty() else None
         if self.bar is not None:
             self.bar.__enter__()
-            self.task = self.bar.add_task(self.what, total=None)
+            self.task = self.bar.add_task(self.what, total=None, rate="")
         else:
             self.thread = threading.Thread(target=self._report, daemon=True)
             self.thread.start()
@@ -42,8 +42,13 @@ class show_progress:  # noqa: N801
         if estimate is not None:
             self._say(f"{self.what}: {estimate}")
         if self.bar is not None:
+            rate = self.pace.rate()
             self.bar.update(
-                self.task, completed=done, total=total, description=f"{self.what}: {stage}" if stage else self.what
+                self.task,
+                completed=done,
+                total=total,
+                description=f"{self.what}: {stage}" if stage else self.what,
+                rate="" if rate is None else spell_rate(rate),
             )
 
     def __exit__(self, *error: Any) -> None:
@@ -68,5 +73,6 @@ def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TextColumn("left"))
-    return Progress(TextColumn("{task.description}"), *columns, TimeRemainingColumn(), console=Console(stderr=True))
+    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+    rest = (TextColumn("{task.fields[rate]}"), TextColumn("left"), TimeRemainingColumn())
+    return Progress(TextColumn("{task.description}"), *columns, *rest, console=Console(stderr=True))

@@ -29,21 +29,26 @@ class Pace:
             self.start, self.before, self.stage, self.total = self.clock(), done, stage, total
         self.done = done
 
+    def rate(self) -> float | None:
+        """Units in a second, or None while unknown."""
+        elapsed, done = self.clock() - self.start, self.done - self.before
+        return done / elapsed if done > 0 and elapsed > 0 else None
+
     def left(self) -> float | None:
         """Seconds, or None while unknown."""
-        elapsed, done = self.clock() - self.start, self.done - self.before
-        return elapsed / done * (self.total - self.done) if done > 0 and elapsed > 0 else None
+        rate = self.rate()
+        return None if rate is None else (self.total - self.done) / rate
 
     def line(self) -> str:
         """Done, total and time left."""
         if not self.total:
             return f"preparing, {spell_time(self.clock() - self.start)} so far"
-        left = self.left()
+        rate = self.rate()
         rest = (
             "done"
             if self.done >= self.total
-            else f"{spell_time(left)} left"
-            if left is not None
+            else f"{spell_rate(rate)}, {spell_time((self.total - self.done) / rate)} left"
+            if rate is not None
             else "time left unknown"
         )
         stage = f"{self.stage}: " if self.stage else ""
@@ -67,6 +72,16 @@ class Pace:
             else ""
         )
         return f"about {spell_time(each * self.total)} for {of}{self._all()}{stage}{shorter}"
+
+
+def spell_rate(rate: float) -> str:
+    """How many units are done in a second, a minute or an hour.
+
+    >>> spell_rate(1234.5), spell_rate(2.51), spell_rate(0.05), spell_rate(0.001)
+    ('1,234/s', '2.5/s', '3.0/min', '3.6/h')
+    """
+    seconds, name = next(((n, each) for n, each in ((1, "s"), (60, "min")) if rate * n >= 1), (3600, "h"))
+    return f"{rate * seconds:,.0f}/{name}" if rate * seconds >= 100 else f"{rate * seconds:.1f}/{name}"
 
 
 def spell_time(seconds: float) -> str:
