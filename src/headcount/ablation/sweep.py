@@ -115,6 +115,7 @@ def sweep(
     That of pairs holds `interaction`, `joint` and what else `headcount.ablation.pair_summary.summarise_pairs` computes.
     That of a race holds `decision`, `examples_run` and what else `headcount.ablation.racing.Race.summarise` computes.
     A sharded sweep whose other parts are not done yet gives what is there, without statistics.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     compute, part = check_compute(compute, out, swept=True)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)

@@ -53,6 +53,7 @@ def find_patterns(
     (`headcount.attention_maps.maps.unpack` turns their bytes into weights). `out`: a study folder; the same call again
     resumes. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means and
     typical maps.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     options: dict[str, Any] = {
         "text": text,

@@ -86,6 +86,7 @@ def choose(
     the selection half), with `own_labels` without its labels; the best set within the budget is exact; `rearrange`
     exchanges parts by the Fisher matrix of their layer; `refit` ("weights" by default, "scales", "none") fits what is
     left to the whole model's outputs, by least squares. Numbers of units are rounded to `multiple`.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     check_numbers(seed=seed, limit=limit, max_length=max_length, at_least=at_least)
     belongs_to("name", name, "study", study)

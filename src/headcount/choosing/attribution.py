@@ -102,6 +102,7 @@ def attribution(
 
     It is exact where the metric is linear in a head's output, and fails where a head is saturated: run the exact patch
     on the heads that matter (`headcount.screen(estimate="attribution")`), which says how well the two agree.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)

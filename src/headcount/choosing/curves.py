@@ -79,6 +79,7 @@ def curve(
     together, a head or (`"group"`) the query heads of a key/value group, as for `choose`. `sequence`: the heads
     by rank. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps beyond
     the end of a shorter order are NaN. `out`: a study folder; the same call resumes.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     anatomy = read_anatomy(model)
     layout, bundles = anatomy.layout, Bundles.of(anatomy, by, stack)

@@ -88,6 +88,7 @@ def dynamics(
     other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
     importance with that of the last one. `study`: a folder; the same call goes on where it stopped. `tokenizer`: a
     folder or a hub name, where the checkpoints have none.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     if estimator not in CHOICES:
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")

@@ -86,6 +86,7 @@ def importance(
     itself gives, drawn from its predictions (of a regression: the slopes are those of the prediction), not of those in
     the data; a text that is its own label stays it. `out`: a study folder; the same call goes on where it stopped.
     `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     one_of("what", what, WHATS)
     compute, part = check_compute(compute, out)

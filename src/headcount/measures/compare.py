@@ -138,6 +138,7 @@ def compare(
     measure, `other` minus `model`, with a paired interval. The models must have the same heads and read the same
     tokens. At most 1000 texts by default. `tagger`: a token classifier that tells nouns, subjects and so on.
     `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     check_numbers(max_length=max_length)
     check_tokenizer(tokenizer)

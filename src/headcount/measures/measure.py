@@ -64,6 +64,7 @@ def measure(
     where it stopped. `distance_examples`: texts for the distances between heads, 50 by default. Every variable comes
     with `..._low` and `..._high`, a 95 % bootstrap interval over the texts, and with `values_...`, its value for each
     text. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     check_numbers(distance_examples=distance_examples)
     chosen = choose_measures([only] if isinstance(only, str) else only)

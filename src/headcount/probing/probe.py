@@ -117,6 +117,7 @@ def probe(
     attention of random weights; `gain_right_branching`, `gain_distance` and `gain_random_weights` are paired
     differences; `weight` [stack, layer, head, direction] is what the attention-only classifier learned. The attention
     between the words is kept in memory while they are trained, at most 4 GB, and never stored.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     compute, part = check_compute(compute, out)
     check_numbers(seed=seed, limit=limit, max_length=max_length, batch_tokens=compute.batch_tokens)

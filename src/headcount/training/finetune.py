@@ -52,6 +52,7 @@ def finetune(
     `checkpoints/step-...`, `result.json`); the same call resumes. `jobs`: the number of runs at the same time, on one
     device. A run whose training score is no better than guessing the largest class is marked `failed`; one whose loss,
     weights or scores are no longer finite raises `TrainingDiverged` and leaves no model.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     settings = settings or Settings()
     settings.check()

@@ -78,6 +78,7 @@ def partial(
     `out/input/model/seed-n`; `keep_models` saves the fine-tuned models there. `out/runs.csv` is the table,
     `out/summary.csv` what `summarise_parts` makes of it. The same call resumes. `jobs`, `data`, `settings` and what is
     `failed`: as in `finetune`.
+    `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     settings = settings or Settings()
     settings.check()
