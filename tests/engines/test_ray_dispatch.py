@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from headcount.engines import ray_executor
 from headcount.engines.ray_dispatch import TRIES, spell_unit
 from headcount.engines.ray_executor import RayExecutor
 from headcount.engines.run import Unit
@@ -93,7 +94,7 @@ def test_a_unit_that_ends_every_worker_is_named(two_workers: RayExecutor, tmp_pa
     with pytest.warns(HeadcountWarning, match="ended"), pytest.raises(UnitsFailed, match=said):
         found.update((done.unit, done.result) for done in results)
     assert found == {unit: unit.start for unit in UNITS if unit.number != 5}
-    assert len(list(tmp_path.glob("5-*"))) == TRIES
+    assert len(list(tmp_path.glob("5-*"))) in (TRIES - 1, TRIES), "it was suspected once when it had not begun"
     assert executed(two_workers, lambda unit: 1) == dict.fromkeys(UNITS, 1)
 
 
@@ -149,6 +150,30 @@ def test_other_versions_are_refused(two_workers: RayExecutor, monkeypatch: pytes
     monkeypatch.setitem(two_workers.versions, "torch", "1.0")
     with pytest.raises(ClusterProblem, match=r"has other versions: torch \S+ there and 1\.0 here; install the same"):
         executed(two_workers, lambda unit: 1)
+
+
+def test_work_that_does_not_arrive(two_workers: RayExecutor) -> None:
+    """Unpacking it ends every worker: said after a few of them, not tried for ever."""
+
+    class Deadly:
+        def __reduce__(self) -> Any:
+            return os._exit, (1,)
+
+    deadly = Deadly()
+    with pytest.raises(ClusterProblem, match="^no worker starts: "):
+        executed(two_workers, lambda unit: str(deadly))
+
+
+def test_workers_that_do_not_start(two_workers: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(ray_executor.Worker):
+        def __init__(self, *_: Any) -> None:
+            raise ModuleNotFoundError("No module named 'headcount'")
+
+    two_workers.dismiss(two_workers.hands)
+    monkeypatch.setattr(ray_executor, "Worker", Broken)
+    with pytest.raises(ClusterProblem, match=r"^no worker starts: ModuleNotFoundError: No module named 'headcount'$"):
+        executed(two_workers, lambda unit: 1)
+    two_workers.dismiss(two_workers.hands)
 
 
 def test_closing_ends_the_work(two_workers: RayExecutor, tmp_path: Path) -> None:

@@ -90,8 +90,7 @@ class Dispatch:
                 continue
             if hand.taken != self.executor.works:
                 self._give(hand)
-            ahead = AHEAD if 0 < self.seconds < LONG else 1
-            while sum(bool(keys) for _, keys in hand.calls) < ahead and (keys := self._next(hand)):
+            while keys := self._next(hand):
                 batches = [self.batches[unit][batch] for unit, batch in keys]
                 hand.calls.append((hand.actor.run.remote(batches), keys))
 
@@ -104,7 +103,14 @@ class Dispatch:
         hand.taken, hand.has = self.executor.works, frozenset(self.digests)
 
     def _next(self, hand: Hand) -> list[Key]:
-        """The batches of the next call: so many that it is worth it, but few enough that all workers end together."""
+        """The batches of the next call: so many that it is worth it, but few enough that all workers end together.
+
+        What has failed before is tried alone: nothing else is to blame, or lost, if the worker ends again.
+        """
+        there = [keys for _, keys in hand.calls if keys]
+        ahead = AHEAD if 0 < self.seconds < LONG else 1
+        if len(there) >= ahead or any(self.tries[key] for keys in there for key in keys):
+            return []
         share = math.ceil(len(self.waiting) / (3 * len(self.executor.hands)))
         most = max(1, min(share, math.ceil(CALL / self.seconds) if self.seconds else 1))
         keys: list[Key] = []
@@ -116,8 +122,11 @@ class Dispatch:
             if others and self.avoid.get(key) is hand:
                 self.waiting.append(key)
                 continue
+            if self.tries[key] and (keys or there):
+                self.waiting.appendleft(key)
+                break
             keys.append(key)
-            if len(keys) >= most or self.tries[key]:  # what has failed is tried alone
+            if len(keys) >= most or self.tries[key]:
                 break
         return keys
 
@@ -155,11 +164,12 @@ class Dispatch:
         if differ:
             said = ", ".join(f"{name} {theirs.get(name)} there and {ours[name]} here" for name in differ)
             raise ClusterProblem(f"a worker ({place}) has other versions: {said}; install the same everywhere")
-        hand.place, self.start_failures = place, 0
+        hand.place = place
 
     def _collect(self, hand: Hand, keys: list[Key], answer: Answer) -> list[int]:
         for category, message in answer.warned:
             warnings.warn(message, category, stacklevel=2)
+        self.start_failures = 0
         tick(answer.ticks)
         if answer.results:
             self.seconds = answer.seconds / len(answer.results)
@@ -182,12 +192,14 @@ class Dispatch:
         return ended
 
     def _lost(self, hand: Hand, keys: list[Key], error: BaseException) -> list[int]:
-        """A worker or its node is gone: the first call ended it, the others are simply given to somebody else."""
-        later = [key for _, more in hand.calls for key in more]
-        if not hand.place:
+        """A worker or its node is gone: any of the batches that it had may have ended it."""
+        suspected = [*keys, *(key for _, more in hand.calls for key in more)]
+        if not keys:  # it has not begun, or did not get the work
             self.start_failures += 1
-            if self.start_failures >= TRIES:
-                raise ClusterProblem(f"no worker starts: {_last_line(error)}") from error
+            if self.start_failures >= max(TRIES, len(self.executor.hands)):
+                raise ClusterProblem(f"no worker starts: {_lines(error)[-1]}") from error  # what its process raised
+            self.waiting.extendleft(reversed(suspected))
+            suspected = []
         else:
             warnings.warn(
                 f"a worker ({hand.place}) ended; what it was working on is done by another one",
@@ -196,8 +208,7 @@ class Dispatch:
             )
         hand.calls.clear()
         self.executor.dismiss([hand])
-        self.waiting.extendleft(reversed(later))
-        return self._again(keys, f"its worker ended ({_last_line(error)})")
+        return self._again(suspected, f"its worker ended ({_lines(error)[0]})")
 
     def _again(self, keys: list[Key], reason: str) -> list[int]:
         """Put batches back, of which one is to blame: each is tried alone from now on, and given up in the end."""
@@ -254,6 +265,6 @@ def _as_cause(error: Any) -> BaseException:
     return cause if isinstance(cause, BaseException) else error
 
 
-def _last_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def _lines(error: BaseException) -> list[str]:
+    """Of its message, which Ray ends with the traceback of another process."""
+    return [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
