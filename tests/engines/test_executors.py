@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headcount as hc
-from headcount.engines.executors import Executor, Shard, ThisProcess, current_executor, executing
+from headcount.engines.executors import Done, Executor, Shard, ThisProcess, current_executor, executing
 from headcount.engines.run import Unit
 from headcount.errors import InvalidOption
 from tests import planted
@@ -38,7 +38,8 @@ def test_a_unit_is_saved_before_the_next_is_begun(executor: Executor) -> None:
         happened.append(("work", unit.number))
         return unit.number * 10
 
-    for unit, result in executor.execute(units, work):
+    for unit, result, place in executor.execute(units, work):
+        assert not place
         happened.append((f"save {result}", unit.number))
     assert happened == [("work", 1), ("save 10", 1), ("work", 3), ("save 30", 3)]
 
@@ -52,16 +53,18 @@ def test_wrong_shards(text: str) -> None:
 class FromTheEnd:
     """As an engine elsewhere would: units travel as bytes, and what comes back comes in another order."""
 
+    elsewhere = True
+
     def __init__(self) -> None:
         self.units: list[int] = []
 
     def mine(self, numbers: Iterable[int]) -> list[int]:
         return list(numbers)
 
-    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[tuple[Unit, Any]]:
+    def execute(self, units: list[Unit], work: Callable[[Unit], Any]) -> Generator[Done]:
         for unit in reversed(units):
             self.units.append(unit.number)
-            yield unit, pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit)))))
+            yield Done(unit, pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))), "another machine")
 
 
 def test_an_executor(tmp_path: Path) -> None:
@@ -77,7 +80,8 @@ def test_an_executor(tmp_path: Path) -> None:
     with executing(other):
         for out in (None, tmp_path / "study"):
             found = sweep(out=out)
-            xr.testing.assert_equal(found.drop_vars("done", errors="ignore"), expected)
+            assert set(found["ran_on"].values) == {"another machine"}
+            xr.testing.assert_equal(found.drop_vars(["done", "ran_on"], errors="ignore"), expected)
     assert len(other.units) > 2
     assert other.units[0] > 0
     assert isinstance(current_executor(), ThisProcess)

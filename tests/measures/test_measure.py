@@ -218,11 +218,11 @@ def test_killed_between_two_measures_of_a_unit(counted: Any, tmp_path: Path, mon
     saved: list[str] = []
     real = sinks.FolderSink.save
 
-    def save(self: Any, unit: int, values: Any) -> None:
+    def save(self: Any, unit: int, values: Any, place: str) -> None:
         if len(saved) == 4:
             raise Killed
         saved.append(self.run.attributes["measure"])
-        real(self, unit, values)
+        real(self, unit, values, place)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(sinks.FolderSink, "save", save)
@@ -233,7 +233,7 @@ def test_killed_between_two_measures_of_a_unit(counted: Any, tmp_path: Path, mon
     monkeypatch.setattr(
         sinks.FolderSink,
         "save",
-        lambda self, unit, values: (ran.append((self.run.attributes["measure"], unit)), real(self, unit, values)),
+        lambda self, unit, *rest: (ran.append((self.run.attributes["measure"], unit)), real(self, unit, *rest)),
     )
     found = measure(model, tokenizer, TEXTS, only=names, out=tmp_path / "study")
     assert passes_made.texts == 7

@@ -107,7 +107,9 @@ class Dispatch:
 
         What has failed before is tried alone: nothing else is to blame, or lost, if the worker ends again.
         """
-        there = [keys for _, keys in hand.calls if keys]
+        if any(not keys for _, keys in hand.calls):  # it has not got the work yet, and may end without it
+            return []
+        there = [keys for _, keys in hand.calls]
         ahead = AHEAD if 0 < self.seconds < LONG else 1
         if len(there) >= ahead or any(self.tries[key] for keys in there for key in keys):
             return []
