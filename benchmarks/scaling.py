@@ -47,15 +47,15 @@ import headcount as hc
 from headcount.core.provenance import origin_of
 from headcount.core.results import ArrayPlan
 from headcount.engines import ray_dispatch
-from headcount.engines.crew import Crew
 from headcount.engines.executors import Done, Executor, ThisProcess, executing
 from headcount.engines.parcel import Parcel, pack
-from headcount.engines.ray_dispatch import Dispatch
-from headcount.engines.ray_executor import Hand, RayExecutor
+from headcount.engines.ray_dispatch import Dispatch, WorkerHandle
+from headcount.engines.ray_executor import RayExecutor
 from headcount.engines.ray_worker import Answer
 from headcount.engines.run import Run
 from headcount.engines.sinks import FolderSink
 from headcount.engines.torch_modes import TorchModes
+from headcount.engines.worker_plan import WorkerPlan
 from headcount.engines.workers import Batched, as_batched, count_cores
 
 WORKERS = [2**power for power in range(11)]
@@ -220,7 +220,7 @@ def running(way: Way, model: Any) -> Iterator[tuple[Executor, float]]:
             torch.set_num_threads(cores)
         return
     executor = RayExecutor(None, way.workers, way.gpus)
-    executor.crew = Crew(way.workers, 1, way.gpus)  # one thread, where a lone worker would get all cores
+    executor.plan = WorkerPlan(way.workers, 1, way.gpus)  # one thread, where a lone worker would get all cores
     try:
         start = time.perf_counter()
         with closing(executor.execute(list(range(4 * way.workers)), partial(count_weights, model))) as results:
@@ -311,7 +311,7 @@ def measure_costs(bench: Bench, gpus: float) -> tuple[Costs, Stopwatch]:
 
 def measure_weights(executor: RayExecutor, parcel: Parcel) -> tuple[float, float]:
     """Seconds to put weights into the object store, and until a worker without weights has its model again."""
-    ray, actor, modes = executor.ray, executor.hands[0].actor, TorchModes.here()
+    ray, actor, modes = executor.ray, executor.handles[0].actor, TorchModes.here()
     start = time.perf_counter()
     sent = [ray.put(array) for array in parcel.weights.values()]
     put_s = time.perf_counter() - start
@@ -324,7 +324,7 @@ def measure_weights(executor: RayExecutor, parcel: Parcel) -> tuple[float, float
 
 def measure_submit(executor: RayExecutor, batch: Any) -> float:
     """Seconds of the driver's thread to send a batch."""
-    actor = executor.hands[0].actor
+    actor = executor.handles[0].actor
     executor.ray.get(actor.take.remote(pack(partial(give_bytes, 8)).code, [], TorchModes.here(), []))
     start = time.thread_time()
     sent = [actor.run.remote([batch]) for _ in range(CALLS)]
@@ -333,22 +333,22 @@ def measure_submit(executor: RayExecutor, batch: Any) -> float:
     return seconds
 
 
-def measure_calls(executor: RayExecutor, hands: int, batch: Any, size: int) -> tuple[float, float]:
+def measure_calls(executor: RayExecutor, handles: int, batch: Any, size: int) -> tuple[float, float]:
     """For each call of one batch: CPU seconds of the driver, and seconds until it is answered.
 
     The driver has so many workers to wait for; all of them are one process. Ray's own threads count as if they never
     ran at the same time as the driver's.
     """
-    hand = executor.hands[0]
-    executor.hands = [Hand(hand.actor, hand.hello, hand.place) for _ in range(hands)]
-    executor.crew = Crew(hands, 1, 0)
+    handle = executor.handles[0]
+    executor.handles = [WorkerHandle(handle.actor, handle.hello, handle.place) for _ in range(handles)]
+    executor.plan = WorkerPlan(handles, 1, 0)
     begin, start = time.process_time(), time.perf_counter()
     with mock.patch.object(ray_dispatch, "CALL", 1e-12):  # one batch in a call
         for _ in executor.execute([batch] * CALLS, partial(give_bytes, size)):
             pass
-    calls = CALLS + hands  # each is also given the work
+    calls = CALLS + handles  # each is also given the work
     found = (time.process_time() - begin) / calls, (time.perf_counter() - start) / calls
-    executor.hands, executor.crew = [Hand(hand.actor, hand.hello, hand.place)], Crew(1, 1, 0)
+    executor.handles, executor.plan = [WorkerHandle(handle.actor, handle.hello, handle.place)], WorkerPlan(1, 1, 0)
     return found
 
 
@@ -587,7 +587,7 @@ def simulate_once(costs: Costs, workers: int, batches: int, units: int, network:
     ray = SimulatedRay(costs, network)
     seconds = sorted(itertools.islice(itertools.cycle(costs.batch_s), batches), reverse=True)
     ends = [batches * number // units for number in range(units + 1)]
-    hands = [Hand(SimulatedWorker(ray, number), None, "there") for number in range(min(workers, batches))]
+    handles = [WorkerHandle(SimulatedWorker(ray, number), None, "there") for number in range(min(workers, batches))]
 
     def join(unit: int, parts: list[float]) -> float:
         ray.spend(costs.join_s * len(parts))
@@ -595,12 +595,14 @@ def simulate_once(costs: Costs, workers: int, batches: int, units: int, network:
         return sum(parts)
 
     work = Batched(lambda unit: seconds[ends[unit] : ends[unit + 1]], float, join)
-    executor: Any = SimpleNamespace(ray=ray, hands=hands, crew=Crew(workers, 1, 1), works=1, sent={}, versions={})
+    executor: Any = SimpleNamespace(
+        ray=ray, handles=handles, plan=WorkerPlan(workers, 1, 1), works=1, sent={}, versions={}
+    )
     ray.spend(costs.pack_s + costs.put_s)
     for done in Dispatch(executor, work, list(range(units)), Parcel(b"", {})).results():
         ray.spend(costs.save_s + costs.save_byte_s * done.result)
     memory = 2 * costs.weights_bytes + ray.most_kept + batches * costs.result_bytes
-    nodes = math.ceil(len(hands) / network.per_node)
+    nodes = math.ceil(len(handles) / network.per_node)
     return Simulated(
         workers, nodes, ray.now, math.fsum(seconds), ray.driver_s, ray.in_s + ray.out_s, ray.traffic, memory
     )

@@ -45,7 +45,10 @@ def test_a_study_says_where_it_was_computed(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ("--workers 2", "got --workers, which has no effect here: without --engine ray all runs in this process"),
+        (
+            "--workers 2",
+            "got --workers, which has no effect here: without --engine ray everything runs in this process",
+        ),
         ("--address auto", "got --address, which has no effect here"),
         ("--gpus-per-worker 1", "got --gpus-per-worker, which has no effect here"),
         ("--engine slurm", "Invalid value"),

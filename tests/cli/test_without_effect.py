@@ -60,7 +60,7 @@ ON_CLUSTERS = (
 """One command for each verb that takes --engine."""
 ROWS = [
     *[
-        (f"{command} {option}", option.split()[0], "without --engine ray all runs in this process")
+        (f"{command} {option}", option.split()[0], "without --engine ray everything runs in this process")
         for command in ON_CLUSTERS
         for option in ("--address auto", "--workers 2", "--gpus-per-worker 1")
     ],

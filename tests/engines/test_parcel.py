@@ -89,7 +89,7 @@ def test_what_belongs_to_threads_begins_anew() -> None:
 def test_other_weights_than_those_that_were_sent_are_refused() -> None:
     parcel = pack(torch.ones(WIDE))
     changed = {digest: np.zeros_like(array) for digest, array in parcel.weights.items()}
-    with pytest.raises(ClusterProblem, match="the weights that a worker received are not those that were sent"):
+    with pytest.raises(ClusterProblem, match="the weights were damaged on their way to a worker"):
         Shelf().unpack(parcel.code, changed, parcel.weights)
 
 

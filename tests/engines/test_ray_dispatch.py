@@ -73,7 +73,7 @@ def test_a_worker_that_is_killed_changes_nothing(two_workers: RayExecutor, tmp_p
             os.kill(os.getpid(), signal.SIGKILL)
         return unit.start
 
-    with pytest.warns(HeadcountWarning, match=r"a worker \(.*, process \d+\) ended; what it was working on"):
+    with pytest.warns(HeadcountWarning, match=r"a worker \(.*, process \d+\) died; its work runs on another worker"):
         assert executed(two_workers, work) == {unit: unit.start for unit in UNITS}
     tried = Counter(int(path.name.split("-")[0]) for path in tmp_path.iterdir())
     assert tried[3] == tried[7] == 2
@@ -89,9 +89,9 @@ def test_a_unit_that_ends_every_worker_is_named(two_workers: RayExecutor, tmp_pa
         return unit.start
 
     found = {}
-    said = r"1 of 12 parts failed 3 times: toy, examples 21 to 24; its worker ended"
+    said = r"1 of 12 parts failed 3 times: toy, examples 21 to 24; its worker died"
     results = two_workers.execute(list(UNITS), work)
-    with pytest.warns(HeadcountWarning, match="ended"), pytest.raises(UnitsFailed, match=said):
+    with pytest.warns(HeadcountWarning, match="died"), pytest.raises(UnitsFailed, match=said):
         found.update((done.unit, done.result) for done in results)
     assert found == {unit: unit.start for unit in UNITS if unit.number != 5}
     assert len(list(tmp_path.glob("5-*"))) in (TRIES - 1, TRIES), "it was suspected once when it had not begun"
@@ -99,7 +99,7 @@ def test_a_unit_that_ends_every_worker_is_named(two_workers: RayExecutor, tmp_pa
 
 
 def test_too_little_memory_is_tried_elsewhere(two_workers: RayExecutor, tmp_path: Path) -> None:
-    while [bool(hand.place) for hand in two_workers.hands] != [True, True]:  # the tests before have killed some
+    while [bool(handle.place) for handle in two_workers.handles] != [True, True]:  # the tests before have killed some
         executed(two_workers, lambda unit: time.sleep(0.05))
 
     def work(unit: Unit) -> int:
@@ -146,9 +146,11 @@ def test_warnings_of_workers_are_given_here(two_workers: RayExecutor) -> None:
 
 def test_other_versions_are_refused(two_workers: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     """By name, with both numbers."""
-    two_workers.dismiss(two_workers.hands)
+    two_workers.dismiss(two_workers.handles)
     monkeypatch.setitem(two_workers.versions, "torch", "1.0")
-    with pytest.raises(ClusterProblem, match=r"has other versions: torch \S+ there and 1\.0 here; install the same"):
+    with pytest.raises(
+        ClusterProblem, match=r"has different versions \(torch \S+ there, 1\.0 here\); install the same"
+    ):
         executed(two_workers, lambda unit: 1)
 
 
@@ -160,7 +162,7 @@ def test_work_that_does_not_arrive(two_workers: RayExecutor) -> None:
             return os._exit, (1,)
 
     deadly = Deadly()
-    with pytest.raises(ClusterProblem, match="^no worker starts: "):
+    with pytest.raises(ClusterProblem, match="^no worker could be started: "):
         executed(two_workers, lambda unit: str(deadly))
 
 
@@ -169,11 +171,13 @@ def test_workers_that_do_not_start(two_workers: RayExecutor, monkeypatch: pytest
         def __init__(self, *_: Any) -> None:
             raise ModuleNotFoundError("No module named 'headcount'")
 
-    two_workers.dismiss(two_workers.hands)
+    two_workers.dismiss(two_workers.handles)
     monkeypatch.setattr(ray_executor, "Worker", Broken)
-    with pytest.raises(ClusterProblem, match=r"^no worker starts: ModuleNotFoundError: No module named 'headcount'$"):
+    with pytest.raises(
+        ClusterProblem, match=r"^no worker could be started: ModuleNotFoundError: No module named 'headcount'$"
+    ):
         executed(two_workers, lambda unit: 1)
-    two_workers.dismiss(two_workers.hands)
+    two_workers.dismiss(two_workers.handles)
 
 
 def test_closing_ends_the_work(two_workers: RayExecutor, tmp_path: Path) -> None:
@@ -197,7 +201,7 @@ def kill_at_random(executor: RayExecutor, stop: threading.Event, seed: int, paus
 
     chance, kills = random.Random(seed), 0
     while not stop.wait(chance.uniform(0.3, 1) * pause):
-        known = [int(hand.place.split("process ")[1].split(",")[0]) for hand in executor.hands if hand.place]
+        known = [int(handle.place.split("process ")[1].split(",")[0]) for handle in executor.handles if handle.place]
         if known:
             try:
                 os.kill(chance.choice(known), signal.SIGKILL)

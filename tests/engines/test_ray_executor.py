@@ -88,7 +88,7 @@ def test_a_worker_killed_within_a_sweep(
     killed: list[int] = []
 
     def kill(done: float, total: float, _: str = "") -> None:
-        known = [hand.place for hand in two_workers.hands if hand.place]
+        known = [handle.place for handle in two_workers.handles if handle.place]
         if done and not killed:
             killed.append(int(known[0].split("process ")[1].split(",")[0]))
             os.kill(killed[0], signal.SIGKILL)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headcount.engines.parcel import pack
-from headcount.engines.ray_worker import PACKAGES, Worker, versions
+from headcount.engines.ray_worker import PACKAGES, Worker, compared_versions
 from headcount.engines.torch_modes import TorchModes
 from headcount.engines.workers import tick
 from headcount.errors import DataProblem, HeadcountWarning
@@ -30,7 +30,7 @@ def worker(work: Any) -> Worker:
 
 def test_it_says_who_it_is() -> None:
     said, place = Worker(1, on_gpu=False).hello()
-    assert said == versions()
+    assert said == compared_versions()
     assert set(PACKAGES) < set(said)
     assert "process" in place
 

@@ -12,7 +12,7 @@ import pytest
 
 from headcount.engines.executors import Done
 from headcount.engines.parcel import Shelf, pack
-from headcount.errors import TrainingDiverged
+from headcount.errors import StudyProblem, TrainingDiverged
 from headcount.training.elsewhere import perform_elsewhere, read_folder
 from headcount.training.run_folder import OPTIONS, RESULT, write_json
 
@@ -77,6 +77,28 @@ def test_the_folder_comes_back(tmp_path: Path) -> None:
     assert result["identity"] == run.identity == {"model": str(model)}
     assert (run.folder / "model" / "trained.bin").read_text() == "SOME WEIGHTS"
     assert sorted(path.name for path in run.folder.iterdir()) == ["model", OPTIONS, RESULT]
+
+
+def test_the_files_of_others_stay(tmp_path: Path) -> None:
+    """What an earlier run left is replaced, and nothing else."""
+    model = model_of(tmp_path, "some weights")
+    run = Toy(str(model), tmp_path / "runs" / "seed-0")
+    (run.folder / "model").mkdir(parents=True)
+    (run.folder / "model" / "older.bin").touch()
+    (run.folder / "notes.txt").write_text("mine")
+    list(perform_elsewhere([run], perform, Away(model)))
+    assert (run.folder / "notes.txt").read_text() == "mine"
+    assert [path.name for path in (run.folder / "model").iterdir()] == ["trained.bin"]
+
+
+def test_a_folder_with_another_run_is_refused(tmp_path: Path) -> None:
+    """Before anything is sent."""
+    model = model_of(tmp_path, "some weights")
+    run = Toy(str(model), tmp_path / "runs" / "seed-0")
+    write_json(run.folder / OPTIONS, {"model": "another one"})
+    with pytest.raises(StudyProblem, match="holds a run with other options"):
+        list(perform_elsewhere([run], perform, Away(model)))
+    assert model.exists()
 
 
 def test_an_error_names_the_folders_of_this_machine(tmp_path: Path) -> None:

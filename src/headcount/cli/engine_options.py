@@ -30,7 +30,10 @@ OPTIONS: dict[str, Any] = {
     ],
     "gpus_per_worker": Annotated[
         float | None,
-        Parameter(group=ENGINE, help="GPUs of a worker (--engine ray): 0.5 puts two on a GPU; 1 by default."),
+        Parameter(
+            group=ENGINE,
+            help="GPUs of a worker (--engine ray): 0.5 puts two on a GPU; 1 by default, if there is a GPU.",
+        ),
     ],
 }
 

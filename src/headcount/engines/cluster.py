@@ -67,7 +67,7 @@ def _start(ray: Any, cores: int) -> None:
             own = {"address": "local", "num_cpus": cores, "_node_ip_address": "127.0.0.1"}
             ray.init(**own, include_dashboard=False, **_quiet())
     except Exception as error:
-        raise ClusterProblem(f"Ray did not start on this machine: {_reason(error)}") from error
+        raise ClusterProblem(f"Ray did not start on this machine: {message_lines(error)[0]}") from error
 
 
 def _connect(ray: Any, address: str) -> None:
@@ -87,7 +87,9 @@ def _connect(ray: Any, address: str) -> None:
     if thread.is_alive():
         raise ClusterProblem(f"the cluster at {address} did not answer within {PATIENCE:.0f} s; {CHECK}")
     if problems:
-        raise ClusterProblem(f"cannot use the cluster at {address}: {_reason(problems[0])}; {CHECK}") from problems[0]
+        raise ClusterProblem(
+            f"cannot use the cluster at {address}: {message_lines(problems[0])[0]}; {CHECK}"
+        ) from problems[0]
 
 
 @contextmanager
@@ -135,6 +137,6 @@ def _knock(address: str) -> None:
         raise ClusterProblem(f"nothing answers at {address} ({error}); {CHECK}") from error
 
 
-def _reason(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def message_lines(error: BaseException) -> list[str]:
+    """The lines of an error's message; where a worker raised it, Ray puts its traceback there and the error last."""
+    return [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

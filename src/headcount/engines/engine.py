@@ -73,7 +73,7 @@ def parse_engine(
     """The engine that options of the command line ask for."""
     if engine is None:
         for name, given in (("address", address), ("workers", workers), ("gpus_per_worker", gpus_per_worker)):
-            without_effect(name, given, "without engine='ray' all runs in this process")
+            without_effect(name, given, "without engine='ray' everything runs in this process")
         return None
     if engine != RAY:
         raise InvalidOption(f"got engine={engine!r}; expected 'ray'")

@@ -114,7 +114,7 @@ class Shelf:
         needed = set(needed)
         for digest, data in arrived.items():
             if _digest(data) != digest:
-                raise ClusterProblem("the weights that a worker received are not those that were sent; run again")
+                raise ClusterProblem("the weights were damaged on their way to a worker; run the same command again")
         self.there = {key: storage for key, storage in self.there.items() if key[0] in needed}
         self.arriving = dict(arrived)
         try:

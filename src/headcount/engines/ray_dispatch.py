@@ -7,8 +7,10 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headcount.engines.cluster import message_lines
 from headcount.engines.executors import Done
 from headcount.engines.parcel import Parcel
 from headcount.engines.ray_worker import Answer
@@ -18,7 +20,7 @@ from headcount.engines.workers import Batched, tick
 from headcount.errors import ClusterProblem, HeadcountWarning, UnitsFailed, listed
 
 if TYPE_CHECKING:
-    from headcount.engines.ray_executor import Hand, RayExecutor
+    from headcount.engines.ray_executor import RayExecutor
 
 TRIES = 3
 """How often a batch is tried that ends its worker, or that does not fit into its memory."""
@@ -27,11 +29,26 @@ AHEAD = 2
 LONG = 5.0
 """Seconds of a batch from which on a worker has one at a time: another one may be free earlier."""
 CALL = 0.25
-"""Seconds of work that a call should take at least; sending it and its results takes about a hundredth of that."""
+"""Seconds of work that a call should take at least; sending it and its results takes less than a hundredth of that."""
 WAIT = 30.0
 """Seconds without any worker after which this is said."""
 Key = tuple[int, int]
 """The number of a unit in the list, and of a batch in the unit."""
+
+
+@dataclass
+class WorkerHandle:
+    """A worker as the driver knows it."""
+
+    actor: Any
+    hello: Any
+    place: str = ""
+    """Where it is; empty until it has answered."""
+    taken: int = 0
+    """The number of the work that it has."""
+    has: frozenset[str] = frozenset()
+    calls: deque[tuple[Any, list[Key]]] = field(default_factory=deque)
+    """What it was asked, in order, and the batches of each call."""
 
 
 class Dispatch:
@@ -47,7 +64,7 @@ class Dispatch:
         self.parts: dict[int, dict[int, Any]] = {unit: {} for unit in range(len(units))}
         self.places: dict[int, set[str]] = {unit: set() for unit in range(len(units))}
         self.tries: Counter[Key] = Counter()
-        self.avoid: dict[Key, Hand] = {}
+        self.avoid: dict[Key, WorkerHandle] = {}
         self.failed: dict[int, str] = {}
         self.code, self.digests = self.ray.put(parcel.code), list(parcel.weights)
         self.modes = TorchModes.here()
@@ -80,48 +97,48 @@ class Dispatch:
 
     def _fill(self) -> None:
         """Enough workers, and enough calls for those that are there."""
-        crew = self.executor.crew
-        assert crew is not None
-        wanted = min(crew.count, sum(map(len, self.batches)))
-        while len(self.executor.hands) < wanted:
+        plan = self.executor.plan
+        assert plan is not None
+        wanted = min(plan.count, sum(map(len, self.batches)))
+        while len(self.executor.handles) < wanted:
             self.executor.hire()
-        for hand in self.executor.hands:
-            if not hand.place:
+        for handle in self.executor.handles:
+            if not handle.place:
                 continue
-            if hand.taken != self.executor.works:
-                self._give(hand)
-            while keys := self._next(hand):
+            if handle.taken != self.executor.works:
+                self._give(handle)
+            while keys := self._next(handle):
                 batches = [self.batches[unit][batch] for unit, batch in keys]
-                hand.calls.append((hand.actor.run.remote(batches), keys))
+                handle.calls.append((handle.actor.run.remote(batches), keys))
 
-    def _give(self, hand: Hand) -> None:
+    def _give(self, handle: WorkerHandle) -> None:
         """Send the work, and the weights that the worker does not have."""
-        lacking = [digest for digest in self.digests if digest not in hand.has]
+        lacking = [digest for digest in self.digests if digest not in handle.has]
         weights = [self.executor.sent[digest] for digest in lacking]
-        taken = hand.actor.take.remote(self.code, self.digests, self.modes, lacking, *weights)
-        hand.calls.append((taken, []))
-        hand.taken, hand.has = self.executor.works, frozenset(self.digests)
+        taken = handle.actor.take.remote(self.code, self.digests, self.modes, lacking, *weights)
+        handle.calls.append((taken, []))
+        handle.taken, handle.has = self.executor.works, frozenset(self.digests)
 
-    def _next(self, hand: Hand) -> list[Key]:
+    def _next(self, handle: WorkerHandle) -> list[Key]:
         """The batches of the next call: so many that it is worth it, but few enough that all workers end together.
 
         What has failed before is tried alone: nothing else is to blame, or lost, if the worker ends again.
         """
-        if any(not keys for _, keys in hand.calls):  # it has not got the work yet, and may end without it
+        if any(not keys for _, keys in handle.calls):  # it has not got the work yet, and may end without it
             return []
-        there = [keys for _, keys in hand.calls]
+        there = [keys for _, keys in handle.calls]
         ahead = AHEAD if 0 < self.seconds < LONG else 1
         if len(there) >= ahead or any(self.tries[key] for keys in there for key in keys):
             return []
-        share = math.ceil(len(self.waiting) / (3 * len(self.executor.hands)))
+        share = math.ceil(len(self.waiting) / (3 * len(self.executor.handles)))
         most = max(1, min(share, math.ceil(CALL / self.seconds) if self.seconds else 1))
         keys: list[Key] = []
-        others = any(other.place and other is not hand for other in self.executor.hands)
+        others = any(other.place and other is not handle for other in self.executor.handles)
         for _ in range(len(self.waiting)):
             key = self.waiting.popleft()
             if key[0] in self.failed:
                 continue
-            if others and self.avoid.get(key) is hand:
+            if others and self.avoid.get(key) is handle:
                 self.waiting.append(key)
                 continue
             if self.tries[key] and (keys or there):
@@ -134,8 +151,8 @@ class Dispatch:
 
     def _listen(self) -> list[int]:
         """Wait for the next answers; the numbers of the units that have ended."""
-        owing = [hand for hand in self.executor.hands if hand.calls or not hand.place]
-        by_ref = {hand.calls[0][0] if hand.calls else hand.hello: hand for hand in owing}
+        owing = [handle for handle in self.executor.handles if handle.calls or not handle.place]
+        by_ref = {handle.calls[0][0] if handle.calls else handle.hello: handle for handle in owing}
         refs = list(by_ref)
         self.ray.wait(refs, num_returns=1, timeout=1.0)
         ready, _ = self.ray.wait(refs, num_returns=len(refs), timeout=0)
@@ -145,30 +162,32 @@ class Dispatch:
         self._complain()
         return ended
 
-    def _hear(self, hand: Hand) -> list[int]:
+    def _hear(self, handle: WorkerHandle) -> list[int]:
         """What a worker says, or that it is gone."""
         errors = self.ray.exceptions
-        ref, keys = hand.calls.popleft() if hand.place else (hand.hello, [])
+        ref, keys = handle.calls.popleft() if handle.place else (handle.hello, [])
         try:
             said = self.ray.get(ref)
         except errors.RayTaskError as error:
             raise _as_cause(error) from error
         except errors.RayError as error:
-            return self._lost(hand, keys, error)
-        if not hand.place:
-            self._welcome(hand, *said)
+            return self._lost(handle, keys, error)
+        if not handle.place:
+            self._welcome(handle, *said)
             return []
-        return self._collect(hand, keys, said) if keys else []
+        return self._collect(handle, keys, said) if keys else []
 
-    def _welcome(self, hand: Hand, theirs: dict[str, str], place: str) -> None:
+    def _welcome(self, handle: WorkerHandle, theirs: dict[str, str], place: str) -> None:
         ours = self.executor.versions
         differ = [name for name in ours if theirs.get(name) != ours[name]]
         if differ:
-            said = ", ".join(f"{name} {theirs.get(name)} there and {ours[name]} here" for name in differ)
-            raise ClusterProblem(f"a worker ({place}) has other versions: {said}; install the same everywhere")
-        hand.place = place
+            said = ", ".join(f"{name} {theirs.get(name)} there, {ours[name]} here" for name in differ)
+            raise ClusterProblem(
+                f"a worker ({place}) has different versions ({said}); install the same versions on all machines"
+            )
+        handle.place = place
 
-    def _collect(self, hand: Hand, keys: list[Key], answer: Answer) -> list[int]:
+    def _collect(self, handle: WorkerHandle, keys: list[Key], answer: Answer) -> list[int]:
         for category, message in answer.warned:
             warnings.warn(message, category, stacklevel=2)
         self.start_failures = 0
@@ -180,37 +199,39 @@ class Dispatch:
             if unit in self.failed:
                 continue
             self.parts[unit][batch] = result
-            self.places[unit].add(hand.place)
+            self.places[unit].add(handle.place)
             self.left[unit] -= 1
             if not self.left[unit]:
                 ended.append(unit)
         rest = keys[len(answer.results) :]
         if answer.out_of_memory:
-            self.avoid[rest[0]] = hand
+            self.avoid[rest[0]] = handle
             self.waiting.extendleft(reversed(rest[1:]))
             ended += self._again(rest[:1], f"out of memory: {answer.problem}")
         elif answer.problem is not None:
             raise answer.problem
         return ended
 
-    def _lost(self, hand: Hand, keys: list[Key], error: BaseException) -> list[int]:
+    def _lost(self, handle: WorkerHandle, keys: list[Key], error: BaseException) -> list[int]:
         """A worker or its node is gone: any of the batches that it had may have ended it."""
-        suspected = [*keys, *(key for _, more in hand.calls for key in more)]
+        suspected = [*keys, *(key for _, more in handle.calls for key in more)]
         if not keys:  # it has not begun, or did not get the work
             self.start_failures += 1
-            if self.start_failures >= max(TRIES, len(self.executor.hands)):
-                raise ClusterProblem(f"no worker starts: {_lines(error)[-1]}") from error  # what its process raised
+            if self.start_failures >= max(TRIES, len(self.executor.handles)):
+                raise ClusterProblem(
+                    f"no worker could be started: {message_lines(error)[-1]}"
+                ) from error  # what its process raised
             self.waiting.extendleft(reversed(suspected))
             suspected = []
         else:
             warnings.warn(
-                f"a worker ({hand.place}) ended; what it was working on is done by another one",
+                f"a worker ({handle.place}) died; its work runs on another worker",
                 HeadcountWarning,
                 stacklevel=2,
             )
-        hand.calls.clear()
-        self.executor.dismiss([hand])
-        return self._again(suspected, f"its worker ended ({_lines(error)[0]})")
+        handle.calls.clear()
+        self.executor.dismiss([handle])
+        return self._again(suspected, f"its worker died ({message_lines(error)[0]})")
 
     def _again(self, keys: list[Key], reason: str) -> list[int]:
         """Put batches back, of which one is to blame: each is tried alone from now on, and given up in the end."""
@@ -222,19 +243,19 @@ class Dispatch:
 
     def _complain(self) -> None:
         """Say so where there has been no worker for a while."""
-        if any(hand.place for hand in self.executor.hands):
+        if any(handle.place for handle in self.executor.handles):
             self.idle_since = None
             return
         now = time.monotonic()
         self.idle_since = self.idle_since or now
         if now - self.idle_since > WAIT:
             self.idle_since = math.inf  # once
-            crew = self.executor.crew
-            assert crew is not None
-            asked = f"{crew.threads} CPUs" + (f" and {crew.gpus:g} GPUs" if crew.gpus else "")
+            plan = self.executor.plan
+            assert plan is not None
+            kind, needed = ("GPU", plan.gpus) if plan.gpus else ("CPU", plan.threads)
+            free = self.ray.available_resources().get(kind, 0)
             warnings.warn(
-                f"no worker has started yet; each needs {asked}, and the cluster has free: "
-                f"{self.ray.available_resources()}",
+                f"no worker has started yet: each needs {needed:g} {kind}, and {free:g} are free in the whole cluster",
                 HeadcountWarning,
                 stacklevel=2,
             )
@@ -265,8 +286,3 @@ def _as_cause(error: Any) -> BaseException:
     if isinstance(cause, ModuleNotFoundError):
         return ClusterProblem(f"a worker cannot import {cause.name!r}; install the same packages everywhere")
     return cause if isinstance(cause, BaseException) else error
-
-
-def _lines(error: BaseException) -> list[str]:
-    """Of its message, which Ray ends with the traceback of another process."""
-    return [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
 import time
 import warnings
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
 
+from headcount.core.provenance import versions
 from headcount.engines.parcel import Shelf
 from headcount.engines.torch_modes import TorchModes
 from headcount.engines.workers import receiving
 
 PACKAGES = ("headcount", "torch", "transformers")
-"""What must have the same version everywhere: results are those of one program."""
+"""What must have the same version everywhere: the results of a study come from one program."""
 
 
-def versions() -> dict[str, str]:
-    """What is compared between processes."""
-    return {"python": ".".join(platform.python_version_tuple()[:2])} | {name: version(name) for name in PACKAGES}
+def compared_versions() -> dict[str, str]:
+    """Of this process; of Python without the last number."""
+    known = versions()
+    return {"python": known["python"].rpartition(".")[0], **{name: known[name] for name in PACKAGES}}
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Worker:
     def hello(self) -> tuple[dict[str, str], str]:
         """The versions of this process, and where it is."""
         gpu = f", GPU {os.environ.get('CUDA_VISIBLE_DEVICES', '0')}" if self.on_gpu else ""
-        return versions(), f"{socket.gethostname()}, process {os.getpid()}{gpu}"
+        return compared_versions(), f"{socket.gethostname()}, process {os.getpid()}{gpu}"
 
     def take(self, code: bytes, digests: list[str], modes: TorchModes, sent: list[str], *weights: Any) -> None:
         """Keep the work of a run; `sent`: names the weights."""

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from headcount.core.heads import Layout
-from headcount.core.staying import stays_here
+from headcount.core.local_contexts import register_local_context
 from headcount.errors import NotReached
 from headcount.trace.call import AttentionCall
 from headcount.trace.edits import Edit, LayerKey, LayerRun, Observer
@@ -109,7 +109,7 @@ class PassStates(threading.local):
 
 
 _open: ContextVar[tuple[Session, ...] | None] = ContextVar("headcount_sessions", default=None)
-stays_here(_open, "a context such as hc.ablated, hc.gated or hc.observe")
+register_local_context(_open, "a context such as hc.ablated, hc.gated or hc.observe")
 
 
 def open_sessions() -> tuple[Session, ...] | None:

@@ -1,5 +1,4 @@
-"""Runs on the workers of a cluster, which need no disk in common: the model's files go there, the run's folder comes
-back."""
+"""Training runs on the workers of a cluster, which need no shared disk: files of the model go there, results return."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ import torch
 
 from headcount.engines.executors import Executor
 from headcount.errors import HeadcountError
-from headcount.training.run_folder import OPTIONS, RESULT, write_json
+from headcount.training.run_folder import OPTIONS, RESULT, finished_result, write_json
 
 Files = dict[str, torch.Tensor]
 """The bytes of the files of a folder by their paths in it: tensors, which workers get once."""
@@ -28,6 +27,8 @@ def perform_elsewhere(
     runs: Sequence[Any], perform: Callable[[Any, None], dict[str, Any]], executor: Executor
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The runs and their results, as they are finished; their folders are written here."""
+    for run in runs:
+        finished_result(run.folder, run.identity)  # refuses a folder that holds a run with other options
     named = {name for run in runs for name in (run.model, run.tokenizer) if name and Path(name).is_dir()}
     folders = {name: read_folder(Path(name)) for name in sorted(named)}
     units = [_Named(run) for run in runs]
@@ -51,7 +52,7 @@ class _Named:
 
 
 def read_folder(folder: Path) -> Files:
-    """All files of a folder, without those of the folders in it that a version control system keeps."""
+    """All files of a folder and its subfolders, except those of git."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.parts]
     return {path.relative_to(folder).as_posix(): torch.from_numpy(np.fromfile(path, np.uint8)) for path in paths}
 
@@ -95,7 +96,8 @@ def _without_places(run: Any, moved: Any) -> Iterator[None]:
 
 def _write_back(run: Any, files: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Write the folder of a run that has finished; its result comes last, so that it is complete or not there."""
-    shutil.rmtree(run.folder, ignore_errors=True)
+    for written in {path.split("/")[0] for path in files if "/" in path}:
+        shutil.rmtree(run.folder / written, ignore_errors=True)  # of an earlier run; all else in the folder stays
     for path, content in files.items():
         if path != RESULT:
             target = run.folder / path

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import headcount as hc
-from headcount.core.staying import what_stays
+from headcount.core.local_contexts import open_local_contexts
 from tests import planted
 
 
 def test_open_contexts_are_named() -> None:
     model = planted.classifier()
-    assert what_stays() == []
+    assert open_local_contexts() == []
     with hc.ablated(model, "L0H0"):
-        assert what_stays() == ["a context such as hc.ablated, hc.gated or hc.observe"]
-    assert what_stays() == []
+        assert open_local_contexts() == ["a context such as hc.ablated, hc.gated or hc.observe"]
+    assert open_local_contexts() == []

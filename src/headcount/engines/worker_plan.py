@@ -16,7 +16,7 @@ PROCESS = 10**9
 
 
 @dataclass(frozen=True)
-class Crew:
+class WorkerPlan:
     """The workers of a run: their number, and the threads and GPUs of each."""
 
     count: int
@@ -24,19 +24,19 @@ class Crew:
     gpus: float
 
 
-def plan_crew(
+def plan_workers(
     nodes: Sequence[Mapping[str, float]], workers: int | None, gpus_per_worker: float | None, size: int
-) -> Crew:
+) -> WorkerPlan:
     """How many workers, and what each of them gets of its node; without a GPU, only as many as have room for `size`
     bytes each. `nodes`: their resources as Ray names them.
 
     >>> two = [{"CPU": 8, "GPU": 2, "memory": 64e9}, {"CPU": 4, "GPU": 2, "memory": 64e9}]
-    >>> plan_crew(two, None, None, 10**9)
-    Crew(count=4, threads=2, gpus=1)
-    >>> plan_crew(two, None, 0.5, 10**9)
-    Crew(count=8, threads=1, gpus=0.5)
-    >>> plan_crew(two, 4, 0, 10**9)
-    Crew(count=4, threads=2, gpus=0)
+    >>> plan_workers(two, None, None, 10**9)
+    WorkerPlan(count=4, threads=2, gpus=1)
+    >>> plan_workers(two, None, 0.5, 10**9)
+    WorkerPlan(count=8, threads=1, gpus=0.5)
+    >>> plan_workers(two, 4, 0, 10**9)
+    WorkerPlan(count=4, threads=2, gpus=0)
     """
     gpus = [node.get("GPU", 0) for node in nodes]
     share = gpus_per_worker if gpus_per_worker is not None else 1 if any(gpus) else 0
@@ -48,7 +48,7 @@ def plan_crew(
     if share:
         places = [int(one / share) for one in gpus]
         threads = min(int(node.get("CPU", 1) // place) for node, place in zip(nodes, places, strict=True) if place)
-        return _told(Crew(workers or sum(places), max(1, threads), share), sum(places))
+        return _told(WorkerPlan(workers or sum(places), max(1, threads), share), sum(places))
     cores = [int(node.get("CPU", 0)) for node in nodes]
     if workers is None:
         room = [
@@ -57,13 +57,15 @@ def plan_crew(
         ]
         workers = max(1, sum(map(min, cores, room)))
     threads = next((n for n in range(max(cores, default=1), 1, -1) if sum(core // n for core in cores) >= workers), 1)
-    return _told(Crew(workers, threads, 0), sum(core // threads for core in cores))
+    return _told(WorkerPlan(workers, threads, 0), sum(core // threads for core in cores))
 
 
-def _told(crew: Crew, room: int) -> Crew:
+def _told(plan: WorkerPlan, room: int) -> WorkerPlan:
     """Say so where the cluster has no room for all of them: some start when others end, or when machines join it."""
-    if crew.count > max(1, room):
+    if plan.count > max(1, room):
         warnings.warn(
-            f"the cluster has room for {room} of the {crew.count} workers at present", HeadcountWarning, stacklevel=3
+            f"the cluster has room for only {room} of the {plan.count} workers at present",
+            HeadcountWarning,
+            stacklevel=3,
         )
-    return crew
+    return plan

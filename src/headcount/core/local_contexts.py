@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
-_staying: list[tuple[ContextVar[Any], str]] = []
+_registered: list[tuple[ContextVar[Any], str]] = []
 
 
-def stays_here(variable: ContextVar[Any], what: str) -> None:
+def register_local_context(variable: ContextVar[Any], what: str) -> None:
     """Work that depends on this variable must not be sent elsewhere while it has a value that is not empty."""
-    _staying.append((variable, what))
+    _registered.append((variable, what))
 
 
-def what_stays() -> list[str]:
+def open_local_contexts() -> list[str]:
     """What is open now, in words."""
-    return [what for variable, what in _staying if variable.get(None)]
+    return [what for variable, what in _registered if variable.get(None)]
