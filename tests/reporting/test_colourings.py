@@ -16,6 +16,7 @@ from headcount.choosing.gates import SCHEMAS
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.sweep_schemas import sweep_schemas
+from headcount.measures.contract import share_of_attention
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
 from headcount.reporting.colourings import Colouring, effect_of, find_colourings
@@ -245,6 +246,29 @@ def test_a_number_that_no_head_has_is_left_out() -> None:
 def test_roles_that_no_head_has_are_left_out() -> None:
     ids = [metric["id"] for metric in find_colourings(view_of({"measures/spread": measured(UNEVEN, distance="")}))]
     assert ids == ["measures/spread:distance"]
+
+
+def test_a_role_has_one_colour_whichever_others_there_are() -> None:
+    """And what has no role stays in the background."""
+
+    def colours(**values: list[float]) -> dict[str, int]:
+        arrays = {
+            name: (
+                ("stack", "layer", "head"),
+                np.array([[row]]),
+                share_of_attention(name, role=name, rank=rank).attributes(),
+            )
+            for rank, (name, row) in enumerate(values.items(), 1)
+            if any(row)
+        }
+        data = xr.Dataset(arrays, {"stack": ["encoder"], "layer": [0], "head": range(3)})
+        roles = next(each for each in find_colourings(view_of({"measures/special": data})) if each["id"] == "roles")
+        assert roles["names"][roles["none"]] == "mixed"
+        return dict(zip(roles["names"], roles["colours"], strict=True))
+
+    both = colours(previous=[0.9, 0.1, 0.1], following=[0.1, 0.9, 0.2])
+    alone = colours(previous=[0, 0, 0], following=[0.1, 0.9, 0.2])
+    assert both["following"] == alone["following"] != both["previous"]
 
 
 def test_helpers_are_no_colours() -> None:

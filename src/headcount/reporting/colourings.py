@@ -18,12 +18,13 @@ from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
 from headcount.story.patches import falls_with_it, is_patched
 from headcount.story.probes import NONE
-from headcount.story.roles import find_roles
+from headcount.story.roles import MIXED, find_roles
 from headcount.story.sweeps import REPLACED
 
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
-Of categories: names and, if there is one, the number of the category that stands for none of them. `beside`: the id of
+Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`, the
+numbers of their colours. `beside`: the id of
 the colouring to look at beside it. `unknown`: why a head has no value, if that is known. `centre`: the value between
 two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that gives."""
 
@@ -139,8 +140,8 @@ def _patterns(view: View) -> list[Colouring]:
 
 def _roles(view: View) -> list[Colouring]:
     own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
-    roles, names = find_roles(own, view.by_head)
-    if not names:
+    roles, ranks = find_roles(own, view.by_head)
+    if not ranks:
         return []
     return [
         {
@@ -151,7 +152,10 @@ def _roles(view: View) -> list[Colouring]:
             "kind": "category",
             "says": "a rule of thumb: the first of these that takes half of its attention or stands out",
             "values": roles,
-            "names": names,
+            "names": list(ranks),
+            # A role has the same colour on every page; no role stays in the background.
+            "colours": [rank - 1 for rank in ranks.values()],
+            **({"none": list(ranks).index(MIXED)} if MIXED in ranks else {}),
         }
     ]
 

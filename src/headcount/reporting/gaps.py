@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from headcount.core.sweep_schemas import OF_ANOTHER_INPUT
 from headcount.reporting.view import View
@@ -27,6 +28,8 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         kind = str(attributes.get("kind", kind)) if "task" in attributes else kind
         data = data if attributes.get("data", data) in ("data frame", "") else str(attributes.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model
+    # A page is sent to others: folders of this machine are named, not where they are.
+    model, data, study = (Path(name).name if Path(name).is_absolute() else name for name in (model, data, study))
     model, task, data, study = map(shlex.quote, (model, task, data, study))
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"

@@ -11,6 +11,7 @@ import xarray as xr
 
 from headcount.errors import StudyProblem
 from headcount.reporting.view import View
+from headcount.story.names import short_name
 
 LEVELS = (256, 128, 64, 32, 16)
 """Numbers of shades; the page uses the largest that fits into ROOM."""
@@ -72,7 +73,7 @@ def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blob
         "name": name,
         "text": _pooled(attributes) + attributes.get("text", ""),
         "pair": attributes.get("pair"),
-        "model": str(attributes.get("model", "")),
+        "model": short_name(str(attributes.get("model", ""))),
         "levels": levels,
         "pooled": int(attributes.get("pooled", 1)),
         "stacks": stacks,

@@ -11,6 +11,11 @@ test("a head of the current study", () => {
   assert.deepEqual(readAddress("#L0H1", studies, 1), { study: 1, head: 0 });
 });
 
+test("capitals make no difference", () => {
+  assert.deepEqual(readAddress("#l0h1", studies, 0), { study: 0, head: 1 });
+  assert.deepEqual(readAddress("#study-2/l0H0", studies, 0), { study: 1, head: 1 });
+});
+
 test("a head of another study", () => {
   assert.deepEqual(readAddress("#study-2/L0H0", studies, 0), { study: 1, head: 1 });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { colours, inkOn, rgb } from "../../../src/headcount/reporting/page/colour.js";
 
+const kindsOf = (places) => colours({ kind: "category", values: [], colours: places });
 const isOrange = (colour) => {
   const [red, , blue] = rgb(colour);
   return red > blue;
@@ -32,6 +33,21 @@ test("equal values and no values have a scale too", () => {
 test("twenty kinds have colours of their own", () => {
   const scale = colours({ kind: "category", values: [] });
   assert.equal(new Set(Array.from({ length: 20 }, (_, kind) => scale.of(kind))).size, 20);
+});
+
+test("kinds with colours of their own keep them whichever others there are", () => {
+  const [all, some] = [[0, 1, 2], [2]].map((colours) => kindsOf(colours));
+  assert.equal(all.of(2), some.of(0));
+  assert.notEqual(all.of(0), some.of(0));
+});
+
+test("on dark paper no change is darker than a large one", () => {
+  const light = (colour) => rgb(colour).reduce((sum, part) => sum + part);
+  globalThis.document = { documentElement: { dataset: { dark: "yes" } } };
+  const scale = colours({ kind: "diverging", values: [-1, 1], higher: true });
+  assert.ok(light(scale.of(0)) < light(scale.of(-1)) && light(scale.of(0)) < light(scale.of(1)));
+  assert.ok(isOrange(scale.of(-1)) && !isOrange(scale.of(1)));
+  delete globalThis.document;
 });
 
 test("what is none of the kinds has the colour of the lines", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keeps, sorted } from "../../../src/headcount/reporting/page/order.js";
+import { isFound, keeps, sorted } from "../../../src/headcount/reporting/page/order.js";
 
 const colouring = { values: [0.1, null, 0.5, -0.2], q: [0.01, null, 0.2, 0.04] };
 const all = { find: "", only: false, least: "" };
@@ -15,6 +15,22 @@ test("the filter asks for a part of the name, for significant heads, for a least
   assert.deepEqual(kept({ only: true }), [0, 3]);
   assert.deepEqual(kept({ least: "0" }), [0, 2], "a head without a value has no least one");
   assert.deepEqual(kept({ only: true, least: "0" }), [0]);
+});
+
+test("a layer is not found in the names of others", () => {
+  const names = ["L1H0", "L1H10", "L10H1", "L11H0", "decoder.L1H2"];
+  assert.deepEqual(
+    names.filter((name) => isFound(name, "l1")),
+    ["L1H0", "L1H10", "decoder.L1H2"],
+  );
+  assert.deepEqual(
+    names.filter((name) => isFound(name, " H1 ")),
+    ["L10H1"],
+  );
+  assert.deepEqual(
+    names.filter((name) => isFound(name, "decoder")),
+    ["decoder.L1H2"],
+  );
 });
 
 test("significance is not asked of what was not tested", () => {

@@ -1,4 +1,4 @@
-// The address of a head: #L3H7, or #study-2/L3H7 on a page of several studies.
+// The address of a head: #L3H7, in capitals or not, or #study-2/L3H7 on a page of several studies.
 const decoded = (hash) => {
   try {
     return decodeURIComponent(hash);
@@ -12,7 +12,8 @@ export function readAddress(hash, studies, current) {
   const parts = /^#(?:study-(\d+)\/)?(.+)$/.exec(decoded(hash));
   if (!parts) return null;
   const study = parts[1] ? Number(parts[1]) - 1 : current;
-  const head = studies[study]?.heads.findIndex((each) => each[3] === parts[2]) ?? -1;
+  const named = parts[2].toLowerCase();
+  const head = studies[study]?.heads.findIndex((each) => each[3].toLowerCase() === named) ?? -1;
   return head < 0 ? null : { study, head };
 }
 

@@ -1,7 +1,7 @@
 // Colours that colour-blind readers can tell apart: purple-orange around 0, viridis for amounts,
 // Okabe and Ito's for kinds.
 import { extent, max } from "d3-array";
-import { scaleDiverging, scaleSequential } from "d3-scale";
+import { scaleDiverging, scaleLinear, scaleSequential } from "d3-scale";
 import { interpolatePuOr, interpolateViridis } from "d3-scale-chromatic";
 
 const KINDS = [
@@ -28,11 +28,17 @@ const KINDS = [
 ];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
+// On dark paper what is 0 is dark and what is strong is bright, as on white paper it is the other way round.
+const onDark = scaleLinear([0, 0.25, 0.5, 0.75, 1], ["#c3b8ff", "#6d60a8", "#262c33", "#a86420", "#ffb55a"]);
+const isDark = () => globalThis.document?.documentElement.dataset.dark === "yes";
+
 export function colours(colouring) {
   const known = colouring.values.filter((value) => value !== null);
   if (colouring.kind === "category") {
     // What is none of the kinds stays in the background.
-    const of = (value) => (value === colouring.none ? "var(--line)" : KINDS[value % KINDS.length]);
+    // Kinds that other studies name too have colours of their own, whichever of them a study has.
+    const place = (value) => colouring.colours?.[value] ?? value;
+    const of = (value) => (value === colouring.none ? "var(--line)" : KINDS[place(value) % KINDS.length]);
     return { of, domain: null };
   }
   if (colouring.kind === "diverging") {
@@ -40,7 +46,8 @@ export function colours(colouring) {
     const most = max(known, (value) => Math.abs(value - centre)) || 1;
     const domain = [centre - most, centre, centre + most];
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
-    const scale = scaleDiverging(domain, (share) => interpolatePuOr(colouring.higher === false ? share : 1 - share));
+    const shade = isDark() ? onDark : interpolatePuOr;
+    const scale = scaleDiverging(domain, (share) => shade(colouring.higher === false ? share : 1 - share));
     return { of: scale, domain };
   }
   let [low, high] = extent(known);

@@ -16,7 +16,7 @@ export function everyHead(study, colouring, beside, state, { shared, redraw, ref
       { class: "caption" },
       "A row is a layer, a square is a head. Click a head (or press Enter) to see what it does; arrow keys move.",
     ),
-    controls(study, colouring, state, redraw, refresh),
+    controls(study, colouring, state, redraw, refresh, shared),
     h(
       "div",
       { class: "pair" },
@@ -34,7 +34,7 @@ function squareSize(stacks) {
   return Math.max(7, Math.min(30, Math.floor(640 / widest), Math.floor(760 / Math.max(deepest, 12))));
 }
 
-function controls(study, colouring, state, redraw, refresh) {
+function controls(study, colouring, state, redraw, refresh, { matches, open }) {
   const options = study.colourings.map((each) => ({ value: each.id, title: each.title, group: each.group }));
   const filter = (change) => {
     Object.assign(state, change);
@@ -47,6 +47,10 @@ function controls(study, colouring, state, redraw, refresh) {
       h("span", {}, label),
       h("input", { ...attributes, value: state[key], oninput: (event) => filter({ [key]: event.target.value }) }),
     );
+  const enter = (event) => {
+    const first = study.heads.findIndex((_, index) => matches(index));
+    if (event.key === "Enter" && state.find && first >= 0) open(first);
+  };
   const significant = h("input", {
     type: "checkbox",
     checked: state.only,
@@ -55,11 +59,13 @@ function controls(study, colouring, state, redraw, refresh) {
   return h(
     "div",
     { class: "controls" },
-    select("Colour by", options, colouring.id, (value) => redraw({ colouring: value, sort: null, kind: "" })),
+    select("Colour by", options, colouring.id, (value) =>
+      redraw({ colouring: value, sort: null, kind: "", least: "" }),
+    ),
     select("Beside it", [{ value: "", title: "nothing" }, ...options], state.beside, (value) =>
       redraw({ beside: value, sort: null }),
     ),
-    input("Find a head", { type: "search", placeholder: "L3H7", size: 8 }, "find"),
+    input("Find a head", { type: "search", placeholder: "L3H7", size: 8, onkeydown: enter }, "find"),
     colouring.kind === "category"
       ? select("Only", kindsOf(colouring), state.kind, (kind) => filter({ kind }))
       : input("At least", { type: "number", step: "any", placeholder: plain(0, 1), class: "number" }, "least"),

@@ -5,7 +5,7 @@ import { plain, shown, sure } from "./format.js";
 import { flips, numbers, offsets, relations } from "./head_numbers.js";
 import { headPatterns } from "./head_patterns.js";
 import { lookInto } from "./long_map.js";
-import { headMap, lines } from "./maps.js";
+import { headMap, lines, mapScale } from "./maps.js";
 import { headPositions } from "./positions.js";
 
 export function headPage(study, index, state, { close, step }) {
@@ -93,8 +93,8 @@ function attention(study, stack, layer, head, state) {
     container.replaceChildren(
       figure(
         "As a map",
-        `A row shows where a token attends; stronger colours mean more attention.${coarse}${into}`,
-        map,
+        `A row shows where a token attends; stronger colours mean more attention, by the square root of the weight.${coarse}${into}`,
+        h("div", {}, map, mapScale()),
         {
           level: "h4",
         },

@@ -102,6 +102,7 @@ function close() {
 
 function shut() {
   state.head = null;
+  hover(null);
   panel.hidden = true;
   document.body.classList.remove("opened");
   mark();
@@ -204,7 +205,7 @@ function draw() {
 }
 
 function choose(number) {
-  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0, kind: "" });
+  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0, kind: "", least: "" });
   if (state.head !== null) {
     history.pushState(null, "", location.pathname + location.search);
     shut();

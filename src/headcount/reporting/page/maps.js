@@ -37,6 +37,33 @@ export function picture(bytes, offset, rows, columns) {
   return canvas;
 }
 
+// Which colour is which weight: shades go by the square root, so that small weights stay visible.
+export function mapScale() {
+  const weights = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1];
+  const ramp = picture(
+    Uint8Array.from({ length: 256 }, (_, byte) => byte),
+    0,
+    1,
+    256,
+  );
+  const x = (value) => 106 + 256 * Math.sqrt(value);
+  return drawing(
+    400,
+    32,
+    "Colours of weights from 0 to 1, by their square roots",
+    s("text", { x: 98, y: 12, "text-anchor": "end", class: "tick" }, "weight"),
+    s("image", {
+      x: 106,
+      y: 2,
+      width: 256,
+      height: 12,
+      preserveAspectRatio: "none",
+      href: ramp.toDataURL(),
+    }),
+    weights.map((value) => s("text", { x: x(value), y: 27, "text-anchor": "middle", class: "tick" }, String(value))),
+  );
+}
+
 // One head's map with its tokens; the cell under the pointer is told in words.
 export async function headMap(stack, layerNumber, head, told, more) {
   const bytes = await layer(stack, layerNumber);

@@ -1,9 +1,17 @@
 // Which heads are listed, and in which order.
 import { sure } from "./format.js";
 
+// Whether a head is what someone looks for: `L1` is a layer, not L10 or L11, and `H3` a head of any layer.
+export function isFound(name, find) {
+  const [said, wanted] = [name.toLowerCase(), find.trim().toLowerCase()];
+  const at = said.indexOf(wanted);
+  // A number goes on: after "l1" a digit would make it another layer.
+  return at >= 0 && !(/\d$/.test(wanted) && /^\d/.test(said.slice(at + wanted.length)));
+}
+
 // Whether the filter keeps a head: a part of its name, significant ones only, one kind or a least value of the colouring.
 export function keeps(name, index, colouring, { find, only, least, kind }) {
-  if (find && !name.toLowerCase().includes(find.toLowerCase())) return false;
+  if (find && !isFound(name, find)) return false;
   if (only && colouring?.q && !sure(colouring, index)) return false; // what was not tested has no box to untick
   if (colouring?.kind === "category") return !kind || colouring.values[index] === Number(kind);
   if (least === "" || !colouring) return true;

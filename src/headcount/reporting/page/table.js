@@ -71,7 +71,9 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
   const count =
     order.length === study.heads.length
       ? `All ${order.length} heads`
-      : `${order.length} of ${study.heads.length} heads`;
+      : order.length
+        ? `${order.length} of ${study.heads.length} heads`
+        : `None of ${study.heads.length} heads ${state.only ? "has a significant effect and " : ""}is left by these filters`;
   return figure(
     "Heads as a table",
     `${count}. Click a column to sort; the CSV has every number of every head shown.`,
