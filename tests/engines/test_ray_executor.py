@@ -192,7 +192,8 @@ def test_parts_of_the_input(two_workers: RayExecutor, tmp_path: Path) -> None:
 
 
 THREE_NODES = """
-import threading, time, warnings
+import sys, warnings
+from pathlib import Path
 from ray.cluster_utils import Cluster
 from headcount.engines.engine import Ray
 from headcount.engines.executors import current_executor
@@ -202,9 +203,16 @@ cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_
 nodes = [cluster.add_node(num_cpus=1) for _ in range(3)]
 units = [Unit(number, number, number + 1, ("toy",)) for number in range(160)]
 
+seen = Path(sys.argv[1])
+
 def work(unit):
     import os, time
+    (seen / str(os.getpid())).touch()
     time.sleep(0.2)
+    until = time.monotonic() + 100
+    # A busy machine starts the fourth worker late: the second half of the work waits for it.
+    while unit.number >= 80 and len(list(seen.iterdir())) < 4 and time.monotonic() < until:
+        time.sleep(0.1)
     return os.getpid()
 
 with warnings.catch_warnings(), Ray(cluster.address, workers=3).running():
@@ -223,9 +231,9 @@ cluster.shutdown()
 """
 
 
-def test_a_node_is_lost_and_another_one_comes() -> None:
+def test_a_node_is_lost_and_another_one_comes(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", THREE_NODES], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-c", THREE_NODES, str(tmp_path)], capture_output=True, text=True, timeout=400, check=False
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert int(ended.stdout.split("workers ")[1]) == 4
