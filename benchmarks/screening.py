@@ -50,9 +50,11 @@ def main() -> None:
     def screened() -> Any:
         heads = hc.screen(model, tokenizer, data, top=given.top, control=given.control, **options)
         between.append(time.perf_counter())
+        layers.append(sum(shape.layers - head.layer for head in (*heads.top, *heads.control)))
         return hc.sweep(model, tokenizer, data, by=heads, **options)
 
     between: list[float] = []
+    layers: list[int] = []
     start = time.perf_counter()
     some, numbers = timed(screened, cuda)
     numbers = {"shape": given.shape, "heads": shape.layers * shape.heads, "texts": len(data)} | {
@@ -61,6 +63,8 @@ def main() -> None:
         "top": given.top,
         "control": given.control,
         "screen_s": between[0] - start,
+        # A head in a low layer takes more: all layers above it run again.
+        "share_of_layers_run": layers[0] / (shape.heads * shape.layers * (shape.layers + 1) / 2),
         **{f"screened_{name}": value for name, value in numbers.items()},
     }
     print(json.dumps(numbers), flush=True)
