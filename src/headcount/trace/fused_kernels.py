@@ -3,6 +3,7 @@
 Scores are products in half precision, summed in float32 as the model's own kernel does. Each weight is reduced in
 float32, except in sums over columns, which are matrix products in float16: weights are at most 1 and are multiplied by
 2^14 first, so that all above 4e-9 keep 11 bits and those above 2e-12 are not lost; columns are scaled to at most 1.
+Sums over columns that each head has for itself take two products, of 22 bits: parts of them are subtracted later.
 """
 
 from __future__ import annotations
@@ -148,7 +149,9 @@ if triton is not None:
                     columns = tl.load(tile, mask=there[:, None], other=0.0)
                 else:
                     columns = tl.load(tile)
+                low = (weight * 16384.0 - half.to(tl.float32)).to(tl.float16)
                 on_own = tl.dot(half, columns, on_own * kept[:, None])
+                on_own = tl.dot(low, columns, on_own)
             most = above
         return most, column, total, scored, distance, before, equal_a, equal_b, on_shared, on_own
 

@@ -14,7 +14,17 @@ from torch import Tensor
 
 from headcount.trace import fused_kernels
 from headcount.trace.call import AttentionCall
-from headcount.trace.fused_kernels import ANYWHERE, BEFORE, EQUAL, LARGEST_HEAD, OWN, SHARED, Kernels, Labels, Rows
+from headcount.trace.fused_kernels import (
+    ANYWHERE,
+    BEFORE,
+    EQUAL,
+    LARGEST_HEAD,
+    OWN,
+    SHARED,
+    Kernels,
+    Labels,
+    Rows,
+)
 from headcount.trace.masks import hides_future, is_causal, window_of
 from headcount.trace.memory import is_out_of_memory
 from headcount.trace.precision import widened
@@ -85,8 +95,10 @@ def _is_of_triton(error: BaseException) -> bool:
 class _Columns:
     """Columns [..., K, C] of several operations, in groups of as many as one launch takes."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, twice: bool = False) -> None:
+        self.most = most // 2 if twice else most
+        self.twice = twice
+        """Whether what float16 rounds off takes columns of its own."""
         self.groups: list[list[Tensor]] = []
         self.found: list[Tensor] = []
         """The sums [B, H, Q, column] of each group."""
@@ -114,15 +126,22 @@ class _Columns:
             return None, None
         columns = torch.cat([one.float() for one in self.groups[number]], -1)
         scale = columns.abs().amax(-2).clamp(min=torch.finfo(torch.float32).tiny)
-        width = max(16, 1 << (columns.shape[-1] - 1).bit_length())
+        columns = columns / scale[..., None, :]
+        count = columns.shape[-1]
+        width = max(16, 1 << ((2 * count if self.twice else count) - 1).bit_length())
         half = columns.new_zeros(*columns.shape[:-1], width, dtype=torch.float16)
-        half[..., : columns.shape[-1]] = columns / scale[..., None, :]
+        half[..., :count] = columns
+        if self.twice:
+            half[..., count : 2 * count] = columns - half[..., :count]
         return half, scale
 
     def keep(self, found: Tensor, scale: Tensor | None) -> None:
         """The sums of a launch, times what its columns were divided by; in place, since they are large."""
         if scale is not None:
-            found = found[..., : scale.shape[-1]]
+            count = scale.shape[-1]
+            if self.twice:
+                found[..., :count] += found[..., count : 2 * count]
+            found = found[..., :count]
             by_head = scale if scale.ndim == 3 else scale[:, None]
             self.found.append(found.mul_(by_head[:, :, None]))
 
@@ -135,7 +154,7 @@ class FusedPass:
         flash = "flash" in call.implementation
         self.call, self.causal = call, hides_future(call) if flash else is_causal(call)
         self.kernels = Kernels(call, self.causal)
-        self.shared, self.own = _Columns(SHARED), _Columns(OWN)
+        self.shared, self.own = _Columns(SHARED), _Columns(OWN, twice=True)
         self.chosen: list[Tensor] = []
         self.labels: list[Labels] = []
         self.offsets: list[int] = []
@@ -200,8 +219,7 @@ class FusedPass:
         return self._after(self.shared.add(classes))
 
     def mass_on(self, chosen: Tensor) -> Result:
-        one = chosen.shape[1] == 1
-        find = self.shared.add(chosen[:, 0, :, None]) if one else self.own.add(chosen[..., None])
+        find = self.own.add(chosen.expand(-1, self.kernels.heads, -1)[..., None])
         return self._after(lambda: find()[..., 0])
 
     def mass_before(self, chosen: Tensor) -> Result:
