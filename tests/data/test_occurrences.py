@@ -44,15 +44,15 @@ def test_words_of_the_other_text(forms: list[list[int]], data: st.DataObject) ->
 def test_ids_of_any_size() -> None:
     token = torch.tensor([[0, 2**40, 0], [2**61, 2**61, 1]])
     assert small_labels(token).tolist() == [[0, 2, 0], [3, 3, 1]]
-    assert earlier_matches(token, token >= 0).count.tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert earlier_matches(token, token >= 0).counts.tolist() == [[0, 0, 1], [0, 1, 0]]
 
 
 def test_none_in_texts_of_special_tokens() -> None:
     token = torch.full((2, 5), -1)
-    assert not earlier_matches(token, token >= 0, 1).count.any()
-    assert not matches_across(token, torch.zeros_like(token)).count.any()
+    assert not earlier_matches(token, token >= 0, 1).counts.any()
+    assert not matches_across(token, torch.zeros_like(token)).counts.any()
 
 
 def test_all_occurrences_of_a_very_long_text_are_counted() -> None:
     token = torch.zeros(1, 40_000, dtype=torch.long)
-    assert torch.equal(earlier_matches(token, token >= 0).count, torch.arange(40_000)[None])
+    assert torch.equal(earlier_matches(token, token >= 0).counts, torch.arange(40_000)[None])

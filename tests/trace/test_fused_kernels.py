@@ -1,6 +1,7 @@
 """The kernels in Triton's interpreter, on a CPU: `TRITON_INTERPRET=1 pytest tests/trace/test_fused_kernels.py`.
 
-Triton comes with torch for NVIDIA GPUs only, and its interpreter knows no bfloat16: `tests/gpu` has the kernels as compiled.
+Triton comes with torch for NVIDIA GPUs only, and its interpreter knows no bfloat16: `tests/gpu` has the kernels as
+compiled.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from headcount.trace import fused_kernels
 from tests.trace.fused_cases import SHAPES, compare
 
 pytestmark = pytest.mark.skipif(
-    fused_kernels.triton is None or os.environ.get("TRITON_INTERPRET") != "1", reason="needs Triton's interpreter"
+    not fused_kernels.INSTALLED or os.environ.get("TRITON_INTERPRET") != "1", reason="needs Triton's interpreter"
 )
 
 

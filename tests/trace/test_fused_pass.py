@@ -80,7 +80,9 @@ def test_where_they_do_not_run_blocks_answer_and_a_warning_says_why(monkeypatch:
 
 
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError("full"), RuntimeError("CUDA error: an illegal access"), KeyError("x")])
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("full"), RuntimeError("CUDA error: an illegal access"), KeyError("x")]
+)
 def test_other_errors_are_not_hidden(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: Any) -> None:
         raise error

@@ -13,7 +13,7 @@ class Matches(NamedTuple):
 
     queries: Tensor
     keys: Tensor
-    count: Tensor
+    counts: Tensor
     """How many each finds, with its label, [B, token]."""
 
 
@@ -31,7 +31,7 @@ def earlier_matches(token: Tensor, readable: Tensor, distance: int = 0) -> Match
     """For each token, the readable ones before it that stand `distance` after the same token; -1 is equal to nothing.
 
     >>> token = torch.tensor([[7, 5, 7, 7, -1]])
-    >>> earlier_matches(token, token >= 0).count.tolist(), earlier_matches(token, token >= 0, 1).count.tolist()
+    >>> earlier_matches(token, token >= 0).counts.tolist(), earlier_matches(token, token >= 0, 1).counts.tolist()
     ([[0, 0, 1, 2, 0]], [[0, 0, 1, 1, 0]])
     """
     labels = small_labels(token)
@@ -44,7 +44,7 @@ def earlier_matches(token: Tensor, readable: Tensor, distance: int = 0) -> Match
 def matches_across(form: Tensor, segment: Tensor) -> Matches:
     """For each word of a pair of texts, the tokens of the same word in the other text; segments are 0 and 1.
 
-    >>> matches_across(torch.tensor([[4, 9, 4, 4]]), torch.tensor([[0, 0, 1, 1]])).count.tolist()
+    >>> matches_across(torch.tensor([[4, 9, 4, 4]]), torch.tensor([[0, 0, 1, 1]])).counts.tolist()
     [[2, 0, 1, 1]]
     """
     labels = small_labels(form)

@@ -112,7 +112,8 @@ def _spread(text: Tensor) -> Tensor:
     """Some of the different tokens [T] of a text, evenly by their ids."""
     distinct = text[text >= 0].unique()
     count = min(COMPARED, len(distinct))
-    return distinct[torch.linspace(0, max(0, len(distinct) - 1), count, device=text.device).round().long()]
+    chosen: Tensor = distinct[torch.linspace(0, max(0, len(distinct) - 1), count, device=text.device).round().long()]
+    return chosen
 
 
 def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,7 +125,7 @@ def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
     tokens = seen.keys.token
     ranks, known = torch.zeros_like(own), torch.zeros_like(own[:, :1], dtype=torch.bool)
     for example, text in enumerate(tokens):
-        compared = seen.keys.once(f"compared tokens {example}", lambda text=text: _spread(text))  # type: ignore[misc]
+        compared: Tensor = seen.keys.once(f"compared tokens {example}", lambda text=text: _spread(text))  # type: ignore[misc]
         if len(compared) < 2:
             continue
         directions = before_projection(seen, seen.unembedding.directions(compared))

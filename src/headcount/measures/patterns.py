@@ -70,10 +70,14 @@ class Patterns(Question):
             shapes = seen.view.total.new_full((*seen.view.total.shape[:2], len(SHAPES)), float("nan"))
         else:
             parts = seen.once("stretches", lambda: picture_parts(seen.view, real))
-            shapes = torch.where(long, shape_numbers(*see_pictures(seen.view, real, parts)), float("nan"))
+            pictures = see_pictures(seen.view, real, parts)
+            if seen.view.is_asking:  # the numbers are many small operations, and nobody reads those of zeros
+                return {}
+            shapes = torch.where(long, shape_numbers(*pictures), float("nan"))
         chances = pattern_chances(shapes)
         sure, which = chances.max(-1)
-        named = torch.nn.functional.one_hot(which, len(PATTERNS)).to(chances.dtype)
+        # Not one_hot, which waits for the GPU to check its range.
+        named = (which[..., None] == torch.arange(len(PATTERNS), device=which.device)).to(chances.dtype)
         return {"share": torch.where(chances.isnan(), chances, named), "sure": sure, "shapes": shapes}
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -71,9 +71,7 @@ def picture_parts(view: AttentionView, real: Tensor) -> PictureParts:
     return PictureParts(_shares(parts), parts, _mean_rows(uniform, parts))
 
 
-def see_pictures(
-    view: AttentionView, real: Tensor, parts: PictureParts | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
+def see_pictures(view: AttentionView, real: Tensor, parts: PictureParts | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Pictures of a layer's maps, those of uniform attention [B, 1, SIDE, SIDE], and the texts' lengths [B].
 
     `real` [B, Q] says which positions are tokens rather than padding.

@@ -38,7 +38,7 @@ class BlockedView(AttentionView):
         super().__init__(whole.call, whole.classes, whole.changes, whole.outputs)
         self.chosen, self.size = whole.chosen, size or queries_of_block(whole.call)
         self.wishes: list[_Wish] = []
-        self.is_asking = self.was_asked = False
+        self.was_asked = False
 
     def of_heads(self, chosen: list[int]) -> AttentionView | None:
         some = super().of_heads(chosen)

@@ -23,6 +23,7 @@ try:  # it comes with torch for NVIDIA GPUs
 except ImportError:
     triton = None
 
+INSTALLED = triton is not None
 QUERIES, KEYS, WARPS, STAGES = 128, 64, 8, 3
 """Queries and keys of a tile, and how its loop is run."""
 LARGEST_HEAD = 128

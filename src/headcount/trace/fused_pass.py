@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from headcount.trace import fused_kernels
-from headcount.trace.call import AttentionCall
 from headcount.trace.fused_kernels import (
     ANYWHERE,
     BEFORE,
@@ -40,7 +40,7 @@ _failed: list[str] = []
 
 def has_kernels(device: torch.device) -> bool:
     """Whether the kernels run there."""
-    return fused_kernels.triton is not None and device.type == "cuda" and not _failed
+    return fused_kernels.INSTALLED and device.type == "cuda" and not _failed
 
 
 def can_fuse(view: AttentionView) -> bool:
@@ -177,7 +177,7 @@ class FusedPass:
             self.own.keep(rows.own, own_scale)
             self.rows.append(rows)
         if self.offsets:
-            offsets = torch.tensor(self.offsets, dtype=torch.int32, device=self.call.value.device)
+            offsets = _on(self.call.value.device, tuple(self.offsets))
             self.diagonals = self.kernels.diagonals(self.most, self.sums, offsets)
 
     @property
@@ -282,6 +282,12 @@ class FusedPass:
     def _weights(self, products: Tensor, most: Tensor) -> Tensor:
         """exp(score - largest score), from products of queries and keys."""
         return (products * self.kernels.scale - most).clamp(max=0).exp2()
+
+
+@lru_cache(maxsize=8)
+def _on(device: torch.device, numbers: tuple[int, ...]) -> Tensor:
+    """Numbers as int32 on a device, the same for all layers."""
+    return torch.tensor(numbers, dtype=torch.int32, device=device)
 
 
 def _small_labels(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:

@@ -41,6 +41,8 @@ class AttentionView:
         outputs: Tensor | None = None,
     ) -> None:
         self.call, self.classes, self.changes, self.outputs = call, classes, changes, outputs
+        self.is_asking = False
+        """Whether it only notes what is wanted, and gives zeros (`blocked_view.py`)."""
         self.chosen = list(range(len(call.block.heads)))
         """Which of the layer's heads these are: `outputs` has all of them."""
 
