@@ -16,7 +16,7 @@ from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import Setting
 from headcount.measures.layers import Found, run_measures
 from headcount.models.task_heads import language_of
-from headcount.trace import blocked_view, fused_pass
+from headcount.trace import blocked_view, fused_pass, scores
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.unembedding_proof import prove_unembedding
 from tests.gpu.device import CUDA_ONLY, GPU
@@ -35,7 +35,7 @@ def test_all_that_can_be_asked(shape: tuple[Any, ...], dtype: torch.dtype) -> No
 
 
 def test_all_questions_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grouped heads in bfloat16: what the kernels give differs from blocks by the rounding of their scores."""
+    """Grouped heads in bfloat16, beside blocks whose scores are not rounded to bfloat16."""
     torch.manual_seed(0)
     config = tf.LlamaConfig(
         vocab_size=300,
@@ -73,7 +73,9 @@ def test_all_questions_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured()
     assert launched == [1, 1], "one launch for a layer"
     monkeypatch.setattr(fused_pass, "has_kernels", lambda device: False)
-    monkeypatch.setattr("headcount.trace.blocks.GPU_BLOCK", 2**25)
+    monkeypatch.setattr("headcount.trace.blocks.GPU_BLOCK", 2**22)
+    products = scores._products
+    monkeypatch.setattr(scores, "_products", lambda call: products(call.with_tensors(_wide)))
     expected = measured()
     assert launched == [1, 1]
     for name, layers in expected.items():
@@ -82,5 +84,10 @@ def test_all_questions_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
                 given = found[name][layer][variable]
                 assert torch.equal(given.isnan(), value.isnan()), (name, variable)
                 largest = max(float(value.nan_to_num().abs().max()), 1e-3)
-                wrong = ((given - value).nan_to_num().abs() > 0.03 * largest).float().mean()
-                assert float(wrong) < 0.03, (name, layer, variable)
+                # All values but one in fifty: where two keys or two patterns are as likely, rounding decides.
+                wrong = ((given - value).nan_to_num().abs() > 2e-3 * largest).float().mean()
+                assert float(wrong) < 0.02, (name, layer, variable, float((given - value).abs().max()))
+
+
+def _wide(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16 else value

@@ -21,9 +21,9 @@ SHAPES = [
     (1, 2, 2, 200, 90, 16, True),
     (1, 1, 1, 3, 5, 8, False),
 ]
-TOLERANCE = {"mass": 4e-4, "picture": 4e-4}
+TOLERANCE = {"mass": 6e-4, "picture": 6e-4}
 """As a share of the largest value: sums over shared columns are products in float16, all others in float32."""
-EXACT = 2e-5
+EXACT = 1e-4
 
 
 def make_calls(shape: tuple[Any, ...], dtype: torch.dtype, device: Any) -> tuple[AttentionCall, AttentionCall]:

@@ -67,8 +67,8 @@ class Retrieval(Question):
 
 
 def _due(seen: Seen) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
-    """The examples and queries of the tokens that are due next; which keys are right for each [due, K]; these as entries
-    of the map, with the number of their due token; and how many are due in each text [B, 1].
+    """The examples and queries of the tokens that are due next; which keys are right for each [due, K]; these as
+    entries of the map, with the number of their due token; and how many are due in each text [B, 1].
     """
     tokens, needle = seen.queries.token, seen.keys.classes[NEEDLE] > 0
     due = (seen.queries.classes[COMPLETION][:, 1:] > 0) & (tokens[:, 1:] >= 0)
