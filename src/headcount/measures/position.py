@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
@@ -56,28 +57,24 @@ class Position(Question):
         width = real.shape[1]
         position = torch.arange(width, device=real.device)
         offset_of_largest = view.column_of_largest - position
-        attention, largest_at = [], []
-        for offset in OFFSETS:
-            start, stop = max(0, -offset), max(0, min(width, width - offset))
-            if start >= stop:
-                missing = torch.full(view.total.shape[:2], float("nan"), device=real.device)
-                attention.append(missing)
-                largest_at.append(missing)
-                continue
-            both = (real[:, start:stop] * real[:, start + offset : stop + offset])[:, None]
-            count = both.sum(-1)
-            attention.append((view.diagonal(offset) * both).sum(-1) / count)
-            share = ((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count
-            # An offset that few tokens of a short text have says nothing about a habit.
-            largest_at.append(torch.where(2 * count >= real.sum(-1)[:, None], share, float("nan")))
-        by_offset = torch.stack(attention, -1)
+        diagonals = [view.diagonal(offset) for offset in OFFSETS]
+        if view.is_asking:
+            return {}
+        both = seen.queries.once("tokens at offsets", lambda: _both(real))  # [B, 1, offset, Q]
+        count = both.sum(-1)  # 0 where a text is too short for an offset: NaN
+        entries = torch.stack([_at_queries(*pair, width) for pair in zip(diagonals, OFFSETS, strict=True)], 2)
+        by_offset = (entries * both).sum(-1) / count
+        share = torch.stack([((offset_of_largest == one) * both[:, :, n]).sum(-1) for n, one in enumerate(OFFSETS)], -1)
+        # An offset that few tokens of a short text have says nothing about a habit.
+        habit = (count > 0) & (2 * count >= real.sum(-1)[:, None, None])
+        largest_at = torch.where(habit, share / count, float("nan"))
         middle = OFFSETS.index(0)
         return {
             "previous": by_offset[..., middle - 1],
             "same": by_offset[..., middle],
             "next": by_offset[..., middle + 1],
             "attention": by_offset,
-            "largest_at": torch.stack(largest_at, -1),
+            "largest_at": largest_at,
         }
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -90,3 +87,17 @@ class Position(Question):
             "best_share": np.where(known, share, np.nan),
             "positional": np.where(known, share >= POSITIONAL, np.nan),
         }
+
+
+def _both(real: Tensor) -> Tensor:
+    """For each offset, the queries that are tokens and have one there [B, 1, offset, Q]."""
+    width = real.shape[1]
+    place = torch.arange(width, device=real.device) + torch.tensor(OFFSETS, device=real.device)[:, None]
+    there = real[:, place.clamp(0, width - 1)] * ((place >= 0) & (place < width))
+    return (real[:, None] * there)[:, None]
+
+
+def _at_queries(diagonal: Tensor, offset: int, width: int) -> Tensor:
+    """A diagonal [B, H, Q - |offset|] at its queries [B, H, Q], 0 where a query has no such key."""
+    start = min(width, max(0, -offset))
+    return torch.nn.functional.pad(diagonal, (start, width - start - diagonal.shape[-1]))
