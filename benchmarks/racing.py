@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import headcount as hc
-from headcount.core.races import LARGER, SMALLER, WITHIN
+from headcount.core.races import WITHIN, decide
 from headcount.data.tasks import find_task
 
 
@@ -62,9 +62,7 @@ def race_all(
             start = time.perf_counter()
             raced = hc.sweep(model, tokenizer, data, stop_when=margin, seed=seed, **options)
             decided = raced["decision"].values
-            truth = np.full(changes.shape, WITHIN, dtype=float)
-            truth[changes > margin] = LARGER
-            truth[changes < -margin] = SMALLER
+            truth = decide(changes, changes, margin)  # an interval of one point; on the margin counts as within
             known = np.isfinite(decided)
             rows.append(
                 {
