@@ -263,12 +263,12 @@ def test_a_role_has_one_colour_whichever_others_there_are() -> None:
         }
         data = xr.Dataset(arrays, {"stack": ["encoder"], "layer": [0], "head": range(3)})
         roles = next(each for each in find_colourings(view_of({"measures/special": data})) if each["id"] == "roles")
-        assert roles["names"][roles["none"]] == "mixed"
+        assert roles["names"][roles["none"]] == "no clear role"
         return dict(zip(roles["names"], roles["colours"], strict=True))
 
-    both = colours(previous=[0.9, 0.1, 0.1], following=[0.1, 0.9, 0.2])
-    alone = colours(previous=[0, 0, 0], following=[0.1, 0.9, 0.2])
-    assert both["following"] == alone["following"] != both["previous"]
+    both = colours(**{"previous token": [0.9, 0.1, 0.1], "next token": [0.1, 0.9, 0.2]})
+    alone = colours(**{"previous token": [0, 0, 0], "next token": [0.1, 0.9, 0.2]})
+    assert both["next token"] == alone["next token"] != both["previous token"]
 
 
 def test_helpers_are_no_colours() -> None:

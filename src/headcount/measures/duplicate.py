@@ -31,6 +31,8 @@ class Duplicate(EarlierToken):
             signed=True,
             most="looks most at the same token before",
             role="duplicate token",
+            does="Attends to the same token before",
+            baseline=0.0,
             role_from=0.3,
             rank=9,
         ),

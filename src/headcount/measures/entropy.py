@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -40,7 +40,9 @@ class Entropy(Question):
             "share",
             "1: looks everywhere",
             (0, 1),
-            role="everything alike",
+            role="attends broadly",
+            does="Attends broadly",
+            baseline=BROAD,
             role_from=0.9,
             rank=13,
         ),
@@ -61,6 +63,10 @@ class Entropy(Question):
             "from_first": entropy[..., 0],
             "uniform": seen.mean(uniform).expand(-1, entropy.shape[1]).to(torch.float32),
         }
+
+    def scale_of(self, variable: str, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """The share is one of means over texts, so its scale is one in nats."""
+        return values["entropy"], BROAD * values["uniform"], values["uniform"]
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         uniform = means["uniform"]  # 0 for texts of one token

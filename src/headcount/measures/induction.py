@@ -33,6 +33,8 @@ class Induction(EarlierToken):
             signed=True,
             most="strongest induction (over other tokens)",
             role="induction",
+            does="Attends to what followed the same token before",
+            baseline=0.0,
             role_from=0.3,
             rank=8,
         ),

@@ -8,9 +8,21 @@ import numpy as np
 import torch
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import (
+    CHANCE,
+    SHARE,
+    Question,
+    Schemas,
+    Seen,
+    Setting,
+    Values,
+    chance_of,
+    share_of_attention,
+)
+from headcount.trace.uniform_shares import uniform_diagonal
 
 OFFSETS = list(range(-8, 9))
+NEAR = {"previous": -1, "same": 0, "next": 1}
 POSITIONAL = 0.9
 """Voita's threshold: the head's largest weight stands at one offset that often."""
 
@@ -26,9 +38,12 @@ class Position(Question):
     summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
     paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
     schemas: ClassVar[Schemas] = {
-        "previous": share_of_attention("the previous token", role="previous token", rank=1),
-        "next": share_of_attention("the next token", role="next token", rank=2),
-        "same": share_of_attention("the token itself", role="itself", rank=3),
+        "previous": share_of_attention("the previous token", role="previous token", baseline="previous_chance", rank=1),
+        "next": share_of_attention("the next token", role="next token", baseline="next_chance", rank=2),
+        "same": share_of_attention("the token itself", role="itself", baseline="same_chance", rank=3),
+        "previous_chance": chance_of("the previous token"),
+        "next_chance": chance_of("the next token"),
+        "same_chance": chance_of("the token itself"),
         "attention": Schema("Attention by offset", SHARE, "high: looks so many tokens away", (0, 1), shown=False),
         "largest_at": Schema("Largest weight by offset", "share of tokens", "high: a habit", (0, 1), shown=False),
         "best_share": Schema("Tokens that look to one offset", "share of tokens", "0.9 or more: positional", (0, 1)),
@@ -39,7 +54,11 @@ class Position(Question):
     }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return {"previous": (), "same": (), "next": (), "attention": ("offset",), "largest_at": ("offset",)}
+        return {
+            **dict.fromkeys((*NEAR, *(f"{name}{CHANCE}" for name in NEAR)), ()),
+            "attention": ("offset",),
+            "largest_at": ("offset",),
+        }
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return {"offset": OFFSETS}
@@ -49,7 +68,7 @@ class Position(Question):
         if seen.stack == "cross":
             empty = torch.full((*view.total.shape[:2], len(OFFSETS)), float("nan"), device=real.device)
             return {
-                **dict.fromkeys(("previous", "same", "next"), empty[..., 0]),
+                **dict.fromkeys((*NEAR, *(f"{name}{CHANCE}" for name in NEAR)), empty[..., 0]),
                 "attention": empty,
                 "largest_at": empty,
             }
@@ -57,6 +76,7 @@ class Position(Question):
         position = torch.arange(width, device=real.device)
         offset_of_largest = view.column_of_largest - position
         attention, largest_at = [], []
+        chances = dict.fromkeys(NEAR.values(), torch.full(view.total.shape[:2], float("nan"), device=real.device))
         for offset in OFFSETS:
             start, stop = max(0, -offset), max(0, min(width, width - offset))
             if start >= stop:
@@ -67,15 +87,17 @@ class Position(Question):
             both = (real[:, start:stop] * real[:, start + offset : stop + offset])[:, None]
             count = both.sum(-1)
             attention.append((view.diagonal(offset) * both).sum(-1) / count)
+            if offset in chances:
+                uniform = uniform_diagonal(view.call, offset)
+                chances[offset] = ((uniform * both).sum(-1) / count).expand(*view.total.shape[:2])
             share = ((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count
             # An offset that few tokens of a short text have says nothing about a habit.
             largest_at.append(torch.where(2 * count >= real.sum(-1)[:, None], share, float("nan")))
         by_offset = torch.stack(attention, -1)
         middle = OFFSETS.index(0)
         return {
-            "previous": by_offset[..., middle - 1],
-            "same": by_offset[..., middle],
-            "next": by_offset[..., middle + 1],
+            **{name: by_offset[..., middle + offset] for name, offset in NEAR.items()},
+            **{f"{name}{CHANCE}": chances[offset] for name, offset in NEAR.items()},
             "attention": by_offset,
             "largest_at": torch.stack(largest_at, -1),
         }

@@ -32,6 +32,8 @@ class Repeated(Question):
             signed=True,
             most="links repeated words most (over others)",
             role="same word in the other text",
+            does="Attends to the same word in the other text",
+            baseline=0.0,
             role_from=0.15,
             rank=11,
         ),

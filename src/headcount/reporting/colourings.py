@@ -18,15 +18,17 @@ from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
 from headcount.story.patches import falls_with_it, is_patched
 from headcount.story.probes import NONE
-from headcount.story.roles import MIXED, find_roles
+from headcount.story.role_names import NO_ROLE, colours_of
+from headcount.story.roles import find_roles
 from headcount.story.sweeps import REPLACED
 
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
-Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`, the
-numbers of their colours. `beside`: the id of
-the colouring to look at beside it. `unknown`: why a head has no value, if that is known. `centre`: the value between
-two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that gives."""
+Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`,
+the numbers of their colours. `beside`: the id of the colouring to look at beside it. `also`: of roles, all that
+each head has, as [name, strength, low, high]. `unknown`: why a head has no value, if that is known. `centre`: the
+value between two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that
+gives."""
 
 
 def find_colourings(view: View) -> list[Colouring]:
@@ -139,23 +141,29 @@ def _patterns(view: View) -> list[Colouring]:
 
 
 def _roles(view: View) -> list[Colouring]:
-    own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
-    roles, ranks = find_roles(own, view.by_head)
-    if not ranks:
+    roles = find_roles(view.named("measures"), view.by_head)
+    if all(each is None for each in roles):
         return []
+    strongest = [None if each is None else each[0].name if each else NO_ROLE for each in roles]
+    counts = Counter(name for name in strongest if name not in (None, NO_ROLE))
+    names = sorted(counts, key=lambda name: (colours_of([name]), name)) + [NO_ROLE] * (NO_ROLE in strongest)
     return [
         {
             "id": "roles",
-            "title": "What it mostly does",
+            "title": "What it does",
             "group": "What it looks at",
             "unit": "",
             "kind": "category",
-            "says": "a rule of thumb: the first of these that takes half of its attention or stands out",
-            "values": roles,
-            "names": list(ranks),
+            "says": "what it does most beyond chance; a head can have several roles",
+            "values": [None if name is None else names.index(name) for name in strongest],
+            "names": names,
             # A role has the same colour on every page; no role stays in the background.
-            "colours": [rank - 1 for rank in ranks.values()],
-            **({"none": list(ranks).index(MIXED)} if MIXED in ranks else {}),
+            "colours": colours_of(names),
+            **({"none": names.index(NO_ROLE)} if NO_ROLE in names else {}),
+            "also": [
+                [[role.name, *(number(part) for part in (role.strength, role.low, role.high))] for role in each or ()]
+                for each in roles
+            ],
         }
     ]
 

@@ -79,7 +79,7 @@ def find_sentences(view: View) -> list[str]:
     for result in view.of("cues").values():
         if has_cues(result):
             sentences += [cue_heading(result), *cue_findings(result), *cut_note(result.attrs)]
-    own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
+    own = view.named("measures")
     blank = [note for result in view.results.values() for note in blank_note(result.attrs)]
     return [*sentences, *standing_out_sentences(own, stacked), *dict.fromkeys(blank)]
 
