@@ -33,6 +33,7 @@ FULL = Schema(
     baseline="far_chance",
     role_from=0.5,
     rank=3,
+    main=True,
     shown=False,
 )
 

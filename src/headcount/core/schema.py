@@ -51,6 +51,8 @@ class Schema:
     """Where the chance level is not known, as in older results: the value from which a head has the role."""
     rank: int = 99
     """Lists show variables of low rank first."""
+    main: bool = False
+    """Whether it is one of the few that people look for first."""
     shown: bool = True
     """Whether heads can be coloured by it; not if it has a figure of its own."""
 

@@ -68,7 +68,9 @@ class Cosine(Comparison):
     summary = "cosine of a head's maps and of its outputs in the two models; 1 is unchanged"
     paper = "Kovaleva 2019, Fig 5"
     schemas: ClassVar[Schemas] = {
-        "maps": Schema("Likeness of the maps before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
+        "maps": Schema(
+            "How similar its maps stayed in fine-tuning", "cosine", "1: unchanged by fine-tuning", (-1, 1), main=True
+        ),
         "outputs": Schema("Likeness of the outputs before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
     }
 

@@ -35,5 +35,6 @@ class Duplicate(EarlierToken):
             baseline=0.0,
             role_from=0.3,
             rank=9,
+            main=True,
         ),
     }

@@ -36,15 +36,16 @@ class Entropy(Question):
         "from_first": Schema("Entropy of the first token's attention", "nats", "low: looks at few tokens", (0, None)),
         "uniform": Schema("Entropy of looking everywhere alike", "nats", "what the texts' lengths allow", (0, None)),
         "share_of_uniform": Schema(
-            "Entropy beside looking everywhere alike",
-            "share",
-            "1: looks everywhere",
+            "How broadly it attends",
+            "entropy, as a share of that of uniform attention",
+            "1: attends to all tokens alike; 0: to one token",
             (0, 1),
             role="attends broadly",
             does="Attends broadly",
             baseline=BROAD,
             role_from=0.9,
             rank=13,
+            main=True,
         ),
         "broad": Schema(
             "Broad head", "", "at least 0.8 of the entropy of looking everywhere alike", names=("no", "yes")

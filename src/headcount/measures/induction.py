@@ -37,5 +37,6 @@ class Induction(EarlierToken):
             baseline=0.0,
             role_from=0.3,
             rank=8,
+            main=True,
         ),
     }

@@ -38,7 +38,9 @@ class Position(Question):
     summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
     paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
     schemas: ClassVar[Schemas] = {
-        "previous": share_of_attention("the previous token", role="previous token", baseline="previous_chance", rank=1),
+        "previous": share_of_attention(
+            "the previous token", role="previous token", baseline="previous_chance", rank=1, main=True
+        ),
         "next": share_of_attention("the next token", role="next token", baseline="next_chance", rank=2),
         "same": share_of_attention("the token itself", role="itself", baseline="same_chance", rank=3),
         "previous_chance": chance_of("the previous token"),

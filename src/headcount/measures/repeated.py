@@ -36,6 +36,7 @@ class Repeated(Question):
             baseline=0.0,
             role_from=0.15,
             rank=11,
+            main=True,
         ),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -18,10 +19,12 @@ from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
 from headcount.story.patches import falls_with_it, is_patched
 from headcount.story.probes import NONE
-from headcount.story.role_names import NO_ROLE, colours_of
-from headcount.story.roles import find_roles
+from headcount.story.role_names import BROAD, NO_ROLE, colours_of
+from headcount.story.roles import find_roles, role_tests
 from headcount.story.sweeps import REPLACED
 
+MOST_MAIN = 10
+"""Named choices at most."""
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
 Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`,
@@ -37,7 +40,28 @@ def find_colourings(view: View) -> list[Colouring]:
     for kind in ("circuit", "patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
-    return colourings or _heads_alone(view)
+    return _with_main(view, colourings) or _heads_alone(view)
+
+
+def _with_main(view: View, colourings: list[Colouring]) -> list[Colouring]:
+    """The colourings, each with `main`: whether it is one of the few named choices.
+
+    The first of each kind, such as of several sweeps; of what roles are about, only what some head has as a role.
+    """
+    own = view.named("measures")
+    idle = {
+        f"measures/{test.measure}:{test.variable}"
+        for test in role_tests(own)
+        if test.name != BROAD and not (test.has.values == 1).any()
+    }
+    known: set[str] = set()
+    for colouring in colourings:
+        kind = re.sub("@[^:/]*", "", colouring["id"])
+        kind = "effect" if colouring.get("effect") else kind
+        first = bool(colouring.get("main")) and colouring["id"] not in idle and kind not in known
+        known |= {kind} if first else set()
+        colouring["main"] = first and len(known) <= MOST_MAIN
+    return colourings
 
 
 def _heads_alone(view: View) -> list[Colouring]:
@@ -47,6 +71,7 @@ def _heads_alone(view: View) -> list[Colouring]:
     return [
         {
             "id": "present",
+            "main": True,
             "title": "The heads of the model",
             "group": "",
             "unit": "",
@@ -75,7 +100,7 @@ def _sweeps(view: View) -> list[Colouring]:
             replaced = REPLACED.get(attributes["how"], attributes["how"])
             alone = attributes["by"] == "all-but-one"
             prefix = "loss_" if colouring["id"].endswith(":loss_delta") else ""
-            colouring["says"] += f" ({replaced}{' for all the others' if alone else ''})"
+            colouring["says"] += f". Removing {'another head' if alone else 'it'} means that {replaced}"
             colouring |= {key: view.by_head(dataset[f"{prefix}{key}"]) for key in ("low", "high", "p", "q")}
             colouring |= {
                 "higher": not prefix and bool(attributes.get("higher_is_better", True)),
@@ -129,6 +154,7 @@ def _patterns(view: View) -> list[Colouring]:
     return [
         {
             "id": "patterns",
+            "main": True,
             "title": f"The pattern of its maps{_suffix(name)}",
             "group": "What its maps look like",
             "unit": "",
@@ -150,6 +176,7 @@ def _roles(view: View) -> list[Colouring]:
     return [
         {
             "id": "roles",
+            "main": True,
             "title": "What it does",
             "group": "What it looks at",
             "unit": "",
@@ -232,6 +259,7 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
         "group": schema.category,
         "unit": schema.unit,
         "says": schema.direction,
+        "main": schema.main,
         "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
         "values": view.by_head(dataset[variable]),
         **({} if schema.centre is None else {"centre": schema.centre}),

@@ -139,7 +139,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
             if layers
         ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
-        "sentences": find_sentences(view),
+        "findings": find_sentences(view),
         "best": find_examples(view.named("measures"), view.by_head),
         "colourings": find_colourings(view),
         "pairs": find_pairs(view),

@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.results import HEAD_DIMS
-from headcount.core.schema import STRENGTH, Schema
+from headcount.core.schema import Schema
 from headcount.story.earlier import schemas_of
-from headcount.story.names import spell_head, spell_interval
+from headcount.story.names import digits_for, spell_head, spell_interval
 from headcount.story.roles import role_tests
 
 Results = Mapping[str, xr.Dataset]
@@ -32,7 +32,7 @@ def strongest(
     index = np.unravel_index(int(filled.argmax()), filled.shape)
     value, low, high = (float(array[index]) for array in arrays)
     several = len(dataset["stack"]) > 1 if stacked is None else stacked
-    return spell_head(dataset, index, several), value, spell_interval((value, low, high))
+    return spell_head(dataset, index, several), value, spell_interval((value, low, high), min(3, digits_for(low, high)))
 
 
 def superlatives(
@@ -53,11 +53,15 @@ def superlatives(
 
 def _claimed(results: Results) -> Callable[[str, str, np.ndarray], bool]:
     """Whether any head stands out by a variable of a result: of a role, only a head that has it (`roles.py`)."""
-    has = {(test.measure, test.variable): bool((test.has.values == 1).any()) for test in role_tests(results)}
+    has = {
+        (test.measure, test.variable): bool((test.has.values == 1).any())
+        for test in role_tests(results)
+        if test.is_tested
+    }
 
     def claimed(name: str, variable: str, values: np.ndarray) -> bool:
-        tested = f"{variable}{STRENGTH}_p" in results[name]
-        return has[name, variable] if tested and (name, variable) in has else bool(np.nanmax(values) >= VISIBLE)
+        visible = bool(np.nanmax(values) >= VISIBLE)
+        return has.get((name, variable), visible)
 
     return claimed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from headcount.story.role_names import BROAD, current_name
 LEAST = 0.1
 """The least strength of a role: a tenth of the way from chance to a head that does nothing else. Over many texts tiny
 excesses are significant; on real text they make up the bulk of all heads (docs/concepts.md, Roles)."""
+CLEAR = f"significantly above chance, with a strength of at least {LEAST:g} of 1"
 MOST_EXAMPLES = 5
 ByHead = Callable[[xr.DataArray], list[float | None]]
 Measures = Mapping[str, xr.Dataset]
@@ -44,6 +46,8 @@ class RoleTest:
     low: xr.DataArray
     high: xr.DataArray
     has: xr.DataArray
+    is_tested: bool
+    """Whether the result knows chance; otherwise `has` compares with a threshold."""
 
     @property
     def name(self) -> str:
@@ -81,7 +85,7 @@ def role_tests(measures: Measures) -> list[RoleTest]:
         else:
             has = strength.values >= schema.role_from
         known = np.where(np.isfinite(strength.values), has, np.nan)
-        tests.append(RoleTest(name, variable, schema, strength, low, high, strength.copy(data=known)))
+        tests.append(RoleTest(name, variable, schema, strength, low, high, strength.copy(data=known), tested))
     return sorted(tests, key=lambda test: (test.schema.rank, test.variable))
 
 
@@ -115,6 +119,19 @@ def _roles_of(rows: list[tuple[Any, ...]]) -> list[Role] | None:
         if has and not same:
             found.append(role)
     return sorted(found, key=lambda role: (role.name == BROAD, -role.strength))
+
+
+def roles_sentence(measures: Measures, by_head: ByHead) -> list[str]:
+    """How many heads have a clear role, and which are the most frequent strongest ones; nothing without chance."""
+    if not any(test.is_tested for test in role_tests(measures)):
+        return []
+    known = [each for each in find_roles(measures, by_head) if each is not None]
+    counts = Counter(each[0].name for each in known if each)
+    if not counts:
+        return [f"None of {len(known)} heads has a clear role ({CLEAR})."]
+    listed = ", ".join(f"{name} ({count})" for name, count in counts.most_common(MOST_EXAMPLES))
+    which = "most frequent strongest roles" if len(counts) > MOST_EXAMPLES else "strongest roles"
+    return [f"{counts.total()} of {len(known)} heads have a clear role ({CLEAR}); {which}: {listed}."]
 
 
 def find_examples(measures: Measures, by_head: ByHead) -> list[dict[str, Any]]:
