@@ -24,7 +24,7 @@ class Duplicate(EarlierToken):
         "attention": share_of_attention("the same token before", "1: attends to nothing else", most=""),
         "control": Schema("Other earlier tokens (duplicates)", SHARE, "what duplicates are compared with", (0, 1)),
         "gain": Schema(
-            "The same token before, over other tokens",
+            "Attention to the same token before, beyond other tokens",
             SHARE,
             "above 0: more than other tokens get; 0.3 or more: a duplicate-token head",
             (-1, 1),

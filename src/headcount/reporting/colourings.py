@@ -14,6 +14,7 @@ import xarray as xr
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema, read_schema
 from headcount.core.sweep_schemas import inputs_of
+from headcount.reporting.palette import pattern_colours
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
@@ -162,6 +163,7 @@ def _patterns(view: View) -> list[Colouring]:
             "says": "what its maps look like in most texts; a click on a head shows some",
             "values": [None if pattern is None else int(pattern) for pattern in view.by_head(dataset["mostly"])],
             "names": [str(name) for name in dataset["pattern"].values],
+            "colours": pattern_colours(dataset.sizes["pattern"]),
         }
     ]
 

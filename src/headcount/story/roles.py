@@ -19,7 +19,7 @@ from headcount.story.role_names import BROAD, current_name
 LEAST = 0.1
 """The least strength of a role: a tenth of the way from chance to a head that does nothing else. Over many texts tiny
 excesses are significant; on real text they make up the bulk of all heads (docs/concepts.md, Roles)."""
-CLEAR = f"significantly above chance, with a strength of at least {LEAST:g} of 1"
+CLEAR = f"significantly above chance, with a strength of at least {LEAST:g}"
 MOST_EXAMPLES = 5
 ByHead = Callable[[xr.DataArray], list[float | None]]
 Measures = Mapping[str, xr.Dataset]
