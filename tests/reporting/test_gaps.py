@@ -94,14 +94,6 @@ def test_scores_of_units_are_no_importance_of_heads() -> None:
     assert "how important each head is" in [gap["what"] for gap in find_gaps(view_of(found), "study")]
 
 
-def test_what_is_not_finished_is_not_missing() -> None:
-    """What was begun is resumed by its own command, and the page says that it is unfinished."""
-    begun = View("study", {}, ("sweep/head-zero", "compare/cosine"), Layout({}))
-    left = [gap["what"] for gap in find_gaps(begun, "study")]
-    assert not {"what the score is without each head", "what fine-tuning changed"} & set(left)
-    assert "what the score is without each layer" in left
-
-
 def test_a_whole_study_lacks_nothing() -> None:
     assert find_gaps(view_of(dict(KINDS.values())), "study") == []
 

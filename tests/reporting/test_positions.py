@@ -144,7 +144,7 @@ def test_carrying_the_difference_is_one_colour(view: View) -> None:
 def test_a_patch_is_no_ablation(study: Path, view: View) -> None:
     assert effect_of(find_colourings(view)) is None
     page, _ = describe(view, str(study))
-    said = json.dumps({key: page[key] for key in ("sentences", "colourings", "positions", "flips", "layers")})
+    said = json.dumps({key: page[key] for key in ("findings", "colourings", "positions", "flips", "layers")})
     assert "ithout" not in said
     assert find_layers(view)[0]["patched"] == {"ran": "corrupted", "given": "clean"}
     headings = [sentence for sentence in find_sentences(view) if sentence.endswith("):")]
@@ -174,7 +174,7 @@ def test_patched_layers_but_for_a_head(tmp_path: Path) -> None:
     for by in ("head", "all-but-one"):
         hc.sweep(planted.classifier(), tokenizer, PAIRS, task="sst2", how="patch", by=by, out=tmp_path / "study")
     page, _ = describe(read_view(tmp_path / "study"), "study")
-    assert not any("all-but-one" in sentence for sentence in page["sentences"])
+    assert not any("all-but-one" in sentence for part in page["findings"] for sentence in part["sentences"])
     titles = [colouring["title"] for colouring in page["colourings"]]
     assert len(set(titles)) == len(titles) == 4
     assert any(title.endswith("with all heads of its layer but this one from the clean one") for title in titles)

@@ -34,28 +34,13 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"
     swept = view.of("sweep").values()
-    # What is not finished is said beside these rows: it is there, and the same command resumes it.
-    begun = [name.partition("/") for name in view.unfinished]
-    begun_sweeps = {rest.split("-")[0] for kind, _, rest in begun if kind == "sweep"}
     sweeps = {sweep.attrs.get("by") for sweep in swept if sweep.attrs.get("how") not in OF_ANOTHER_INPUT}
     patches = {sweep.attrs.get("by") for sweep in swept if is_patched(sweep)}
     paired = bool(patches) or data.startswith(PAIRED)
     pruned = view.of("pruning")
-
-    def is_there(kind: str) -> bool:
-        return bool(view.of(kind)) or any(other == kind for other, _, _ in begun)
-
     results = [
-        (
-            "what the score is without each head",
-            "head" in sweeps | begun_sweeps,
-            f"sweep {model} {on} --by head --out {study}",
-        ),
-        (
-            "what the score is without each layer",
-            "layer" in sweeps | begun_sweeps,
-            f"sweep {model} {on} --by layer --out {study}",
-        ),
+        ("what the score is without each head", "head" in sweeps, f"sweep {model} {on} --by head --out {study}"),
+        ("what the score is without each layer", "layer" in sweeps, f"sweep {model} {on} --by layer --out {study}"),
         (
             "which heads carry the difference between two inputs",
             "head" in patches or not paired,
@@ -67,10 +52,10 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
             "position" in patches or not data.startswith(PAIRED),
             f"sweep {model} {on} --by position --how patch --out {study}",
         ),
-        ("what every head looks at", is_there("measures"), f"measure {model} --data {data} --out {study}"),
+        ("what every head looks at", bool(view.of("measures")), f"measure {model} --data {data} --out {study}"),
         (
             "what the maps of every head look like",
-            is_there("patterns"),
+            bool(view.of("patterns")),
             f"find-patterns {model} --data {data} --out {study}",
         ),
         (
@@ -80,20 +65,20 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ),
         (
             "which heads follow annotations, such as dependencies",
-            is_there("probe"),
+            bool(view.of("probe")),
             f"probe {model} --data TREEBANK.conllu --out {study}",
         ),
         (
             "which words give the label away",
-            is_there("cues") or kind not in WITH_CUES,
+            bool(view.of("cues")) or kind not in WITH_CUES,
             f"cues --model {model} {on} --out {study}",
         ),
         (
             "attention maps of a sentence",
-            is_there("maps"),
+            bool(view.of("maps")),
             f'maps {model} --text "A sentence."{pair} --out {study}',
         ),
-        ("what fine-tuning changed", is_there("compare"), f"compare BEFORE {model} --data {data} --out {study}"),
+        ("what fine-tuning changed", bool(view.of("compare")), f"compare BEFORE {model} --data {data} --out {study}"),
         (
             "how important each head is",
             any(
@@ -114,7 +99,7 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         ),
         (
             "how small the model can get without heads and feed-forward units",
-            any(name.startswith("budget") for name in pruned),
+            any(name.startswith("budget@") for name in pruned),
             f"prune {model} {on} --what both --operations 50% --out half --study {study}",
         ),
         ("when the order of heads settles", "dynamics" in pruned, f"dynamics RUN {on} --study {study}"),

@@ -24,7 +24,7 @@ KINDS = (
     "#c5e17a",
     "#e040fb",
 )
-"""Of roles by their numbers (`story/role_names.py`), and of other categories in their order; grey means none of them."""
+"""Of roles by their numbers (`story/role_names.py`), and of other categories in their order; grey is for none."""
 PATTERNS = ("#762a83", "#b07cc6", "#e7298a", "#5aae61", "#a6761d")
 """Of patterns, a family of its own: a role and a pattern never look the same."""
 FIRST_PATTERN = len(KINDS)
