@@ -38,6 +38,7 @@ TOLERANCE = 1.0
 TITLES = (
     "What each head does",
     "What happens without it",
+    "What heads bring from another input",
     "How small it can get",
     "What fine-tuning changed",
     "Notes",
@@ -46,7 +47,7 @@ TITLES = (
 
 def find_sentences(view: View) -> list[dict[str, Any]]:
     """The findings in sections, each with a `title` and its `sentences`; sections without a sentence are left out."""
-    parts = (_heads(view), _without(view), _smaller(view), _changes(view), _notes(view))
+    parts = (_heads(view), _without(view), _patched(view), _smaller(view), _changes(view), _notes(view))
     return [{"title": title, "sentences": said} for title, said in zip(TITLES, parts, strict=True) if said]
 
 
@@ -67,10 +68,11 @@ def _heads(view: View) -> list[str]:
 
 
 def _without(view: View) -> list[str]:
-    """Effects of ablation and of patching, of single heads and of sets."""
+    """Effects of ablation, of single heads and of sets."""
     sentences: list[str] = []
     for name, dataset in view.of("sweep").items():
-        sentences += _sweep(view, name, dataset)
+        if not is_patched(dataset):
+            sentences += _sweep(view, name, dataset)
     for carried in view.of("cue_heads").values():
         sentences += cue_head_sentences(carried)
     for carried in view.of("carriers").values():
@@ -78,12 +80,21 @@ def _without(view: View) -> list[str]:
     for name, result in view.of("pruning").items():
         if name.split("@")[0] == "roles":
             sentences += role_sentences(result)
+    for found in view.of("circuit").values():
+        sentences += circuit_sentences(found)
+    return sentences
+
+
+def _patched(view: View) -> list[str]:
+    """Effects of patching: nothing is without a head there."""
+    sentences: list[str] = []
+    for name, dataset in view.of("sweep").items():
+        if is_patched(dataset) and dataset.attrs.get("by") in ("head", "layer", "position"):
+            sentences += [patch_heading(name, dataset), *sweep_sentences(dataset)]
     for vectors in view.of("function_vectors").values():
         sentences += vector_sentences(vectors)
     for estimated in view.of("patching").values():
         sentences += attribution_sentences(estimated)
-    for found in view.of("circuit").values():
-        sentences += circuit_sentences(found)
     for found in view.of("paths").values():
         sentences += path_sentences(found)
     return sentences
@@ -94,8 +105,6 @@ def _sweep(view: View, name: str, dataset: xr.Dataset) -> list[str]:
     by = attributes.get("by")
     if attributes.get("how") == "function-vector":
         return []  # part of a result with sentences of its own
-    if is_patched(dataset) and by in ("head", "layer", "position"):
-        return [patch_heading(name, dataset), *sweep_sentences(dataset)]
     if by == "head":
         heading = f"{short_name(attributes['model'])} on {attributes['task']}, without one head at a time ({name}):"
         return [heading, *sweep_sentences(dataset)]
