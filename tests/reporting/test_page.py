@@ -475,7 +475,7 @@ def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -
 
 def test_a_kind_has_names_and_no_scatter(visit: Visit) -> None:
     page = visit("classifier")
-    choose(page, "Beside it", "What it mostly does")
+    choose(page, "Beside it", "What it does")
     assert page.locator("#centre .dot").count() == 0
     shown = page.locator("#centre .legend").nth(1).inner_text()
     counts = [int(one) for one in re.findall(r"\((\d+)\)", shown)]
@@ -881,7 +881,7 @@ def test_grouped_heads(visit: Visit, shelf: Shelf) -> None:
     """Four heads over two key/value heads, of a model that looks back alone, with a score that is better when low."""
     page = visit("grouped", link="#L1H3")
     assert grid(page).get_by_role("gridcell").count() == 12
-    assert "above 0: the head is needed" in page.locator("#centre .legend").first.inner_text()
+    assert "above 0: the model needs the head" in page.locator("#centre .legend").first.inner_text()
     (maps,) = shelf.maps("grouped")
     tokens, stored = maps["tokens"].values.tolist(), maps["maps_decoder"].values
     assert not np.triu(stored[1, 3], 1).any()

@@ -33,9 +33,10 @@ class Contribution(Question):
         "output_norm": Schema("Length of its output", "length", "before the output projection", (0, None)),
         "written": Schema("Length of what it writes", "length", "high: changes the stream much", (0, None)),
         "share": Schema(
-            "What it writes, of its layer",
+            "How much it writes (share of its layer)",
             "share",
             "high: writes most of its layer's sum",
+            main=True,
             most="writes most (share of its layer)",
         ),
         "near_zero": Schema(

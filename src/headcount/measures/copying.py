@@ -59,6 +59,8 @@ class Copying(Question):
             "0.5: chance; 1: the attended token is raised most",
             (0, 1),
             role="copying",
+            does="Copies what it attends to",
+            baseline=0.5,
             role_from=0.9,
             rank=15,
         ),

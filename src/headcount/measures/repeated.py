@@ -25,15 +25,18 @@ class Repeated(Question):
         "attention": share_of_attention("the same word in the other text", "high: ties them", most=""),
         "control": Schema("Other words of the other text", SHARE, "what the same words are held against", (0, 1)),
         "gain": Schema(
-            "The same word in the other text, over other words",
+            "Attention to the same word in the other text, beyond other words",
             SHARE,
-            "above 0: more",
+            "above 0: more than other words get",
             (-1, 1),
             signed=True,
             most="links repeated words most (over others)",
             role="same word in the other text",
+            does="Attends to the same word in the other text",
+            baseline=0.0,
             role_from=0.15,
             rank=11,
+            main=True,
         ),
     }
 

@@ -31,6 +31,8 @@ class Retrieval(Question):
             (0, 1),
             most="is the strongest retrieval head",
             role="retrieval",
+            does="Looks up the answer in the text",
+            baseline="chance",
             role_from=0.1,
             rank=7,
         ),

@@ -21,6 +21,7 @@ from headcount.reporting.cues import as_relations, find_cue_tables
 from headcount.reporting.document import check_output, replace_file
 from headcount.reporting.pair_figure import draw_pairs
 from headcount.reporting.pairs import find_pairs
+from headcount.reporting.palette import PATTERNS
 from headcount.reporting.patterns import read_patterns
 from headcount.reporting.position_figure import draw_positions
 from headcount.reporting.positions import find_positions
@@ -37,8 +38,6 @@ FORMATS = (".svg", ".pdf", ".png")
 SIDE = 0.32
 """Side of a head's square in inches."""
 ORDERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
-KINDS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
-"""The colours of the page."""
 
 
 def figure(study: StudyLike, what: str = "ablation", output: str | Path | None = None) -> Figure:
@@ -238,7 +237,7 @@ def draw_patterns(figure: Figure, patterns: dict[str, Any]) -> Figure:
     start = np.zeros(len(rows))
     for kind, name in enumerate(patterns["names"]):
         share = 100 * np.array([shares[kind] for _, shares in rows])
-        ax.barh(range(len(rows)), share, left=start, height=0.8, color=KINDS[kind], label=name)
+        ax.barh(range(len(rows)), share, left=start, height=0.8, color=PATTERNS[kind], label=name)
         start += share
     ax.set_yticks(range(len(rows)), labels=[name for name, _ in rows], fontsize=7)
     ax.invert_yaxis()

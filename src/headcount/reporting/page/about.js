@@ -6,12 +6,15 @@ export const findings = (one) =>
     "section",
     { class: "findings" },
     h("h2", {}, "What was found"),
-    one.sentences.length
-      ? h(
-          "ul",
-          {},
-          one.sentences.map((sentence) => h("li", {}, sentence)),
-        )
+    one.findings.length
+      ? one.findings.map(({ title, sentences }) => [
+          h("h3", {}, title),
+          h(
+            "ul",
+            {},
+            sentences.map((sentence) => h("li", {}, sentence)),
+          ),
+        ])
       : h("p", {}, "This study has no complete result yet. The commands below compute some."),
   );
 

@@ -12,7 +12,7 @@ const KINDS = [
   "#cc79a7",
   "#56b4e9",
   "#f0e442",
-  "#7f7f7f",
+  "#00687a",
   "#4b0092",
   "#994f00",
   "#1aff1a",
@@ -26,6 +26,10 @@ const KINDS = [
   "#c5e17a",
   "#e040fb",
 ];
+// Patterns have a family of their own, numbered after the others.
+const PATTERNS = ["#762a83", "#b07cc6", "#e7298a", "#5aae61", "#a6761d"];
+export const patternPlace = (kind) => KINDS.length + (kind % PATTERNS.length);
+const ofPlace = (place) => PATTERNS[place - KINDS.length] ?? KINDS[place % KINDS.length];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 // On dark paper what is 0 is dark and what is strong is bright, as on white paper it is the other way round.
@@ -37,8 +41,8 @@ export function colours(colouring) {
   if (colouring.kind === "category") {
     // What is none of the kinds stays in the background.
     // Kinds that other studies name too have colours of their own, whichever of them a study has.
-    const place = (value) => colouring.colours?.[value] ?? value;
-    const of = (value) => (value === colouring.none ? "var(--line)" : KINDS[place(value) % KINDS.length]);
+    const place = (value) => colouring.colours?.[value] ?? value % KINDS.length;
+    const of = (value) => (value === colouring.none ? "var(--line)" : ofPlace(place(value)));
     return { of, domain: null };
   }
   if (colouring.kind === "diverging") {

@@ -53,7 +53,7 @@ function subtitle(study, index, role, effect) {
   const pattern = study.colourings.find((colouring) => colouring.id === "patterns");
   if (pattern && pattern.values[index] !== null) said.push(`Its maps: ${pattern.names[pattern.values[index]]}.`);
   const does = role && role.values[index] !== null ? role.names[role.values[index]] : null;
-  if (does && !(pattern && does === "mixed")) said.push(`Mostly: ${does}.`);
+  if (does && !(pattern && does === "no clear role")) said.push(`Mostly: ${does}.`);
   if (effect && effect.values[index] !== null) {
     const certain = sure(effect, index) ? "significant" : `not significant (q = ${plain(effect.q[index], 2)})`;
     said.push(`Without it ${effect.unit} changes by ${shown(effect, index)}, ${certain}.`);
