@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headcount.reporting.text_maps import TextMaps
@@ -18,14 +19,18 @@ def result_caption(view: View, name: str) -> str:
     if result is None:
         return study_model(view)
     attributes = result.attrs
-    model = short_name(str(attributes.get("model", "")))
-    if attributes.get("other_model"):
-        model = f"{short_name(str(attributes['other_model']))} minus {model}"
+    model = model_of(attributes)
     task, metric = attributes.get("task"), attributes.get("metric")
     count = attributes.get("examples") or result.sizes.get("example")
     noun = f"{'example' if task else 'text'}{'' if count == 1 else 's'}"
     of_task = f"{task}, {metric}" if task and metric else str(task or "")
     return " · ".join(filter(None, (model, of_task, f"{count} {noun}" if count else "")))
+
+
+def model_of(attributes: Mapping[Any, Any]) -> str:
+    """The model of a result; of a change, both."""
+    model, other = (short_name(str(attributes.get(key) or "")) for key in ("model", "other_model"))
+    return f"{other} minus {model}" if other else model
 
 
 def text_caption(maps: TextMaps, with_model: bool = True) -> str:
