@@ -28,6 +28,7 @@ def test_orange_is_what_is_needed(higher: bool) -> None:
     assert is_orange(low) is higher
     assert is_orange(high) is not higher
     assert min(centre[:3]) > 0.9, "no effect is white"
+    assert scale.seen == pytest.approx((0.4, 0.8)), "the bar ends where the values end"
     assert scale.says == "orange: needed, purple: better without it"
 
 
@@ -51,6 +52,7 @@ def test_an_amount_has_no_centre() -> None:
 def test_no_effect_at_all_is_white() -> None:
     scale = scale_of(effect([0.0, 0.0], True), baseline=0.8)
     assert scale.low < 0.8 < scale.high
+    assert scale.seen is None
 
 
 def test_kinds_keep_their_colours() -> None:

@@ -11,7 +11,7 @@ from headcount.reporting.heads_figure import draw_heads, draw_kinds
 from headcount.reporting.view import View
 from tests.reporting.drawn import cut_texts, drawn, numbers_view
 
-SIZES = [(layers, heads) for layers in (1, 6, 12, 24, 48) for heads in (1, 4, 16, 32)]
+SIZES = [(1, 1), (1, 32), (6, 8), (12, 12), (24, 4), (24, 16), (48, 25), (48, 2)]
 
 
 @pytest.mark.parametrize(("layers", "heads"), SIZES)
@@ -20,6 +20,18 @@ def test_nothing_is_cut(layers: int, heads: int) -> None:
     assert cut_texts(figure) == []
     box = figure.axes[0].bbox
     assert box.width / heads == pytest.approx(box.height / layers), "heads are squares"
+
+
+@pytest.mark.parametrize(("layers", "heads"), SIZES)
+@pytest.mark.parametrize("unit", ["f1", "share of the difference in log_probability"])
+def test_no_baseline_is_cut(layers: int, heads: int, unit: str) -> None:
+    view = View("study", {}, (), Layout.even({"encoder": (layers, heads)}))
+    values = [-0.01 * (number % 3) for number in range(layers * heads)]
+    told = {"title": f"Change of {unit}", "says": "", "unit": unit, "kind": "diverging", "values": values}
+    for baseline, change in ((1234.567, 1.0), (4.16, 1e-4), (0.5, 1.0)):
+        scaled = [change * value for value in values]
+        figure = draw_heads(Figure(), view, told | {"baseline": baseline, "higher": True, "values": scaled})
+        assert cut_texts(figure) == []
 
 
 @pytest.mark.parametrize(("layers", "heads"), SIZES)

@@ -32,6 +32,8 @@ class Scale:
     centre: float | None = None
     says: str = ""
     """What the two colours of a centred scale mean."""
+    seen: tuple[float, float] | None = None
+    """The part of a centred scale that there are values in, with the centre: no accuracy is above 1."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -55,7 +57,8 @@ def scale_of(colouring: Colouring, baseline: float | None = None) -> Scale:
     higher = colouring.get("higher", True) is not False
     needed = "effect" in colouring or baseline is not None
     says = "orange: needed, purple: better without it" if needed else ""
-    return Scale("PuOr" if higher else "PuOr_r", centre - most, centre + most, centre, says)
+    seen = (min(low, centre), max(high, centre)) if low < centre or high > centre else None
+    return Scale("PuOr" if higher else "PuOr_r", centre - most, centre + most, centre, says, seen)
 
 
 def kind_colours(colouring: Colouring) -> list[str]:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 NARROWEST = 3.6
 """Inches: a title needs that much."""
-BAR = (1.15, 0.8)
+BAR = (1.4, 1.3)
 """The room that a colour bar needs beside the panels: its width with its labels, and its height."""
-EDGE, TITLE, CAPTION = 0.1, 10, 6.5
+EDGE, TITLE, CAPTION, BAR_LABEL = 0.1, 10, 6.5, 7
 """The margin around everything in inches, and font sizes."""
 GREY = "#4f5863"
 FONTS = (
@@ -70,6 +70,14 @@ def place_panels(
     long = min(tallest, 3.0)
     lower = bottom + (tallest - long) / 2
     return axes, figure.add_axes(((start - gap + 0.3) / width, lower / height, 0.13 / width, long / height))
+
+
+def label_bar(bar: Axes, label: str) -> None:
+    """The label of a colour bar, in lines that are hardly longer than it."""
+    length = bar.bbox.height / bar.figure.dpi
+    bar.set_ylabel(wrapped(label, length + 6 * EDGE, BAR_LABEL), fontsize=BAR_LABEL, parse_math=False)
+    bar.tick_params(labelsize=7)
+    bar.yaxis.get_offset_text().set_fontsize(7)
 
 
 def write_caption(figure: Figure, caption: str) -> Figure:

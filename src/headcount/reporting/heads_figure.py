@@ -10,7 +10,7 @@ import numpy as np
 from headcount.core.claims import LEVEL
 from headcount.reporting.colourings import Colouring
 from headcount.reporting.figure_colours import BASELINE, UNKNOWN, kind_colours, scale_of
-from headcount.reporting.figure_layout import longest, place_panels
+from headcount.reporting.figure_layout import label_bar, longest, place_panels
 from headcount.reporting.view import View
 
 if TYPE_CHECKING:
@@ -28,17 +28,21 @@ def draw_heads(figure: Figure, view: View, colouring: Colouring, caption: str = 
     title = str(colouring["title"])
     if base is not None:
         title = title.replace("Change of ", "").capitalize()
-    axes, bar = place_heads(figure, view, title, "\n".join((caption, *_notes(view, colouring, scale.says))))
+    caption = "\n".join((caption, *_notes(view, colouring, scale.says)))
+    axes, bar = place_heads(figure, view, title, caption, above=0.0 if base is None else 0.22)
     image: Any = None
     for ax, (stack, square) in zip(axes, squares(view, colouring["values"], base or 0.0), strict=True):
         image = ax.imshow(square, **scale.options, aspect="equal")
         _mark_significant(ax, view, colouring, stack)
-    drawn = figure.colorbar(image, cax=bar)
-    drawn.ax.tick_params(labelsize=7)
-    drawn.set_label(colouring["unit"] if base is None else f"{colouring['unit']} without the head", fontsize=8)
+    assert bar is not None
+    figure.colorbar(image, cax=bar)
+    label_bar(bar, colouring["unit"] if base is None else f"{colouring['unit']} without the head")
+    if scale.seen is not None:
+        bar.set_ylim(scale.seen)
     if base is not None:
-        drawn.ax.axhline(base, color=BASELINE, linewidth=2)
-        drawn.ax.set_title(f"baseline\n{base:.3f}", fontsize=7, color=BASELINE)
+        bar.ticklabel_format(axis="y", useOffset=False)  # its summand would stand above the bar, beside the baseline
+        bar.axhline(base, color=BASELINE, linewidth=2)
+        bar.set_title(f"baseline\n{base:.3f}", fontsize=7, color=BASELINE)
     return figure
 
 
@@ -76,6 +80,7 @@ def place_heads(
     caption: str,
     side: float | None = None,
     beside: tuple[float, float] | None = None,
+    above: float = 0.0,
 ) -> tuple[list[Axes], Axes | None]:
     """Axes for each stack with heads: column h of row l, counted from 0 at the top left, is head h of layer l."""
     stacks = {stack: layers for stack, layers in view.layout.stacks.items() if layers}
@@ -83,7 +88,7 @@ def place_heads(
     side = side or min(0.6, max(SIDE, 1.2 / deepest))  # a few layers leave room for the labels beside them
     widths = [max(1, view.layout.width(stack)) for stack in stacks]
     sizes = [(side * width, side * len(layers)) for width, layers in zip(widths, stacks.values(), strict=True)]
-    axes, bar = place_panels(figure, sizes, title=title, caption=caption, beside=beside)
+    axes, bar = place_panels(figure, sizes, title=title, caption=caption, beside=beside, above=above)
     for ax, (stack, layers), width in zip(axes, stacks.items(), widths, strict=True):
         ax.set_gid(f"heads:{stack}")
         ax.set_facecolor(UNKNOWN)

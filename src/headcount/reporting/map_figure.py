@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headcount.core.heads import Head
-from headcount.reporting.figure_layout import longest, place_panels, token_fonts
+from headcount.reporting.figure_layout import label_bar, longest, place_panels, token_fonts
 from headcount.reporting.heads_figure import place_heads
 from headcount.reporting.text_maps import TextMaps
 from headcount.reporting.view import View
@@ -33,9 +33,9 @@ def draw_map(figure: Figure, maps: TextMaps, head: Head, spelled: str, caption: 
     (ax,), bar = _place_maps(figure, maps, head.stack, f"Attention of {spelled}", caption)
     image = _draw_weights(ax, maps.weights(head))
     _label_tokens(ax, *maps.tokens(head.stack))
-    figure.colorbar(image, cax=bar, ticks=TICKS).set_label(SCALE, fontsize=7)
     assert bar is not None
-    bar.tick_params(labelsize=7)
+    figure.colorbar(image, cax=bar, ticks=TICKS)
+    label_bar(bar, SCALE)
     return figure
 
 
@@ -81,9 +81,9 @@ def draw_wall(figure: Figure, view: View, maps: TextMaps, caption: str = "") -> 
         image = _draw_weights(ax, wall, extent=edges, aspect="auto")
         ax.hlines(np.arange(deep + 1) - 0.5, -0.5, width - 0.5, color="white", linewidth=1.5)
         ax.vlines(np.arange(width + 1) - 0.5, -0.5, deep - 0.5, color="white", linewidth=1.5)
-    figure.colorbar(image, cax=bar, ticks=TICKS).set_label(SCALE, fontsize=7)
     assert bar is not None
-    bar.tick_params(labelsize=7)
+    figure.colorbar(image, cax=bar, ticks=TICKS)
+    label_bar(bar, SCALE)
     return figure
 
 
