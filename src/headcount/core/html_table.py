@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-FRAME = "border-collapse:collapse;background:#fff;color:#1c2127;font:13px/1.45 system-ui,sans-serif"
+FRAME = "background:#fff;color:#1c2127;padding:4px;font:13px/1.45 system-ui,sans-serif"
 CELL = "padding:2px 14px 2px 6px;text-align:left;vertical-align:top;border:0"
 
 
@@ -20,4 +20,4 @@ def html_table(rows: Iterable[tuple[str, ...]], note: str = "") -> str:
         cells = "".join(f'<td style="{CELL}">{html.escape(cell)}</td>' for cell in row)
         lines += f'<tr style="background:none">{cells}</tr>'
     below = f'<p style="margin:2px 6px;color:#4f5863">{html.escape(note)}</p>' if note else ""
-    return f'<div style="background:#fff;padding:4px"><table style="{FRAME}">{lines}</table>{below}</div>'
+    return f'<div style="{FRAME}"><table style="border-collapse:collapse;font:inherit">{lines}</table>{below}</div>'

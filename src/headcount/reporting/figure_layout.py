@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NARROWEST = 3.6
 """Inches: a title needs that much."""
-BAR = (1.4, 1.3)
+BAR = (1.5, 1.3)
 """The room that a colour bar needs beside the panels: its width with its labels, and its height."""
 EDGE, TITLE, CAPTION, BAR_LABEL = 0.1, 10, 6.5, 7
 """The margin around everything in inches, and font sizes."""
