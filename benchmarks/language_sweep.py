@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,6 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--shapes", nargs="*", default=["tiny"], choices=SHAPES)
+    parser.add_argument("--texts", type=int, help="instead of the shape's number")
     parser.add_argument("--loop-heads", type=int, default=8)
     parser.add_argument("--loop-batches", type=int, nargs="*", help="batch sizes of the careful loop; 4 to 64 texts")
     parser.add_argument("--compile", action="store_true", help="also time the sweep with compiled layers")
@@ -71,7 +72,8 @@ def main() -> None:
     arguments = parser.parse_args()
     results = []
     for name in arguments.shapes:
-        results.append(measure(name, SHAPES[name], arguments))
+        shape = replace(SHAPES[name], texts=arguments.texts or SHAPES[name].texts)
+        results.append(measure(name, shape, arguments))
         print(json.dumps(results[-1]), flush=True)
         if arguments.out is not None:
             arguments.out.write_text(json.dumps(results, indent=1))
