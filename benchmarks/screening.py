@@ -1,7 +1,7 @@
 """How much faster a screened sweep is than one over all heads: `screen`, then `sweep` over its heads, beside the whole.
 
-    python benchmarks/screening.py                                          # a tiny model on the CPU, to try it out
-    python benchmarks/screening.py --device cuda --shape 8B --top 64 --control 32 --out screening.json
+    python -m benchmarks.screening                                        # a tiny model on the CPU, to try it out
+    python -m benchmarks.screening --device cuda --shape 8B --top 64 --control 32 --out screening.json
 
 The Llama shapes of `language_sweep.py` with random weights, texts of random words. Whole calls are timed, with
 tokenizing and statistics: `hc.sweep` over all heads, and `hc.screen` (one backward pass) with `hc.sweep(by=...)` after
@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from benchmarks.language_sweep import SHAPES, make_model
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
 import headcount as hc
-from language_sweep import SHAPES, make_model
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ def words(folder: Path, *more: str) -> list[str]:
 def test_the_heads_can_be_given_to_prune(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words(folder, "--study", str(tmp_path / "study"))) == 0
     shown = capsys.readouterr().out
-    assert "7 heads is the largest cut shown to stay within 7 points" in shown
+    assert "Selected: 7 heads, the largest cut shown to stay within 7 points" in shown
     heads = shown.partition("Heads that can go: ")[2].splitlines()[0]
     assert main(["prune", str(folder / "needed"), "--heads", heads, "--out", str(tmp_path / "small")]) == 0
     assert [str(head) for head in hc.read_anatomy(hc.load(tmp_path / "small")[0]).layout] == ["encoder.L0H1"]

@@ -30,7 +30,7 @@ def test_table_sentences_file_and_study(data: str, tmp_path: Path, capsys: pytes
     assert rows["cue"][0] == "not"
     assert rows["productivity"][0] == 0.75
     assert main(["table", study, "--group", "cues"]) == 0
-    assert "cues/multiple-choice,not," in capsys.readouterr().out
+    assert "cues/multiple-choice,multiple-choice,not," in capsys.readouterr().out
 
 
 def test_cues_and_labels_are_read_in_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,7 +212,7 @@ def test_where_two_models_differ() -> None:
     said = all_sentences(view_of({"compare/cosine": cosine(EVEN, L1H2=0.4, L0H0=0.5)}))
     assert said[0] == (
         "Between runs/before and runs/after the maps of L1H2 differ most (cosine 0.40 [0.30, 0.45]; 1 is identical)"
-        ", against 0.900 for the median head."
+        ", against 0.90 for the median head."
     ), "whether one was fine-tuned from the other, the study does not know"
     assert not all_sentences(view_of({"compare/cosine@other": cosine(EVEN)}))
 

@@ -23,15 +23,15 @@ def test_changes() -> None:
     assert layer.startswith(
         "The maps of L3 differ most: mean cosine 0.400 [0.350, 0.450] (1 is identical), against 0.675"
     )
-    assert head == "The maps of L3H1 differ most: 0.20 [0.10, 0.40], against 0.750 for the median head."
+    assert head == "The maps of L3H1 differ most: 0.20 [0.10, 0.40], against 0.75 for the median head."
 
 
 def test_changes_where_heads_are_absent() -> None:
     """A head that is not there has not changed, and does not count in the mean of its layer."""
     lines = change_sentences(compared([[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]]))
     assert lines[0].startswith("The maps of L1 differ most: mean cosine 0.400 [")
-    assert lines[0].endswith("against 0.700 for the median layer.")
-    assert lines[1].endswith("L1H1 differ most: 0.10 [0.00, 0.30], against 0.700 for the median head.")
+    assert lines[0].endswith("against 0.70 for the median layer.")
+    assert lines[1].endswith("L1H1 differ most: 0.10 [0.00, 0.30], against 0.70 for the median head.")
 
 
 def test_changes_of_several_stacks() -> None:

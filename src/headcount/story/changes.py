@@ -24,7 +24,7 @@ def change_sentences(cosine: xr.Dataset) -> list[str]:
             f"The maps of {f'{stack}.' if several else ''}L{layer} differ most: mean cosine "  # noqa: ISC004
             f"{spell_interval((means[layer], low[layer], high[layer]))} (1 is identical), "
             f"against {np.nanmedian(means):.3f} for the median layer.",
-            f"The maps of {head} differ most: {value}, against {median:.3f} for the median head.",
+            f"The maps of {head} differ most: {value}, against {median:.2f} for the median head.",
         ]
     return lines
 
@@ -35,7 +35,7 @@ def difference_sentence(cosine: xr.Dataset, stacked: bool) -> str:
     head, _, value = strongest(cosine, "maps", {}, smallest=True, stacked=stacked)
     return (
         f"Between {before} and {after} the maps of {head} differ most (cosine {value}; 1 is identical), against "
-        f"{float(np.nanmedian(cosine['maps'].values)):.3f} for the median head."
+        f"{float(np.nanmedian(cosine['maps'].values)):.2f} for the median head."
     )
 
 
