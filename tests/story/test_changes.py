@@ -30,7 +30,7 @@ def test_changes_where_heads_are_absent() -> None:
     """A head that is not there has not changed, and does not count in the mean of its layer."""
     lines = change_sentences(compared([[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]]))
     assert lines[0].startswith("The maps of L1 differ most: mean cosine 0.400 [")
-    assert lines[0].endswith("against 0.70 for the median layer.")
+    assert lines[0].endswith("against 0.700 for the median layer.")
     assert lines[1].endswith("L1H1 differ most: 0.10 [0.00, 0.30], against 0.70 for the median head.")
 
 
