@@ -13,7 +13,11 @@ export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 
 // Changes have a sign; a share has none, though it may be above or below what is in the middle.
 export const writer = (colouring) =>
-  colouring.kind === "diverging" && colouring.centre === undefined ? signed : plain;
+  colouring.whole
+    ? (value) => String(Math.round(value))
+    : colouring.kind === "diverging" && colouring.centre === undefined
+      ? signed
+      : plain;
 
 export function shown(colouring, index) {
   const value = colouring.values[index];

@@ -3,7 +3,7 @@ import { colours } from "./colour.js";
 import { h } from "./dom.js";
 import { swatch } from "./legend.js";
 
-export const colour = (kind) => colours({ kind: "category", values: [] }).of(kind);
+export const colour = (kind) => colours({ id: "patterns", kind: "category", values: [] }).of(kind);
 
 export const percent = (share) => (share === null ? "–" : `${Math.round(100 * share)} %`);
 

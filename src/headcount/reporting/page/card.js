@@ -1,0 +1,132 @@
+// The head that is pointed at, beside the grid: what it does in words, its sentence with arcs, its effect, its map.
+import { h } from "./dom.js";
+import { plain, shown } from "./format.js";
+import { explained } from "./glossary.js";
+import { mapOf } from "./map_texts.js";
+import { headBytes, picture } from "./maps.js";
+import { effectWords, furtherRoles, patchWords, patternWords, roleWords } from "./told_heads.js";
+import { arcsSay, wordArcs } from "./word_arcs.js";
+
+// `maps`: of the chosen text, or nothing. `colouring`: what the grid shows, told where the words do not.
+export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
+  const [, , , name] = study.heads[index];
+  const role = roleWords(study, index);
+  const pattern = patternWords(study, index);
+  const further = furtherRoles(study, index);
+  const told = colouring && !colouring.effect && colouring.id !== "roles" && colouring.id !== "patterns";
+  const known = colouring && colouring.values[index] !== null && colouring.id !== "present";
+  const facts = [
+    further ? `Also: ${further}.` : "",
+    pattern ? `Its maps are mostly ${pattern}.` : "",
+    effectWords(study, index) || patchWords(study, index),
+    told && known ? `${colouring.title}: ${shown(colouring, index)}${colouring.unit ? ` ${colouring.unit}` : ""}.` : "",
+  ].filter(Boolean);
+  const arcs = h("div", { class: "card-arcs" });
+  const thumb = h("button", {
+    type: "button",
+    class: "thumb",
+    "aria-label": `Open ${name}`,
+    onclick: () => open(index),
+  });
+  const map = mapOf(maps, study.heads[index]);
+  if (map)
+    headBytes(map.found, map.layer, map.head).then((bytes) => {
+      const canvas = picture(bytes, 0, map.rows, map.columns);
+      canvas.className = map.rows > 180 ? "" : "pixels";
+      thumb.append(canvas);
+      const { queries, keys } = map.found;
+      if (maps.pooled > 1) return;
+      const twice = queries.length !== keys.length || queries.some((token, at) => token !== keys[at]);
+      arcs.append(wordArcs(bytes, queries, keys, { twice }), h("p", { class: "quiet" }, arcsSay(twice)));
+    });
+  return h(
+    "article",
+    { class: "card", "aria-label": `Head ${name}` },
+    h(
+      "div",
+      { class: "card-top" },
+      h(
+        "div",
+        { class: "card-words" },
+        h("div", { class: "head-name" }, h("h2", {}, name), role ? h("p", { class: "role" }, role) : null),
+        facts.map((fact) => h("p", {}, explained(fact))),
+        h(
+          "div",
+          { class: "tools" },
+          h("button", { type: "button", class: "small strong", onclick: () => open(index) }, "Open"),
+          h(
+            "button",
+            { type: "button", class: "small", "aria-pressed": String(pinned), onclick: () => pin(index) },
+            pinned ? "Unpin" : "Pin to compare",
+          ),
+        ),
+      ),
+      map ? thumb : null,
+    ),
+    arcs,
+  );
+}
+
+// Three or four heads that show best what heads do, as pictures to click on.
+export function bestExamples(study, maps, open) {
+  const best = (study.best?.length ? study.best : clearest(study)).slice(0, 4);
+  if (!best.length) return null;
+  const cards = best.map((one) => {
+    const [, , , name] = study.heads[one.head];
+    const face = h("span", { class: "face-of" });
+    const map = mapOf(maps, study.heads[one.head]);
+    if (map)
+      headBytes(map.found, map.layer, map.head).then((bytes) => {
+        const canvas = picture(bytes, 0, map.rows, map.columns);
+        canvas.className = map.rows > 180 ? "" : "pixels";
+        face.append(canvas);
+      });
+    const spread = one.low === null || one.low === undefined ? "" : ` [${plain(one.low, 2)}, ${plain(one.high, 2)}]`;
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        { type: "button", class: "example", onclick: () => open(one.head) },
+        map ? face : null,
+        h(
+          "span",
+          {},
+          h("b", {}, one.title),
+          h("span", { class: "quiet" }, `${name}: ${plain(one.strength, 2)}${spread}`),
+        ),
+      ),
+    );
+  });
+  return h(
+    "section",
+    { class: "best" },
+    h("h2", { class: "small-title" }, "Heads to look at first"),
+    h("ul", {}, cards),
+  );
+}
+
+// Where the study names no best heads: the strongest of some well-known measures, each another head.
+const TELLING = [
+  ["position:previous", "Looks at the previous token"],
+  ["repeated:gain", "Looks at the same word in the other text"],
+  ["induction:gain", "Looks at what followed the same token"],
+  ["position:next", "Looks at the next token"],
+  ["special:sep", "Looks at [SEP]"],
+  ["special:first", "Looks at the first token"],
+];
+
+function clearest(study) {
+  const found = [];
+  for (const [id, title] of TELLING) {
+    const one = study.colourings.find((colouring) => colouring.id === `measures/${id}`);
+    if (!one) continue;
+    const [head] = one.values
+      .map((value, index) => [index, value])
+      .filter(([index, value]) => value !== null && !found.some((other) => other.head === index))
+      .sort((a, b) => b[1] - a[1])[0] ?? [null];
+    if (head === null || one.values[head] < 0.1 || (one.low && !(one.low[head] > 0))) continue;
+    found.push({ title, head, strength: one.values[head], low: one.low?.[head], high: one.high?.[head] });
+  }
+  return found;
+}
