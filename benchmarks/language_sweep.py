@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,16 +61,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--shapes", nargs="*", default=["tiny"], choices=SHAPES)
+    parser.add_argument("--texts", type=int, help="instead of the shape's number")
     parser.add_argument("--loop-heads", type=int, default=8)
     parser.add_argument("--loop-batches", type=int, nargs="*", help="batch sizes of the careful loop; 4 to 64 texts")
     parser.add_argument("--compile", action="store_true", help="also time the sweep with compiled layers")
+    parser.add_argument("--only-compiled", action="store_true", help="time the sweep with compiled layers alone")
     parser.add_argument("--kept-logits", action="store_true", help="also time the sweep with all logits kept")
     parser.add_argument("--profile", action="store_true", help="print the kernels that take most of the time")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     results = []
     for name in arguments.shapes:
-        results.append(measure(name, SHAPES[name], arguments))
+        shape = replace(SHAPES[name], texts=arguments.texts or SHAPES[name].texts)
+        results.append(measure(name, shape, arguments))
         print(json.dumps(results[-1]), flush=True)
         if arguments.out is not None:
             arguments.out.write_text(json.dumps(results, indent=1))
@@ -82,8 +85,8 @@ def measure(name: str, shape: Shape, arguments: argparse.Namespace) -> dict[str,
     rows = make_rows(shape)
     numbers: dict[str, Any] = {"shape": name, "texts": f"{shape.texts} x {shape.length}", "torch": torch.__version__}
     numbers["machine"] = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} threads"
-    ways = {"sweep": (True, False)}
-    ways |= {"compiled": (True, True)} if arguments.compile else {}
+    ways = {} if arguments.only_compiled else {"sweep": (True, False)}
+    ways |= {"compiled": (True, True)} if arguments.compile or arguments.only_compiled else {}
     ways |= {"kept_logits": (False, False)} if arguments.kept_logits else {}
     losses = {}
     for way, (late, compiled) in ways.items():
@@ -107,13 +110,16 @@ def measure(name: str, shape: Shape, arguments: argparse.Namespace) -> dict[str,
     numbers |= {
         "loop_s": loops[best] * shape.layers * shape.heads / len(heads),
         "loop_batch": best,
-        "largest_gap": float(np.abs(losses["sweep"][spread] - found).max()),
+        "largest_gap": float(np.abs(next(iter(losses.values()))[spread] - found).max()),
     }
     for way in ways:
         numbers[f"{way}_ratio"] = numbers["loop_s"] / numbers[f"{way}_s"]
     if cuda:
         speed = matrix_speed(arguments.device)
-        numbers |= {"matrix_tflops": speed / 1e12, "limit_share": multiplications(shape) / speed / numbers["sweep_s"]}
+        numbers |= {
+            "matrix_tflops": speed / 1e12,
+            "limit_share": multiplications(shape) / speed / numbers[f"{next(iter(ways))}_s"],
+        }
     return numbers
 
 

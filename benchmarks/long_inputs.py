@@ -32,7 +32,7 @@ from headcount.measures.contract import Question, Setting
 from headcount.measures.distances import head_distances, sampled_queries
 from headcount.measures.layers import run_measures
 from headcount.models.task_heads import language_of
-from headcount.trace import blocks
+from headcount.trace import blocks, fused_kernels
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.observe import observe
 from headcount.trace.unembedding_proof import prove_unembedding
@@ -66,12 +66,16 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="also time each question alone")
     parser.add_argument("--whole", action="store_true", help="also time whole maps, as for short texts")
     parser.add_argument("--block", type=float, help="bytes of a block, such as 5e8, instead of the default")
+    parser.add_argument("--tiles", type=int, nargs=4, help="queries, keys, warps and stages of the kernels' tiles")
     parser.add_argument("--distances", action="store_true", help="also time the distances between heads")
     parser.add_argument("--profile", action="store_true", help="print the kernels that take most of the time")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.block:
         blocks.CPU_BLOCK = blocks.GPU_BLOCK = blocks.CPU_CACHED = int(arguments.block)
+    if arguments.tiles:
+        kernels = fused_kernels
+        kernels.QUERIES, kernels.KEYS, kernels.WARPS, kernels.STAGES = arguments.tiles
     model = make_model(SHAPES[arguments.shape], max(arguments.tokens), arguments.device)
     results = []
     for tokens in arguments.tokens:
@@ -140,7 +144,7 @@ def compare(model: Any, tokens: int, arguments: argparse.Namespace) -> dict[str,
 
     numbers: dict[str, Any] = {
         "tokens": tokens,
-        "pairs": len(source.earlier().query),
+        "pairs": int(source.earlier().counts.sum()),
         "torch": torch.__version__,
         "machine": torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} threads",
         "questions": [one.name for one in questions],
@@ -184,13 +188,27 @@ def timed(work: Callable[[], None], repeats: int, cuda: bool) -> tuple[float, fl
 
 
 def print_profile(work: Callable[[], None], cuda: bool) -> None:
+    from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
     with profile(activities=activities) as profiled:
         work()
-    order = "self_cuda_time_total" if cuda else "self_cpu_time_total"
-    print(profiled.key_averages().table(sort_by=order, row_limit=25))
+    averages = profiled.key_averages()
+    side = "self_device_time_total" if cuda else "self_cpu_time_total"
+    # Of kernels alone: an operation's row repeats the time of those that it starts.
+    rows = [one for one in averages if not cuda or one.device_type != DeviceType.CPU]
+    rows.sort(key=lambda one: -getattr(one, side))
+    total = sum(getattr(one, side) for one in rows)
+    print(f"{total / 1e3:.1f} ms in {sum(one.count for one in rows)} {'kernels' if cuda else 'operations'}")
+    for one in rows[:30]:
+        time = getattr(one, side)
+        print(f"{time / 1e3:9.2f} ms {time / total:6.1%} {one.count:7d} x  {one.key[:110]}")
+    if cuda:
+        host = sorted(averages, key=lambda one: -one.self_cpu_time_total)
+        print("\nby time of the CPU that starts them")
+        for one in host[:15]:
+            print(f"{one.self_cpu_time_total / 1e3:9.2f} ms {one.count:7d} x  {one.key[:110]}")
 
 
 if __name__ == "__main__":

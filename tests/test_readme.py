@@ -38,7 +38,7 @@ def test_every_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return model, tokenizer
 
     monkeypatch.setattr(hc, "load", loaded)
-    assert len(BLOCKS) == 3, "a block that no test looks at"
+    assert len(BLOCKS) == 4, "a block that no test looks at"
     names: dict[str, Any] = {}
 
     run(BLOCKS[0], names)
@@ -49,13 +49,16 @@ def test_every_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hc.ablated(model, ["L3H7", *(f"L5H{head}" for head in range(12))], how="uniform"):
         assert torch.equal(model(**text).logits, passes[0])
 
+    run(BLOCKS[1], names)
+    assert (tmp_path / "L2H9.pdf").read_bytes().startswith(b"%PDF")
+
     # What the reader has: gates for the model, and inputs with labels.
     names |= {"gates": torch.ones(12, 12, requires_grad=True), "inputs": text | {"labels": torch.tensor([1])}}
-    run(BLOCKS[1], names)
+    run(BLOCKS[2], names)
     assert names["gates"].grad.abs().min() > 0
     assert names["seen"].maps["encoder"].shape == names["seen"].map_gradients["encoder"].shape == (12, 12, 1, 5, 5)
 
-    run(BLOCKS[2], names)
+    run(BLOCKS[3], names)
     layers = hc.read_anatomy(names["model"]).layout.stacks["encoder"]
     assert (layers[3], layers[5]) == (tuple(head for head in range(12) if head != 7), ())
     kept, again = model.state_dict(), names["model"].state_dict()

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from headcount.pruning.refit import refit as refit
     from headcount.reporting.document import report as report
     from headcount.reporting.figure import figure as figure
+    from headcount.reporting.show import show as show
     from headcount.reporting.table import table as table
     from headcount.statistical_cues.adversarial import adversarial as adversarial
     from headcount.statistical_cues.adversarial_scores import adversarial_scores as adversarial_scores
@@ -136,6 +137,7 @@ _HOMES = {
     "save": "models.checkpoint",
     "screen": "choosing.screen",
     "screen_pairs": "choosing.screen_pairs",
+    "show": "reporting.show",
     "sweep": "ablation.sweep",
     "table": "reporting.table",
 }

@@ -251,3 +251,12 @@ def test_generated_texts_are_refused(tokenizer: Any) -> None:
     with pytest.raises(InvalidOption, match="whose texts are generated; expected another, such as loss") as caught:
         find(model, tokenizer, data, task="translation", metric="chrf", operations="60%")
     assert "\n" not in str(caught.value)
+
+
+def test_a_notebook_shows_what_goes() -> None:
+    curve = xr.Dataset(coords={"step": [0.5, 0.4, 0.3]})
+    some = PartChoice("L0H1, L2U0-9", None, "best", curve, curve, 1)._repr_html_()  # type: ignore[arg-type]
+    assert "L0H1, L2U0-9" in some
+    assert "2 of 3" in some
+    none = PartChoice(None, None, "best", curve, curve, None)._repr_html_()
+    assert "no step is within the tolerance" in none

@@ -18,6 +18,7 @@ VERBS = [name for name in app if not name.startswith("-") and name != "demo"]
 """The demo is a tour through the others."""
 BLOCKS = {
     *("ablated", "gated", "observe", "mean_outputs", "read_anatomy", "find_task"),  # inside a Python program
+    "show",  # inside a notebook
     *("screen", "screen_pairs"),  # sweep --screen
     "adversarial_scores",  # adversarial --model
     *("load", "save", "open_study", "bundled", "bundled_pairs", "bundled_sentences"),  # names on the command line

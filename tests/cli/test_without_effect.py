@@ -66,6 +66,10 @@ ROWS = [
     ],
     (f"{HEADS} --engine ray", "--engine", "--heads says which heads go"),
     (f"{FINETUNE} --tasks sst2 --engine ray --jobs 2", "--jobs", "the workers of the engine share the runs"),
+    ("figure study --head L0H0 -o x.svg", "--head", "no effect on the figure 'ablation'"),
+    ("figure study --x special.sep -o x.svg", "--x", "no effect on the figure 'ablation'"),
+    ("figure study --y special.sep -o x.svg", "--y", "no effect on the figure 'ablation'"),
+    ("figure study --text 0 -o x.svg", "--text", "no effect on the figure 'ablation'"),
     (f"{SWEEP} --name x", "--name", "without --out"),
     (f"{SWEEP} --shard 1/2", "--shard", "without --out"),
     (f"{SWEEP} --no-texts", "--no-texts", "without --out"),
@@ -409,6 +413,7 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
+    "figure dpi",
     "engine",
     "importance own_labels",
     "model",

@@ -29,8 +29,11 @@ FULL = Schema(
     most="looks farthest at {}",
     most_of=("noun", "verb"),
     role="far",
+    does="Looks far away",
+    baseline="far_chance",
     role_from=0.5,
     rank=3,
+    main=True,
     shown=False,
 )
 

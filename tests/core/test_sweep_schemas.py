@@ -13,12 +13,17 @@ from tests import planted
 @pytest.mark.parametrize(
     ("higher", "by", "title", "direction"),
     [
-        (True, "head", "Change of f1 without the head", "below 0: the head is needed; above 0: better without it"),
-        (False, "head", "Change of f1 without the head", "above 0: the head is needed; below 0: better without it"),
-        (True, "layer", "Change of f1 without the layer's heads", "below 0: the layer is needed"),
-        (True, "sets", "Change of f1 without the set of heads", "below 0: the set is needed"),
-        (True, "all-but-one", "Change of f1 with this head alone in its layer", "near 0: this head does for its layer"),
-        (False, "all-but-one", "Change of f1 with this head alone in its layer", "near 0: this head does"),
+        (True, "head", "Change of f1 without the head", "below 0: the model needs the head"),
+        (False, "head", "Change of f1 without the head", "above 0: the model needs the head"),
+        (True, "layer", "Change of f1 without the layer's heads", "below 0: the model needs the layer"),
+        (True, "sets", "Change of f1 without the set of heads", "below 0: the model needs the set"),
+        (
+            True,
+            "all-but-one",
+            "Change of f1 with this head alone in its layer",
+            "near 0: this head suffices for its layer",
+        ),
+        (False, "all-but-one", "Change of f1 with this head alone in its layer", "near 0: this head suffices"),
     ],
 )
 def test_the_change(higher: bool, by: str, title: str, direction: str) -> None:
@@ -30,7 +35,9 @@ def test_the_change(higher: bool, by: str, title: str, direction: str) -> None:
 
 def test_a_loss_is_better_when_it_is_lower_whatever_the_metric_is() -> None:
     for higher in (True, False):
-        assert sweep_schemas("f1", higher, "head")["loss_delta"].direction.startswith("above 0: the head is needed")
+        assert sweep_schemas("f1", higher, "head")["loss_delta"].direction.startswith(
+            "above 0: the model needs the head"
+        )
 
 
 def test_a_sweep_stores_them(tmp_path_factory: pytest.TempPathFactory) -> None:

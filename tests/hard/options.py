@@ -196,7 +196,8 @@ ROWS = [
     bad("maps: no text", "maps {classifier} --out s", "--text"),
     bad("export: no format", "export {classifier} --out x", "--to"),
     bad("finetune: no tasks", "finetune {bare} --data {texts} --out r", "--tasks"),
-    bad("figure: no file", "figure {study}", "--output|-o"),
+    bad("a figure of a head that is not about one", "figure {study} --head L0H0 -o x.svg", "--head L0H0", "ablation"),
+    bad("a figure of too few dots", "figure {study} --dpi 3 -o x.png", "--dpi 3", "30 to 1200"),
     bad("no such verb", "frobnicate", "frobnicate"),
     bad("a verb misspelt", "swep {classifier}", "swep"),
     # Names out of a list

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 import transformers as tf
 import xarray as xr
 
+from headcount.measures.contract import CHANCE
 from headcount.measures.measure import measure
 from tests.closeness import ROUNDED, assert_same
 from tests.contracts.zoo import BY_NAME
@@ -85,6 +86,10 @@ class Texts:
         for row in found.example.values:
             text = self.seen(int(row))
             expected = formula(text)
+            # Chance is the same formula for a head that attends to all tokens alike.
+            uniform = formula(replace(text, maps=np.full_like(text.maps, 1 / len(text))))
+            chances = [one for one in variables if one.endswith(CHANCE)]
+            expected |= {one: uniform[one.removesuffix(CHANCE)] for one in chances}
             assert set(expected) == variables
             for variable, values in expected.items():
                 given = found[f"values_{variable}"].sel(example=row, stack="encoder").values

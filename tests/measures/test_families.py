@@ -13,6 +13,7 @@ from transformers.pytorch_utils import Conv1D
 import headcount as hc
 from headcount.data.marks import Facts, mark
 from headcount.measures.catalogue import choose_measures
+from headcount.measures.contract import CHANCE
 from headcount.measures.layers import run_measures
 from headcount.models.anatomy import read_anatomy
 from tests.closeness import ROUNDED, assert_same
@@ -41,6 +42,22 @@ def allowed(case: Case, stack: str, layer: int, queries: int, keys: int) -> list
         side = case.options["local_attention"] // 2
         return [sum(abs(query - key) <= side for key in range(keys)) for query in range(queries)]
     return [keys] * queries
+
+
+def uniform_maps(case: Case, stack: str, maps: np.ndarray) -> np.ndarray:
+    """What attention that is spread evenly over the allowed keys looks like, from what the family is known to do."""
+    queries, keys = maps.shape[2:]
+    uniform = np.zeros_like(maps)
+    for layer in range(LAYERS):
+        for query, count in enumerate(allowed(case, stack, layer, queries, keys)):
+            first, last = 0, keys
+            if stack == "decoder":
+                first, last = query + 1 - count, query + 1
+            elif count < keys:  # a window on both sides, cut off at the ends of the text
+                first = max(0, query - case.options["local_attention"] // 2)
+                last = first + count
+            uniform[layer, :, query, first:last] = 1 / count
+    return uniform
 
 
 class Batch:
@@ -122,6 +139,8 @@ def test_position(case: Case, kernel: str) -> None:
         clear = naive.clear(maps)
         assert clear.any()
         batch.compare(found, row, stack, {"largest_at": largest}, clear)
+        chance = naive.position(uniform_maps(case, stack, maps))
+        batch.compare(found, row, stack, {f"{name}{CHANCE}": chance[name] for name in ("previous", "same", "next")})
 
 
 @pytest.mark.parametrize(("case", "kernel"), EVERY)
@@ -143,9 +162,12 @@ def test_special(case: Case, kernel: str) -> None:
         queries, keys = maps.shape[2:]
         stops = [place for place in STOPS if place < keys]
         kinds = {"first": [0], "punctuation": stops, "other": [place for place in range(keys) if place not in stops]}
-        rows = {name: [naive.mass(maps, query, places) for query in range(queries)] for name, places in kinds.items()}
-        batch.compare(found, row, stack, {name: naive.mean(values, maps) for name, values in rows.items()})
-        assert set(found[stack, 0]) == set(kinds)
+        for end, seen in (("", maps), (CHANCE, uniform_maps(case, stack, maps))):
+            rows = {name: [naive.mass(seen, query, where) for query in range(queries)] for name, where in kinds.items()}
+            expected = {f"{name}{end}": naive.mean(values, seen) for name, values in rows.items()}
+            known = {name: values for name, values in expected.items() if name != f"other{CHANCE}"}
+            batch.compare(found, row, stack, known)
+        assert set(found[stack, 0]) == {*kinds, f"first{CHANCE}", f"punctuation{CHANCE}"}
 
 
 def projections(batch: Batch, stack: str) -> list[np.ndarray]:

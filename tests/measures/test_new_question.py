@@ -96,7 +96,7 @@ def test_the_page_shows_it(study: tuple[Path, xr.DataTree]) -> None:
     assert set(last) >= {"low", "high", "says"}
     changed = metrics["compare/last:attention"]
     assert (changed["title"], changed["kind"]) == (f"Change: {TITLE}", "diverging")
-    (sentence,) = [line for line in page["sentences"] if MOST in line]
+    (sentence,) = [line for section in page["findings"] for line in section["sentences"] if MOST in line]
     assert sentence.startswith(f"{ROLES['separator']} {MOST}: ")
     roles = metrics["roles"]
     heads = [head[3] for head in page["heads"]]

@@ -11,11 +11,11 @@ import pytest
 import headcount as hc
 from headcount.core.heads import Layout
 from headcount.reporting.budgets import budget_halves, find_budgets
-from headcount.reporting.findings import find_sentences
 from headcount.reporting.view import View, read_view
 from headcount.story.budgets import budget_sentences
 from tests.planted_budgets import CONFIRMED, SEQ2SEQ, budget_dataset
 from tests.reporting import studies
+from tests.reporting.said import all_sentences
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_sentences_are_among_the_findings(view: View) -> None:
     choosing, confirming = budget_halves(view)["prune"]
     sentences = budget_sentences(choosing, confirming)
     assert len(sentences) == 8
-    assert [one for one in find_sentences(view) if one in sentences] == sentences
+    assert [one for one in all_sentences(view) if one in sentences] == sentences
 
 
 def test_layers_without_a_block_are_left_out() -> None:

@@ -16,6 +16,7 @@ from headcount.choosing.gates import SCHEMAS
 from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.core.sweep_schemas import sweep_schemas
+from headcount.measures.catalogue import MEASURES
 from headcount.measures.contract import share_of_attention
 from headcount.patterns.naming import PATTERNS
 from headcount.patterns.shapes import SHAPES
@@ -99,8 +100,8 @@ def test_heads_that_were_not_run() -> None:
 @pytest.mark.parametrize(
     ("higher", "said"),
     [
-        (True, "below 0: the head is needed; above 0: better without it"),
-        (False, "above 0: the head is needed; below 0: better without it"),
+        (True, "below 0: the model needs the head; above 0: it does better without it"),
+        (False, "above 0: the model needs the head; below 0: it does better without it"),
     ],
 )
 def test_the_sign_is_that_of_the_metric(higher: bool, said: str) -> None:
@@ -120,7 +121,7 @@ def test_the_sign_of_a_real_loss() -> None:
     assert metric["higher"] is False
     worse = [value for value in metric["values"] if value > 0]
     assert worse
-    assert metric["says"].startswith("above 0: the head is needed")
+    assert metric["says"].startswith("above 0: the model needs the head")
     score = [
         float(found["score"].sel(stack="encoder", layer=head.layer, head=head.head))
         for head in find_layout({"sweep/head-zero": found})
@@ -263,12 +264,12 @@ def test_a_role_has_one_colour_whichever_others_there_are() -> None:
         }
         data = xr.Dataset(arrays, {"stack": ["encoder"], "layer": [0], "head": range(3)})
         roles = next(each for each in find_colourings(view_of({"measures/special": data})) if each["id"] == "roles")
-        assert roles["names"][roles["none"]] == "mixed"
+        assert roles["names"][roles["none"]] == "no clear role"
         return dict(zip(roles["names"], roles["colours"], strict=True))
 
-    both = colours(previous=[0.9, 0.1, 0.1], following=[0.1, 0.9, 0.2])
-    alone = colours(previous=[0, 0, 0], following=[0.1, 0.9, 0.2])
-    assert both["following"] == alone["following"] != both["previous"]
+    both = colours(**{"previous token": [0.9, 0.1, 0.1], "next token": [0.1, 0.9, 0.2]})
+    alone = colours(**{"previous token": [0, 0, 0], "next token": [0.1, 0.9, 0.2]})
+    assert both["next token"] == alone["next token"] != both["previous token"]
 
 
 def test_helpers_are_no_colours() -> None:
@@ -395,3 +396,25 @@ def test_every_metric_of_a_real_measurement() -> None:
             assert value is None or low is None or low - 1e-3 * abs(low) <= value <= high + 1e-3 * abs(high)
     previous = by_id(metrics)["measures/position:previous"]
     assert previous["values"] == expected(view.layout, results["measures/position"]["previous"])
+
+
+def test_a_few_named_choices_come_first() -> None:
+    """The first of each kind, ten at most, and nothing about roles that no head has."""
+    layout = Layout.even({"encoder": (1, 3)})
+    ones = {
+        "induction": ("gain", [0.2, 0.0, 0.0], [0.5, 0.0, 0.0]),
+        "duplicate": ("gain", [0.01, 0.0, 0.0], [0.02, 0.0, 0.0]),
+    }
+    results = {}
+    for name, (variable, strengths, values) in ones.items():
+        schema = MEASURES[name].schemas[variable].attributes()
+        parts = {"": strengths, "_low": strengths, "_high": strengths, "_p": [1e-6, 0.9, 0.9]}
+        arrays = {f"{variable}_strength{end}": (HEAD_DIMS, np.array([[part]])) for end, part in parts.items()}
+        results[f"measures/{name}"] = xr.Dataset(
+            {variable: (HEAD_DIMS, np.array([[values]]), schema), **arrays}, coords=head_coords(layout)
+        )
+    found = sweep(layout)
+    colourings = find_colourings(view_of({"sweep/head-zero": found, "sweep/head-mean": found, **results}))
+    main = [colouring["id"] for colouring in colourings if colouring["main"]]
+    assert main == ["sweep/head-zero:delta", "roles", "measures/induction:gain"]
+    assert all(isinstance(colouring["main"], bool) for colouring in colourings)

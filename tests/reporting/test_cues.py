@@ -54,8 +54,8 @@ def test_the_rows_are_the_studys(study: tuple[Path, xr.Dataset]) -> None:
 def test_a_study_of_nothing_else_says_what_was_found(study: tuple[Path, xr.Dataset]) -> None:
     out, result = study
     described, _ = describe(read_view(out), str(out))
-    assert described["sentences"][0].startswith("Cues in 200 examples")
-    assert described["sentences"][1:] == cue_sentences(result)
+    assert described["findings"][0]["sentences"][0].startswith("Cues in 200 examples")
+    assert described["findings"][0]["sentences"][1:] == cue_sentences(result)
     assert len(described["cues"]) == 1
     assert "which words give the label away" not in [gap["what"] for gap in described["gaps"]]
 

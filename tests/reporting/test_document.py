@@ -180,7 +180,7 @@ def test_the_data_of_a_real_study(small: Path, place: Path, view: View) -> None:
     assert told["heads"] == [["encoder", layer, head, f"L{layer}H{head}"] for layer in (0, 1) for head in (0, 1)]
     assert told["stacks"] == [{"stack": "encoder", "layers": [[0, 1]] * 2, "width": 2}]
     assert {row[0] for row in told["provenance"]} == set(view.results)
-    for key in ("sentences", "colourings", "flips", "layers", "embedding", "offsets", "maps", "gaps"):
+    for key in ("findings", "colourings", "flips", "layers", "embedding", "offsets", "maps", "gaps"):
         assert told[key], key
     assert list(found.maps.values()) == list(blobs.values())
 

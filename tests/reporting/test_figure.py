@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -20,18 +18,12 @@ from headcount.core.heads import Layout
 from headcount.core.results import HEAD_DIMS, by_head, head_coords
 from headcount.errors import CannotWrite, InvalidOption, MissingPackage, OutputTaken, StudyProblem
 from headcount.reporting.colourings import find_colourings
-from headcount.reporting.figure import (
-    choose_drawing,
-    draw_curve,
-    draw_histogram,
-    draw_layers,
-    draw_patterns,
-    short_id,
-)
-from headcount.reporting.view import View, find_layout, read_view
+from headcount.reporting.figure import choose_drawing, short_id
+from headcount.reporting.view import View, read_view
 from tests import planted
 from tests.measures import tiny as measured
 from tests.reporting import studies
+from tests.reporting.drawn import bars, drawn, squares, view_of
 
 SIGNATURES = {".svg": b"<?xml", ".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n"}
 
@@ -58,10 +50,6 @@ def view(study: Path) -> View:
     return read_view(study)
 
 
-def view_of(results: dict[str, xr.Dataset]) -> View:
-    return View("study", results, (), find_layout(results))
-
-
 @pytest.mark.parametrize("suffix", [*SIGNATURES, ".SVG"])
 def test_files_of_the_right_kind(study: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"fig{suffix}"
@@ -79,16 +67,6 @@ def test_files_of_the_right_kind(study: Path, tmp_path: Path, suffix: str) -> No
 def test_every_figure_is_drawn(study: Path, tmp_path: Path, what: str) -> None:
     hc.figure(study, what, tmp_path / "fig.svg")
     assert (tmp_path / "fig.svg").stat().st_size > 5000
-
-
-def drawn(view: View, what: str) -> Figure:
-    figure: Figure = choose_drawing(view, what)(Figure(layout="constrained"))
-    figure.savefig(io.BytesIO(), format="png")
-    return figure
-
-
-def squares(figure: Figure) -> list[np.ndarray]:
-    return [np.ma.filled(ax.images[0].get_array().astype(float), np.nan) for ax in figure.axes if ax.images]
 
 
 def test_the_heat_map_is_the_score_without_each_head(view: View) -> None:
@@ -128,93 +106,6 @@ def test_the_bars_are_the_layers(view: View) -> None:
     np.testing.assert_allclose(heights, found["score"].values[0], rtol=1e-3)
 
 
-def rows(scores: list[float], baseline: float, wide: float = 0.02) -> dict[str, Any]:
-    """A sweep by layer as a page has it; `low` and `high` are the ends of the change."""
-    return {
-        "name": "layer-zero",
-        "metric": "accuracy",
-        "baseline": baseline,
-        "rows": [
-            {
-                "layer": f"L{number}",
-                "score": score,
-                "delta": score - baseline,
-                "low": score - baseline - wide,
-                "high": score - baseline + wide,
-                "q": 0.5,
-            }
-            for number, score in enumerate(scores)
-        ],
-    }
-
-
-def test_the_whiskers_are_the_intervals() -> None:
-    ax = draw_layers(Figure(), rows([0.6, 0.7], 0.8)).axes[0]
-    (whiskers,) = [one for one in ax.collections if hasattr(one, "get_segments")]
-    np.testing.assert_allclose([segment[:, 1] for segment in whiskers.get_segments()], [[0.58, 0.62], [0.68, 0.72]])
-
-
-def test_the_baseline_is_in_sight() -> None:
-    """Where every layer is needed, the baseline stands above all bars."""
-    low, high = draw_layers(Figure(), rows([0.55, 0.6], 0.9)).axes[0].get_ylim()
-    assert low <= 0.9 <= high
-
-
-def test_layers_that_change_nothing() -> None:
-    """All bars end at the baseline, and there is room around it."""
-    ax = draw_layers(Figure(), rows([0.8, 0.8], 0.8, wide=0.0)).axes[0]
-    assert [bar.get_height() for bar in ax.patches] == [0.8, 0.8]
-    low, high = ax.get_ylim()
-    assert low < 0.8 < high
-    assert high - low > 0.01
-
-
-def test_many_layers_fit() -> None:
-    figure = draw_layers(Figure(layout="constrained"), rows([0.5 + number / 100 for number in range(30)], 0.7))
-    figure.savefig(io.BytesIO(), format="png")
-    assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {90}
-
-
-def curve(*orders: str, published: bool = False, **more: Any) -> dict[str, Any]:
-    lines = [
-        {"order": order, "score": [0.8, 0.5 + number / 10], "low": [0.7, 0.4], "high": [0.9, 0.7], "p": [1, 1]}
-        for number, order in enumerate(orders)
-    ]
-    printed = {"source": "a paper", "gone": [0.0, 0.5, 1.0], "score": [0.9, 0.8, 0.1]}
-    return {
-        "name": "curve",
-        "metric": "accuracy",
-        "task": "sst2",
-        "baseline": 0.9,
-        "heads": 8,
-        "examples": 9,
-        "removed": [2, 6],
-        "said": {"removed": {"title": "Heads gone", "unit": ""}},
-        "lines": lines,
-        "published": printed if published else None,
-    } | more
-
-
-def test_a_curve_begins_with_the_whole_model() -> None:
-    ax = draw_curve(Figure(), curve("importance", "random 1", "random 2", published=True)).axes[0]
-    lines = {line.get_label(): line for line in ax.lines}
-    assert {"importance", "random", "a paper"} <= set(lines)
-    assert ax.get_xlabel() == "Heads gone (share)"
-    np.testing.assert_allclose(lines["importance"].get_xdata(), [0, 0.25, 0.75])
-    np.testing.assert_allclose(lines["importance"].get_ydata(), [0.9, 0.8, 0.5])
-    np.testing.assert_allclose(lines["random"].get_ydata(), [0.9, 0.8, 0.65])
-    assert "a paper" not in {line.get_label() for line in draw_curve(Figure(), curve("importance")).axes[0].lines}
-
-
-def test_a_curve_of_many_orders_and_of_an_order_that_ends_early() -> None:
-    one = curve(*[f"order {number}" for number in range(7)])
-    one["lines"][3] |= {"score": [0.8, None], "low": [0.7, None], "high": [0.9, None]}
-    figure = draw_curve(Figure(), one)
-    figure.savefig(io.BytesIO(), format="svg")
-    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert labels == [f"order {number}" for number in range(7)]
-
-
 def test_the_curve_is_that_of_the_part_that_did_not_choose(view: View) -> None:
     found = view.results["pruning/curve@prune-confirming"]
     ax = drawn(view, "curve").axes[0]
@@ -234,17 +125,6 @@ def test_patterns_as_every_kind_of_file(looks: Path, tmp_path: Path, suffix: str
     content = (tmp_path / f"fig{suffix}").read_bytes()
     assert content.startswith(SIGNATURES[suffix])
     assert len(content) > 3000
-
-
-def bars(figure: Figure) -> dict[str, list[float]]:
-    """The widths of each row's parts, by its label; asserts that they lie end to end."""
-    ax = figure.axes[0]
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    kinds = [list(one) for one in ax.containers]
-    for row in range(len(labels)):
-        starts = np.cumsum([0, *(kind[row].get_width() for kind in kinds)])
-        np.testing.assert_allclose([kind[row].get_x() for kind in kinds], starts[:-1], atol=1e-6)
-    return {label: [float(kind[row].get_width()) for kind in kinds] for row, label in enumerate(labels)}
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -284,21 +164,9 @@ def test_patterns_of_two_stacks() -> None:
     assert all(sum(row) == pytest.approx(100, abs=0.2) for row in found.values())
 
 
-def test_a_papers_shares_stand_above() -> None:
-    share = [0.4, 0.1, 0.2, 0.1, 0.2]
-    told = {
-        "names": list("abcde"),
-        "published": {"source": "BERT, a paper, Figure 2", "share": share[::-1]},
-        "stacks": [{"stack": "encoder", "share": share, "layers": [share, None, share]}],
-    }
-    found = bars(draw_patterns(Figure(layout="constrained"), told))
-    assert list(found) == ["BERT, a paper,\nFigure 2", "all maps", "L0", "L2"]
-    np.testing.assert_allclose(found["BERT, a paper,\nFigure 2"], [20, 10, 20, 10, 40])
-
-
 def test_patterns_are_named_where_there_are_some(looks: Path, study: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        InvalidOption, match=r"got the figure 'pattern'; this study has patterns, and \d+ variables such as"
+        InvalidOption, match=r"got the figure 'pattern'; this study has patterns, scatter, and \d+ variables such as"
     ):
         hc.figure(looks, "pattern", tmp_path / "fig.svg")
     with pytest.raises(InvalidOption, match="got the figure 'patterns'") as caught:
@@ -365,11 +233,6 @@ def test_one_head() -> None:
     values = by_head(dict.fromkeys(layout, 0.5), layout)
     view = view_of({"measures/special": xr.Dataset({"sep": (HEAD_DIMS, values)}, coords=head_coords(layout))})
     assert squares(drawn(view, "special.sep"))[0].tolist() == [[0.5]]
-    ax = draw_histogram(Figure(), {"values": [0.1, None], "baseline": 0.5, "unit": "accuracy"}).axes[0]
-    (bar,) = [one for one in ax.patches if one.get_height()]
-    assert bar.get_height() == 1
-    middle = bar.get_x() + bar.get_width() / 2
-    assert middle == pytest.approx(0.6, abs=bar.get_width()), "the change is added to the baseline"
 
 
 def test_a_figure_that_there_is_not(study: Path, view: View, tmp_path: Path) -> None:
@@ -429,10 +292,11 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["empty"]
 
 
-def test_maps_alone_are_nothing_to_draw(tmp_path: Path) -> None:
+def test_maps_alone_can_be_drawn(tmp_path: Path) -> None:
     studies.partial_study(tmp_path / "maps", "maps")
-    with pytest.raises(StudyProblem, match="nothing to draw yet"):
+    with pytest.raises(InvalidOption, match="got the figure 'ablation'; this study has map, wall$"):
         hc.figure(tmp_path / "maps", "ablation", tmp_path / "fig.svg")
+    hc.figure(tmp_path / "maps", "wall", tmp_path / "fig.svg")
 
 
 def test_without_matplotlib(study: Path, tmp_path: Path) -> None:

@@ -518,13 +518,13 @@ def test_a_line_around_points_keeps_their_heads_in_the_table(visit: Visit) -> No
 def test_a_number_against_a_kind(visit: Visit, shelf: Shelf) -> None:
     """A row of points for each kind, with its name; the legend counts the heads."""
     page = visit("classifier", tab="without")
-    choose(page, "Against", "What it mostly does")
+    choose(page, "Against", "What it does")
     dots = page.locator("#explore .dot")
     assert dots.count() == 12
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
     across = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
     assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
-    choose(page, "Colour by", "What it mostly does")
+    choose(page, "Colour by", "What it does")
     shown = page.locator("#centre .legend").first.inner_text()
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", shown)) == 12
 
@@ -977,7 +977,7 @@ def test_grouped_heads(visit: Visit, shelf: Shelf) -> None:
     """Four heads over two key/value heads, of a model that looks back alone, with a score that is better when low."""
     page = visit("grouped", link="#L1H3", tab="without")
     assert grid(page).get_by_role("gridcell").count() == 12
-    assert "above 0: the head is needed" in page.locator("#centre .legend").first.inner_text()
+    assert "above 0: the model needs the head" in page.locator("#centre .legend").first.inner_text()
     (maps,) = shelf.maps("grouped")
     tokens, stored = maps["tokens"].values.tolist(), maps["maps_decoder"].values
     assert not np.triu(stored[1, 3], 1).any()

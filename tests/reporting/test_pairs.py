@@ -46,9 +46,9 @@ def test_the_rows_are_the_results(study: Path) -> None:
 
 
 def test_the_findings_hold_the_sentences(study: Path) -> None:
-    from headcount.reporting.findings import find_sentences
+    from tests.reporting.said import all_sentences
 
-    said = find_sentences(read_view(study))
+    said = all_sentences(read_view(study))
     assert "without two heads (pair-zero):" in said[0]
     assert any("1 redundant" in sentence for sentence in said)
 

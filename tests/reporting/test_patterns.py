@@ -362,4 +362,4 @@ def test_texts_that_are_too_short_have_no_shares(tmp_path: Path) -> None:
     told, _ = describe(view, "study")
     assert told["patterns"]["stacks"] == []
     assert told["patterns"]["share"] == [[None] * 5] * 2
-    assert not any("maps look like" in one for one in told["sentences"])
+    assert not any("maps look like" in one for section in told["findings"] for one in section["sentences"])

@@ -35,7 +35,7 @@ def test_the_grid_of_shares(study: Path) -> None:
     assert_same(figure.axes[0].images[0].get_array(), result["share"].values[0], 1e-3, largest=1.0)
     assert figure.axes[0].images[0].get_clim() == (-1, 1)
     assert figure.axes[0].images[0].get_cmap().name == "PuOr_r"
-    assert figure.get_suptitle().startswith("Share of the difference in log_probability")
+    assert figure.get_suptitle().replace("\n", " ").startswith("Share of the difference in log_probability")
 
 
 def test_patched_layers(study: Path) -> None:

@@ -14,7 +14,6 @@ from headcount.reporting import positions
 from headcount.reporting.colourings import effect_of, find_colourings
 from headcount.reporting.document import describe
 from headcount.reporting.examples import find_flips
-from headcount.reporting.findings import find_sentences
 from headcount.reporting.positions import differing_words, find_positions
 from headcount.reporting.series import find_layers
 from headcount.reporting.view import View, read_view
@@ -22,6 +21,7 @@ from tests import planted
 from tests.ablation.test_shares import PAIRS
 from tests.closeness import assert_same
 from tests.reporting import studies
+from tests.reporting.said import all_sentences
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +144,10 @@ def test_carrying_the_difference_is_one_colour(view: View) -> None:
 def test_a_patch_is_no_ablation(study: Path, view: View) -> None:
     assert effect_of(find_colourings(view)) is None
     page, _ = describe(view, str(study))
-    said = json.dumps({key: page[key] for key in ("sentences", "colourings", "positions", "flips", "layers")})
+    said = json.dumps({key: page[key] for key in ("findings", "colourings", "positions", "flips", "layers")})
     assert "ithout" not in said
     assert find_layers(view)[0]["patched"] == {"ran": "corrupted", "given": "clean"}
-    headings = [sentence for sentence in find_sentences(view) if sentence.endswith("):")]
+    headings = [sentence for sentence in all_sentences(view) if sentence.endswith("):")]
     assert len(headings) == 6
     assert any("with one head and position at a time from the other input (position-patch):" in one for one in headings)
 
@@ -174,7 +174,7 @@ def test_patched_layers_but_for_a_head(tmp_path: Path) -> None:
     for by in ("head", "all-but-one"):
         hc.sweep(planted.classifier(), tokenizer, PAIRS, task="sst2", how="patch", by=by, out=tmp_path / "study")
     page, _ = describe(read_view(tmp_path / "study"), "study")
-    assert not any("all-but-one" in sentence for sentence in page["sentences"])
+    assert not any("all-but-one" in sentence for part in page["findings"] for sentence in part["sentences"])
     titles = [colouring["title"] for colouring in page["colourings"]]
     assert len(set(titles)) == len(titles) == 4
     assert any(title.endswith("with all heads of its layer but this one from the clean one") for title in titles)

@@ -108,7 +108,7 @@ def test_two_results_are_told_apart() -> None:
 def test_a_study_of_nothing_else_is_a_whole_page(tmp_path: Path) -> None:
     path = studies.probed_study(tmp_path / "study")
     told, _ = describe(read_view(path), str(path))
-    assert any("finds the syntactic head" in sentence for sentence in told["sentences"])
+    assert any("finds the syntactic head" in sentence for part in told["findings"] for sentence in part["sentences"])
     (found,) = told["probes"]
     stored = hc.open_study(path)["probe/dependencies"].to_dataset()
     det = next(row for row in found["rows"] if row["relation"] == "det")
@@ -140,4 +140,4 @@ def test_all_relations_together_are_enough_for_a_grid(tmp_path: Path) -> None:
     told, _ = describe(read_view(tmp_path / "study"), "study")
     assert [row["relation"] for row in told["probes"][0]["rows"]] == ["all"]
     assert len(told["heads"]) == 16
-    assert told["sentences"]
+    assert told["findings"]

@@ -61,3 +61,13 @@ def test_heads_beside_annotations_have_rows_for_heads_and_for_relations(tmp_path
     assert det["gain_low"] > 0
     with pytest.raises(StudyProblem, match="no complete result arcs"):
         hc.table(path, group="arcs")
+
+
+def test_rows_say_what_their_numbers_are_about(study: Path, tmp_path: Path) -> None:
+    rows = hc.table(study)
+    assert list(rows.columns[:4]) == ["result", "model", "task", "metric"]
+    assert set(rows["metric"]) == {"accuracy"}
+    assert set(rows["task"]) == {"sst2"}
+    probed = hc.table(studies.partial_study(tmp_path / "measures", "measures"))
+    assert set(probed["model"]) == {"BertForSequenceClassification"}
+    assert "metric" not in probed, "measures have none"

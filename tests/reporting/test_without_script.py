@@ -27,7 +27,9 @@ def test_what_is_read_without_a_script(view: View) -> None:
     found = Page(make_page([(view, "study")]))
     assert set(re.findall(r"<(\w+)", found.plain)) <= PLAIN
     assert found.plain.count("<tr>") == 1 + view.layout.count
-    for sentence in found.data["studies"][0]["sentences"]:
+    findings = found.data["studies"][0]["findings"]
+    assert findings
+    for sentence in (each for finding in findings for each in finding["sentences"]):
         assert html.escape(sentence) in found.plain
 
 

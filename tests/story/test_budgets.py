@@ -52,8 +52,8 @@ def test_too_few_examples_to_tell() -> None:
     )
     assert sentences[-3:] == [
         "Too few held-out examples to tell whether it stays within 1 point of accuracy: about 4,493 would be needed.",
-        f"Heads only {SAME}: -0.0400 [-0.1082, +0.0191]; not clearly worse or better by their intervals.",
-        f"Random heads and units {SAME}: -0.0400; not clearly worse or better by their intervals.",
+        f"Heads only {SAME}: -0.04 [-0.11, +0.02]; not clearly worse or better by their intervals.",
+        f"Random heads and units {SAME}: -0.04; not clearly worse or better by their intervals.",
     ]
 
 
@@ -112,7 +112,7 @@ def test_controls_with_other_operations_are_not_at_the_same() -> None:
 
 def test_a_loss_says_that_lower_is_better() -> None:
     sentences = twice(as_loss(budget_dataset(CONFIRMED, 10_000)))
-    assert "loss changes by +0.0010 [-0.0001, +0.0022] from 0.9000 [0.8800, 0.9200] (lower is better)" in sentences[3]
+    assert "loss changes by +0.0010 [-0.0001, +0.0022] from 0.900 [0.880, 0.920] (lower is better)" in sentences[3]
     assert "1 point of loss is confirmed" in sentences[4]
     assert sentences[-1].endswith("+0.1540 on average of 2 draws; all worse, no interval overlaps.")
 

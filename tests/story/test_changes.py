@@ -23,7 +23,7 @@ def test_changes() -> None:
     assert layer.startswith(
         "The maps of L3 differ most: mean cosine 0.400 [0.350, 0.450] (1 is identical), against 0.675"
     )
-    assert head == "The maps of L3H1 differ most: 0.200 [0.100, 0.400], against 0.750 for the median head."
+    assert head == "The maps of L3H1 differ most: 0.20 [0.10, 0.40], against 0.750 for the median head."
 
 
 def test_changes_where_heads_are_absent() -> None:
@@ -31,16 +31,16 @@ def test_changes_where_heads_are_absent() -> None:
     lines = change_sentences(compared([[[0.9, NAN], [0.7, 0.1], [0.8, 0.6]]]))
     assert lines[0].startswith("The maps of L1 differ most: mean cosine 0.400 [")
     assert lines[0].endswith("against 0.700 for the median layer.")
-    assert lines[1].endswith("L1H1 differ most: 0.100 [0.000, 0.300], against 0.700 for the median head.")
+    assert lines[1].endswith("L1H1 differ most: 0.10 [0.00, 0.30], against 0.700 for the median head.")
 
 
 def test_changes_of_several_stacks() -> None:
     lines = change_sentences(compared([[[0.9, 0.8], [0.5, 0.7]], [[0.2, 0.4], [1.0, 1.0]]], "encoder cross"))
     assert len(lines) == 4
     assert lines[0].startswith("The maps of encoder.L1 differ most: mean cosine 0.600 [")
-    assert "encoder.L1H0 differ most: 0.500 [0.400, 0.700]" in lines[1]
+    assert "encoder.L1H0 differ most: 0.50 [0.40, 0.70]" in lines[1]
     assert lines[2].startswith("The maps of cross.L0 differ most: mean cosine 0.300 [")
-    assert "cross.L0H0 differ most: 0.200 [0.100, 0.400]" in lines[3]
+    assert "cross.L0H0 differ most: 0.20 [0.10, 0.40]" in lines[3]
 
 
 def test_layers_that_a_stack_does_not_have_have_not_changed() -> None:

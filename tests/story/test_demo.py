@@ -65,7 +65,7 @@ def test_it_fits_a_terminal() -> None:
     assert "Ablated alone, none of the 144 heads has a significant effect on accuracy (0.78; q < 0.05)." in text
     assert "1 head shifts the losses in one direction (signed ranks, q < 0.05)." in text
     assert "The mean loss rises most without L3H7: +0.050 [+0.030, +0.070]." in text
-    assert "accuracy changes by -0.023 [-0.069, +0.022] on 219 held-out pairs; a random order: -0.0868" in text
+    assert "accuracy changes by -0.023 [-0.069, +0.022] on 219 held-out pairs; a random order: -0.087" in text
     assert "15.5 -> 13.7 MB; 16 texts of 64 tokens are read 1.25 times as fast." in text
     assert "open demo-out.html in a browser" in text
 

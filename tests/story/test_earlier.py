@@ -158,7 +158,7 @@ def test_an_earlier_sweep() -> None:
     schemas = schemas_of("sweep/head-zero", _three_numbers("delta", "low", "high").assign_attrs(said))
     assert set(schemas) == {"delta"}
     assert schemas["delta"].title == "Change of loss without the head"
-    assert schemas["delta"].direction.startswith("above 0: the head is needed")
+    assert schemas["delta"].direction.startswith("above 0: the model needs the head")
 
 
 def test_what_an_array_says_comes_before_what_is_known() -> None:

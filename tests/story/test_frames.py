@@ -115,7 +115,7 @@ def test_the_effects_of_these_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = xr.Dataset(arrays, attrs={"metric": "accuracy"})
     monkeypatch.setattr(story, "_sweeps", lambda *_: {"sweep/head-zero": sweep})
     assert effect_sentences(probed(), "study") == [
-        "Without L0H1 accuracy changes by -0.0200 [-0.0400, -0.0100]: significant (q = 0.02, sweep/head-zero)."
+        "Without L0H1 accuracy changes by -0.020 [-0.040, -0.010]: significant (q = 0.02, sweep/head-zero)."
     ]
     sweep["q"][:] = 0.6
     assert "not significant (q = 0.6" in effect_sentences(probed(), "study")[0]

@@ -11,24 +11,24 @@ from tests.story.trees import NAN, ONE, TWO, dataset
 
 def test_the_strongest_head() -> None:
     one = dataset(x=ONE)
-    assert strongest(one, "x", {})[::2] == ("L1H0", "0.700 [0.600, 0.900]")
-    assert strongest(one, "x", {}, smallest=True)[::2] == ("L1H1", "-0.300 [-0.400, -0.100]")
+    assert strongest(one, "x", {})[::2] == ("L1H0", "0.70 [0.60, 0.90]")
+    assert strongest(one, "x", {}, smallest=True)[::2] == ("L1H1", "-0.30 [-0.40, -0.10]")
 
 
 def test_the_strongest_head_of_several_stacks() -> None:
     two = dataset("encoder cross", x=TWO)
-    assert strongest(two, "x", {})[::2] == ("cross.L0H1", "0.900 [0.800, 1.100]")
-    assert strongest(two, "x", {}, smallest=True)[::2] == ("encoder.L0H0", "0.100 [0.000, 0.300]")
+    assert strongest(two, "x", {})[::2] == ("cross.L0H1", "0.90 [0.80, 1.10]")
+    assert strongest(two, "x", {}, smallest=True)[::2] == ("encoder.L0H0", "0.10 [0.00, 0.30]")
     negative = dataset("encoder cross", x=-np.array(TWO))
-    assert strongest(negative, "x", {})[::2] == ("encoder.L0H0", "-0.100 [-0.200, 0.100]")
+    assert strongest(negative, "x", {})[::2] == ("encoder.L0H0", "-0.10 [-0.20, 0.10]")
     assert strongest(negative, "x", {}, smallest=True)[0] == "cross.L0H1"
 
 
 def test_the_strongest_head_along_a_choice() -> None:
     link = ["verb to subject", "pronoun to noun"]
     both = dataset(extra={"link": link}, gain=[[[[0.1, 0.8], [0.6, 0.2]]]])
-    assert strongest(both, "gain", {"link": link[0]})[::2] == ("L0H1", "0.600 [0.500, 0.800]")
-    assert strongest(both, "gain", {"link": link[1]})[::2] == ("L0H0", "0.800 [0.700, 1.000]")
+    assert strongest(both, "gain", {"link": link[0]})[::2] == ("L0H1", "0.60 [0.50, 0.80]")
+    assert strongest(both, "gain", {"link": link[1]})[::2] == ("L0H0", "0.80 [0.70, 1.00]")
 
 
 def test_the_order_of_the_dimensions_does_not_matter() -> None:
@@ -50,9 +50,9 @@ def test_standing_out() -> None:
         "nonsense": dataset(previous=[[[1.0]]]),
     }
     assert standing_out(results) == [
-        ("follows verb to subject (over its offset)", "L0H0", "0.300 [0.200, 0.500]", "0.200"),
-        ("looks most at the previous token", "L0H1", "0.900 [0.800, 1.100]", "0.400"),
-        ("is broadest (entropy in nats)", "L0H1", "3.000 [2.900, 3.200]", "2.000"),
+        ("follows verb to subject (over its offset)", "L0H0", "0.30 [0.20, 0.50]", "0.200"),
+        ("looks most at the previous token", "L0H1", "0.90 [0.80, 1.10]", "0.400"),
+        ("is broadest (entropy in nats)", "L0H1", "3.00 [2.90, 3.20]", "2.000"),
     ]
     assert standing_out({}) == []
 
@@ -70,8 +70,8 @@ def test_a_sentence_for_each_measure() -> None:
         "entropy": dataset("encoder cross", entropy=TWO),
     }
     assert standing_out_sentences(results, stacked=True) == [
-        "cross.L0H1 looks most at the previous token: 0.900 [0.800, 1.100].",
-        "cross.L0H1 is broadest (entropy in nats): 0.900 [0.800, 1.100].",
+        "cross.L0H1 looks most at the previous token: 0.90 [0.80, 1.10].",
+        "cross.L0H1 is broadest (entropy in nats): 0.90 [0.80, 1.10].",
     ]
     one = {"position": dataset(previous=ONE, next=ONE)}
     (line,) = standing_out_sentences(one, stacked=False)
@@ -90,7 +90,7 @@ def test_what_an_array_says_of_itself_counts() -> None:
     mine = dataset(mine=ONE)
     assert standing_out({"new": mine}) == []
     mine["mine"].attrs = Schema("Mine", most="is mine").attributes()
-    assert standing_out({"new": mine}) == [("is mine", "L1H0", "0.700 [0.600, 0.900]", "0.200")]
+    assert standing_out({"new": mine}) == [("is mine", "L1H0", "0.70 [0.60, 0.90]", "0.200")]
 
 
 def test_a_choice_that_the_result_does_not_have() -> None:

@@ -13,7 +13,7 @@ def test_sentences(tmp_path: Path) -> None:
     tokenizer = planted.tokenizer(tmp_path)
     redundant = hc.sweep(planted_pairs.backups(), tokenizer, planted.texts(), task="sst2", by=hc.Pairs("all"))
     said = pair_sentences(redundant)
-    assert said[0].startswith("Baseline accuracy 1.0000")
+    assert said[0].startswith("Baseline accuracy 1.000 [")
     assert said[1] == (
         "1 pair interacts significantly in accuracy (q < 0.05, 6 pairs tested): 1 redundant (worse without both heads "
         "than the sum of the two effects says), 0 synergistic (better than the sum says)."

@@ -116,6 +116,13 @@ def check_reductions(make: Any, expected: Tensor, seed: int = 0) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("headcount.trace.view.ROWS", 2)
         close(view.mass_before(some), (expected.tril(-1) * some[:, None, None]).sum(-1))
+    labels, others = (torch.randint(-1, 3, (batch, size), generator=generator) for size in (queries, keys))
+    equal = ((labels[:, :, None] == others[:, None]) & (labels >= 0)[..., None])[:, None]
+    for rows in (2, 128):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("headcount.trace.view.ROWS", rows)
+            close(view.mass_on_equal(labels, others), (expected.tril(-1) * equal).sum(-1))
+            close(view.mass_on_equal(labels, others, anywhere=True), (expected * equal).sum(-1))
     real = (torch.rand(batch, queries, generator=generator) < 0.7).float()
     close(view.received(real), torch.einsum("bhqk,bq->bhk", expected, real.double()))
     for offset in range(-queries - 1, keys + 2):

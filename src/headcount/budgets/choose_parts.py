@@ -23,6 +23,7 @@ from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
 from headcount.core.budget_schemas import HALVES
 from headcount.core.claims import Verdict, choose_step, judge_step
+from headcount.core.html_table import html_table
 from headcount.core.provenance import Origin, fingerprint
 from headcount.core.results import Labelled
 from headcount.core.units import Selection
@@ -39,6 +40,8 @@ from headcount.pruning.prepared_fit import prepare_fit
 from headcount.trace.anatomy import read_anatomy
 
 HEADS_ONLY = "heads only"
+LONGEST = 400
+"""Characters of what goes that a notebook shows."""
 NAME = "budget"
 """Of the results in a study, where the user gives none."""
 
@@ -58,6 +61,15 @@ class PartChoice:
     """The index of the step that was chosen."""
     verdict: Verdict | None = None
     """What the held-out examples say of a tolerance."""
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what goes, and the step of the curve that was chosen."""
+        parts = "nothing: no step is within the tolerance" if self.parts is None else str(self.parts)
+        parts = parts if len(parts) <= LONGEST else f"{parts[:LONGEST]} ..."
+        rows = [("to prune", parts), ("in the order of", self.order)]
+        if self.step is not None:
+            rows.append(("step of the curve", f"{self.step + 1} of {self.selection.sizes['step']}"))
+        return html_table(rows, "hc.show(choice) draws the curve of the held-out half.")
 
 
 def choose_parts(

@@ -20,11 +20,15 @@ from headcount.choosing.halves import read_halves
 from headcount.choosing.orders import DEFAULT, Order, Source, Wanted, at_random, find_orders, removals, spare
 from headcount.core.claims import Cut, Verdict, choose_cut, judge_cut
 from headcount.core.heads import Layout
+from headcount.core.html_table import html_table
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.progress import Progress, in_step
 from headcount.errors import InvalidOption
 from headcount.trace.anatomy import read_anatomy
+
+SHOWN = 24
+"""Heads that a notebook lists."""
 
 
 @dataclass
@@ -50,6 +54,27 @@ class Choice:
     def step(self, part: xr.Dataset) -> xr.Dataset:
         """The point of a curve where these heads are gone."""
         return part.sel(order=self.order, removed=len(self.heads))
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the heads, and their scores on both halves."""
+        spelled = list(map(str, self.selection["sequence"].sel(order=self.order).values[: len(self.heads)]))
+        some = ", ".join(spelled[:SHOWN]) + (", ..." if len(spelled) > SHOWN else "")
+        whole = self.selection.attrs.get("heads")
+        rows = [("heads to prune", f"{len(self.heads)}{f' of {whole}' if whole else ''}: {some or 'none'}")]
+        rows.append(("in the order of", self.order))
+        for title, half in (("half that selected them", self.selection), ("held-out half", self.held_out)):
+            rows.append((title, _score_of(half, self.step(half) if self.heads else None)))
+        return html_table(rows, "hc.show(choice) draws the curve of the held-out half.")
+
+
+def _score_of(half: xr.Dataset, step: xr.Dataset | None) -> str:
+    """The score of a half of the examples without the heads, and its change with its interval."""
+    attributes, base = half.attrs, float(half["baseline"])
+    said = f"{attributes.get('metric', 'score')} {base:.4g} on {attributes.get('examples', '?')} examples"
+    if step is None:
+        return said
+    delta, low, high = (float(step[name]) for name in ("delta", "low", "high"))
+    return f"{said}, without them {float(step['score']):.4g} ({delta:+.4f} [{low:+.4f}, {high:+.4f}])"
 
 
 def choose_heads(

@@ -36,6 +36,7 @@ SCHEMAS = {
         paper=FISHER_PAPER if name == "fisher" else PAPER,
         rank=rank,
         shown=rank < 6,
+        main=name == "michel",
     )
     for rank, (name, title, unit, direction) in enumerate(
         (

@@ -94,6 +94,32 @@ def _fill(values: Mapping[tuple[Any, ...], Any], coords: Mapping[str, Any]) -> n
     return filled
 
 
+NAME = "headcount_result"
+"""Where a result in memory remembers what it is called in a study: not an attribute, so that it is stored nowhere."""
+
+
+def named(result: xr.Dataset, name: str) -> xr.Dataset:
+    """The result, which remembers its name in a study, such as "sweep/head-zero"."""
+    result.encoding[NAME] = name
+    return result
+
+
+def name_of(result: xr.Dataset) -> str | None:
+    """The name in a study of a result that a verb has returned; None if it is unknown.
+
+    >>> name_of(xr.Dataset(attrs={"by": "head", "how": "zero"}))
+    'sweep/head-zero'
+    """
+    attributes = result.attrs
+    if NAME in result.encoding:
+        return str(result.encoding[NAME])
+    if "group" in attributes and "measure" in attributes:  # a copy that some operation of xarray has made
+        return f"{attributes['group']}/{attributes['measure']}"
+    if "by" in attributes and "how" in attributes:
+        return f"sweep/{attributes['by']}-{attributes['how']}"
+    return "maps/text" if any(str(key).startswith("maps_") for key in result.data_vars) else None
+
+
 FIRST_COLUMNS = ("score", "delta", "low", "high", "p", "q")
 
 

@@ -13,6 +13,9 @@ from headcount.core.results import Labelled
 STORED = {"title": "long_name", "unit": "units"}
 """The names that xarray's own plots look for; all other fields are stored under their own names."""
 
+STRENGTH = "_strength"
+"""The end of the name of what says how strong the role of a variable is."""
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -39,10 +42,17 @@ class Schema:
     most_of: tuple[str, ...] = ()
     """The labels along the additional dimension for which `most` is said."""
     role: str = ""
-    """The role of a head whose value is at least `role_from`: "previous token"."""
+    """The role of a head whose value exceeds the chance level clearly enough (`story/roles.py`): "previous token"."""
+    does: str = ""
+    """What a head with the role does, as a title: "Attends to the previous token"."""
+    baseline: str | float | None = None
+    """The chance level of a value that has a role: a number, or the variable that holds it. None if it is not known."""
     role_from: float = 0.0
+    """Where the chance level is not known, as in older results: the value from which a head has the role."""
     rank: int = 99
-    """Lists show variables of low rank first; of several roles a head gets the one of lowest rank."""
+    """Lists show variables of low rank first."""
+    main: bool = False
+    """Whether it is one of the few that people look for first."""
     shown: bool = True
     """Whether heads can be coloured by it; not if it has a figure of its own."""
 

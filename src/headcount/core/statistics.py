@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import stdtr
 from scipy.stats import rankdata
 
 from headcount.core.score_tables import ScoreTable
@@ -80,6 +81,56 @@ def mean_interval(values: np.ndarray, draws: int = 1000, seed: int = 0) -> tuple
             high[part][some] = _quantile(samples[some], 0.975)
     shape = values.shape[1:]
     return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
+def share_interval(
+    parts: np.ndarray, wholes: np.ndarray, draws: int = 1000, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sum of `parts` [example, ...] over that of `wholes`, with its bootstrap interval; both without NaN of either.
+
+    An example is drawn with its part and its whole.
+
+    >>> share, low, high = share_interval(np.array([[1.0], [2.0]]), np.array([[2.0], [4.0]]))
+    >>> share.tolist(), low.tolist(), high.tolist()
+    ([0.5], [0.5], [0.5])
+    """
+    examples = len(parts)
+    known = np.isfinite(parts) & np.isfinite(wholes)
+    part, whole = (
+        np.ascontiguousarray(np.where(known, each, 0).reshape(examples, -1).T, dtype=np.float32)
+        for each in (parts, wholes)
+    )
+    some = known.reshape(examples, -1).any(0)
+    weights = resamples(examples, draws, seed)
+    low, high = np.full(len(part), np.nan), np.full(len(part), np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(some, part.sum(1, dtype=float) / whole.sum(1, dtype=float), np.nan)
+        for start in range(0, len(part), 2048):
+            rows = slice(start, start + 2048)
+            samples = (part[rows] @ weights) / (whole[rows] @ weights)
+            # A resample may hold no known value of a row.
+            samples = np.where(np.isfinite(samples), samples, share[rows, None])
+            samples.sort(axis=1)
+            low[rows], high[rows] = _quantile(samples, 0.025), _quantile(samples, 0.975)
+    shape = parts.shape[1:]
+    return share.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
+def mean_above_zero(values: np.ndarray) -> np.ndarray:
+    """One-sided p-values [...] of Student's t-test that the mean of values [example, ...] is above 0, ignoring NaN.
+
+    >>> mean_above_zero(np.array([[1.0, -1.0], [2.0, -2.0], [3.0, -3.0]])).round(3).tolist()
+    [0.037, 0.963]
+    """
+    known = np.isfinite(values)
+    count = known.sum(0)
+    filled = np.where(known, values, 0).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = filled.sum(0) / count
+        variance = (np.where(known, filled - mean, 0) ** 2).sum(0) / (count - 1)
+        t = mean / np.sqrt(variance / count)
+    t = np.where((count > 1) & (variance == 0), np.where(mean > 0, np.inf, -np.inf), t)
+    return np.where(count > 1, stdtr(np.maximum(count - 1, 1), -t), np.nan)
 
 
 @lru_cache(maxsize=4)

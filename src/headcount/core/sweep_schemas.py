@@ -105,14 +105,19 @@ def sweep_schemas(metric: str, higher_is_better: bool, by: str) -> dict[str, Sch
     def direction(higher: bool) -> str:
         worse, better = ("below", "above") if higher else ("above", "below")
         if by == "all-but-one":
-            return f"near 0: this head does for its layer; {worse} 0: it needs others too"
-        return f"{worse} 0: the {subject} is needed; {better} 0: better without it"
+            return f"near 0: this head suffices for its layer; {worse} 0: others are needed too"
+        return f"{worse} 0: the model needs the {subject}; {better} 0: it does better without it"
 
-    loss = f"{direction(False)}; more sensitive than a score"
+    loss = f"{direction(False)}; the loss shows smaller effects than a score"
     return {
         "score": Schema(f"{metric} {without}", metric, "the model's score", shown=False),
         "delta": Schema(
-            f"Change of {metric} {without}", metric, direction(higher_is_better), signed=True, category=ABLATED
+            f"Change of {metric} {without}",
+            metric,
+            direction(higher_is_better),
+            signed=True,
+            category=ABLATED,
+            main=by == "head",
         ),
         "p": Schema("p-value of the change", "probability", "small: not by chance", (0, 1), shown=False),
         "q": Schema("p-value, corrected for all tests", "false discovery rate", "small: real", (0, 1), shown=False),

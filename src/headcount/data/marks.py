@@ -5,10 +5,10 @@ For a single text these are plain lists (`Facts`); for a batch they are tensors 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from torch import Tensor
 
 from headcount.data.annotations import Annotated, word_classes, word_links
 from headcount.data.kinds.texts import PLAIN
-from headcount.data.occurrences import Occurrences, earlier_occurrences
+from headcount.data.occurrences import Matches, earlier_matches, matches_across
 
+T = TypeVar("T")
 PUNCTUATION = frozenset(".,。、")
 TEXTS = ("text 1", "text 2")
 """The classes of the tokens of a pair's texts, without [CLS] and [SEP]."""
@@ -68,23 +69,24 @@ class Marks:
         return readable
 
     @cached_property
-    def _earlier(self) -> dict[int, Occurrences]:
+    def _kept(self) -> dict[str, Any]:
         return {}
 
-    def earlier(self, distance: int = 0) -> Occurrences:
-        """For each token, the readable ones before it that stand `distance` after the same token, in its order.
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What depends on the tokens alone, computed once for all layers of a pass."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        value: T = self._kept[name]
+        return value
 
-        Found once for all layers of a pass.
-        """
-        if distance not in self._earlier:
-            example, query, key = earlier_occurrences(self.token)
-            key = key + distance
-            before = (key < query).nonzero()[:, 0]
-            chosen = before[self.readable[example[before], key[before]]]
-            chosen = chosen[query[chosen].argsort(stable=True)]
-            # There are many pairs in a long text: half of the bytes suffice for positions.
-            self._earlier[distance] = Occurrences(*(one[chosen].int() for one in (example, query, key)))
-        return self._earlier[distance]
+    def earlier(self, distance: int = 0) -> Matches:
+        """For each token, the readable ones before it that stand `distance` after the same token."""
+        return self.once(f"earlier {distance}", lambda: earlier_matches(self.token, self.readable, distance))
+
+    @cached_property
+    def across(self) -> Matches:
+        """For each word of a pair of texts, the tokens of the same word in the other text."""
+        return matches_across(self.form, self.segment)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ LEAST = {
     "ridge": 0,
     "seed": 0,
     "subsets": 0,
+    "text": 0,
     "tolerance": 0,
     "warmup_steps": 0,
     "weight_decay": 0,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from headcount.core.results import named
 from headcount.engines.executors import Executor, current_executor
 from headcount.engines.progress import Progress, Tally
 from headcount.engines.run import Arrays, Run, Unit
@@ -112,7 +113,7 @@ def perform(run: Run, out: str | Path | None = None) -> xr.Dataset:
 def _finish(run: Run, sink: Sink) -> xr.Dataset:
     if not sink.complete and all(sink.done()):
         sink.finish(run.finish(_saved(run, sink) if run.units else {}))
-    return _by_example(sink.read())
+    return named(_by_example(sink.read()), run.group)
 
 
 def _saved(run: Run, sink: Sink) -> Arrays:

@@ -23,7 +23,7 @@ from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, UnsuitableModel
 from headcount.measures.catalogue import MEASURES
-from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
+from headcount.measures.contract import CHANCE, Question, Schemas, Seen, Setting, Values
 from headcount.measures.inputs import Data, check_tokenizer
 from headcount.measures.layers import see_layers
 from headcount.measures.measurement import Measurement, prepare_measurement
@@ -68,7 +68,9 @@ class Cosine(Comparison):
     summary = "cosine of a head's maps and of its outputs in the two models; 1 is unchanged"
     paper = "Kovaleva 2019, Fig 5"
     schemas: ClassVar[Schemas] = {
-        "maps": Schema("Likeness of the maps before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
+        "maps": Schema(
+            "How similar its maps stayed in fine-tuning", "cosine", "1: unchanged by fine-tuning", (-1, 1), main=True
+        ),
         "outputs": Schema("Likeness of the outputs before and after", "cosine", "1: unchanged by fine-tuning", (-1, 1)),
     }
 
@@ -95,7 +97,8 @@ class Change(Comparison):
         self.schemas = {name: schema.of_change() for name, schema in question.schemas.items()}  # type: ignore[misc]
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return self.question.variables(setting)
+        # Chance levels are the same for both models.
+        return {name: dims for name, dims in self.question.variables(setting).items() if not name.endswith(CHANCE)}
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return self.question.coords(setting)

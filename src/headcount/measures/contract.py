@@ -19,15 +19,18 @@ import torch
 from torch import Tensor
 
 from headcount.core.results import Labelled
-from headcount.core.schema import Schema
+from headcount.core.schema import STRENGTH, Schema
 from headcount.data.kinds.language import Language
 from headcount.data.marks import Marks
 from headcount.models.unembedding import Unembedding
 from headcount.trace.blocks import GPU_BLOCK
+from headcount.trace.uniform_shares import uniform_mass
 from headcount.trace.view import AttentionView
 
 T = TypeVar("T")
 SHARE = "share of attention"
+CHANCE = "_chance"
+"""The end of the names of variables that hold chance levels: they depend on the texts and the mask alone."""
 Schemas = dict[str, Schema]
 Values = dict[str, Tensor]
 """By variable: [example, head, ...], the head in its place among those that the layer has."""
@@ -86,6 +89,19 @@ class Seen:
         return self.view.mass[..., self.classes.index(name)]
 
     @cached_property
+    def _uniform(self) -> Tensor:
+        assert self.view.classes is not None
+        return uniform_mass(self.view.call, self.view.classes)
+
+    def chance(self, name: str) -> Tensor:
+        """What uniform attention would give to a class of keys [B, 1 or H, Q or 1]."""
+        return self._uniform[..., self.classes.index(name)]
+
+    def mean_chance(self, values: Tensor, over: Tensor | None = None) -> Tensor:
+        """The mean [B, H] of chance levels [B, 1 or H, Q or 1], computed as `mean` does with what heads do."""
+        return self.mean(values, over).expand(*self.view.total.shape[:2])
+
+    @cached_property
     def before(self) -> Tensor:
         """Attention of every query to the tokens before it [B, H, Q], without special tokens and the first one."""
         return self.view.mass_before(self.keys.readable)
@@ -142,6 +158,16 @@ class Question(ABC):
         one_query = setting.width * tokens * itemsize
         return min(tokens * one_query, max(GPU_BLOCK, one_query))
 
+    def scale_of(self, variable: str, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """Of a variable with a role: its values, its chance level and the largest possible value [example, ...].
+
+        `values`: what `see` gave, by variable. The strength of a role is (value - chance) / (largest - chance).
+        """
+        schema = self.schemas[variable]
+        assert schema.baseline is not None
+        chance = values[schema.baseline] if isinstance(schema.baseline, str) else schema.baseline
+        return values[variable], chance, 1.0 if schema.range[1] is None else schema.range[1]
+
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What follows from the means [stack, layer, head, ...]: arrays [stack, layer, head] or [stack]."""
         return {}
@@ -156,14 +182,45 @@ class Question(ABC):
 
     def stored_schemas(self) -> Schemas:
         """By variable, what is stored with its arrays."""
-        return {
-            name: replace(schema, category=self.category, paper=self.paper) for name, schema in self.schemas.items()
+        said = self.schemas | {
+            name: schema
+            for variable in roles_of(self.schemas)
+            for name, schema in _of_strength(self.schemas[variable], variable)
         }
+        return {name: replace(schema, category=self.category, paper=self.paper) for name, schema in said.items()}
+
+
+def roles_of(schemas: Schemas) -> list[str]:
+    """The variables whose excess over a known chance level is a role."""
+    return [name for name, schema in schemas.items() if schema.role and schema.baseline is not None]
+
+
+def _of_strength(schema: Schema, variable: str) -> list[tuple[str, Schema]]:
+    """What follows from the values of a variable with a role."""
+    strength = Schema(
+        f"Strength of the role: {schema.role}",
+        "share of what is possible",
+        "0: chance; 1: does nothing else",
+        (None, 1),
+        signed=True,
+        shown=False,
+    )
+    p = Schema(
+        f"p of the role: {schema.role}", "probability", "low: chance gives no such strength", (0, 1), shown=False
+    )
+    return [(f"{variable}{STRENGTH}", strength), (f"{variable}{STRENGTH}_p", p)]
 
 
 def share_of_attention(target: str, direction: str = "1: looks at nothing else", **more: Any) -> Schema:
-    """The schema of a mean share of attention on `target`; a head with half of its attention there has the `role`."""
+    """The schema of a mean share of attention on `target`."""
     said: dict[str, Any] = {"title": f"Attention to {target}", "most": f"looks most at {target}"}
     if "role" in more:
-        said["role_from"] = 0.5
+        said |= {"role_from": 0.5, "does": f"Attends to {target}"}
     return Schema(unit=SHARE, direction=direction, range=(0, 1), **said | more)
+
+
+def chance_of(target: str) -> Schema:
+    """The schema of the share of attention that `target` gets from uniform attention."""
+    return Schema(
+        f"Attention to {target} by chance", SHARE, "what attention to all tokens alike gives", (0, 1), shown=False
+    )

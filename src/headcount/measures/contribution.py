@@ -33,9 +33,10 @@ class Contribution(Question):
         "output_norm": Schema("Length of its output", "length", "before the output projection", (0, None)),
         "written": Schema("Length of what it writes", "length", "high: changes the stream much", (0, None)),
         "share": Schema(
-            "What it writes, of its layer",
+            "How much it writes (share of its layer)",
             "share",
             "high: writes most of its layer's sum",
+            main=True,
             most="writes most (share of its layer)",
         ),
         "near_zero": Schema(
@@ -56,9 +57,7 @@ class Contribution(Question):
         values, lengths = seen.once("contribution", lambda: (_lengths_of_outputs(seen), _lengths_of_values(seen)))
         values = dict(values)
         real = seen.keys.real[:, None]
-        # Not nanmedian, which gives the lower one of two in the middle.
-        median = torch.where(real > 0, lengths, float("nan")).nanquantile(0.5, dim=-1, keepdim=True)
-        values["near_zero"] = seen.mean(seen.view.mass_on(lengths < NEAR_ZERO * median))
+        values["near_zero"] = seen.mean(seen.view.mass_on(seen.once("near zero", lambda: _near_zero(lengths, real))))
         if "cls" in seen.classes and "sep" in seen.classes:
             separators = seen.keys.classes["sep"][:, None]
             mean = (lengths * real).sum(-1) / real.sum(-1)
@@ -84,6 +83,13 @@ def _lengths_of_outputs(seen: Seen) -> Values:
         by_query["written"].append(written)
         by_query["share"].append(parts / parts.sum(1, keepdim=True))
     return {name: seen.mean(torch.cat(parts, -1))[:, seen.view.chosen] for name, parts in by_query.items()}
+
+
+def _near_zero(lengths: Tensor, real: Tensor) -> Tensor:
+    """Bool [B, H, K]: the values that are much shorter than their head's median."""
+    # Not nanmedian, which gives the lower one of two in the middle.
+    median = torch.where(real > 0, lengths, float("nan")).nanquantile(0.5, dim=-1, keepdim=True)
+    return lengths < NEAR_ZERO * median
 
 
 def _lengths_of_values(seen: Seen) -> Tensor:

@@ -9,7 +9,14 @@ from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
-from headcount.measures.logit_directions import TOKENS, before_projection, mean_of_text, of_others, same_in_text
+from headcount.measures.logit_directions import (
+    TOKENS,
+    before_projection,
+    mean_of_text,
+    of_others,
+    same_in_text,
+    token_directions,
+)
 from headcount.trace.precision import widened
 
 COMPARED = 32
@@ -52,6 +59,8 @@ class Copying(Question):
             "0.5: chance; 1: the attended token is raised most",
             (0, 1),
             role="copying",
+            does="Copies what it attends to",
+            baseline=0.5,
             role_from=0.9,
             rank=15,
         ),
@@ -62,43 +71,51 @@ class Copying(Question):
 
     def see(self, seen: Seen) -> Values:
         readable = seen.keys.readable
-        own, others, ranks, known = seen.once("copying", lambda: _at_keys(seen))
+        own, others, known, ranks = seen.once("copying", lambda: _at_keys(seen))
         asked = (readable.cumsum(-1) - readable.long() > 0) & (seen.queries.real > 0)
         queries = asked.sum(-1)[:, None, None]
-        rise, control = (_attended(seen, asked, part) / queries for part in (own, others))
-        weight = _attended(seen, asked, known.to(ranks.dtype)).sum(-1)
-        rank = _attended(seen, asked, ranks).sum(-1) / weight
+        rise, control, weight, rank = (_attended(seen, asked, part) for part in (own, others, known, ranks))
+        rise, control, rank = rise / queries, control / queries, rank.sum(-1) / weight.sum(-1)
         return {"rise": rise, "control": control, "gain": rise - control, "rank": rank}
 
 
 def _at_keys(seen: Seen) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the value at each key adds to the logits of its own token and of others [B, H, K], and its ranks."""
+    """What the value at each key adds to the logits of its own token and of others [B, H, K], its ranks, and where
+    these are known [B, 1, K]; 0 at keys that are not readable.
+    """
     tokens = seen.keys.token
     own, direction = _by_key(seen, tokens), before_projection(seen, mean_of_text(seen))
     parts = seen.view.values.split(max(1, TOKENS // len(tokens)), 2)
     text = torch.cat([torch.einsum("bhkd,bhd->bhk", widened(part), direction) for part in parts], -1)
     count, same = (tokens >= 0).sum(-1)[:, None, None], same_in_text(seen)[:, None]
-    return (own, of_others(text, own, count, same), *_ranks(seen, own))
+    found = (own, of_others(text, own, count, same), *_ranks(seen, own))
+    first, second, ranks, known = (torch.where(seen.keys.readable[:, None], one.to(own.dtype), 0) for one in found)
+    return first, second, known, ranks
 
 
 def _attended(seen: Seen, asked: Tensor, by_key: Tensor) -> Tensor:
     """What each query finds at the tokens before it [B, H, Q]: `by_key` [B, H, K], weighted with its attention."""
-    by_key = torch.where(seen.keys.readable[:, None], by_key, 0)
     found = seen.view.mass_on(by_key) - seen.view.diagonal(0) * by_key
     return torch.where(asked[:, None], found, 0)
 
 
 def _by_key(seen: Seen, tokens: Tensor) -> Tensor:
     """What the value at each key adds to the logit of its own token [B, H, K], before the scale; 0 at special ones."""
-    assert seen.unembedding is not None
-    values = seen.view.values
-    examples, keys = (tokens >= 0).nonzero(as_tuple=True)
-    found = torch.zeros(values.shape[:3], dtype=seen.view.total.dtype, device=values.device)
-    for start in range(0, len(examples), TOKENS):
-        example, key = examples[start : start + TOKENS], keys[start : start + TOKENS]
-        directions = before_projection(seen, seen.unembedding.directions(tokens[example, key]))
-        found[example, :, key] = (widened(values[example, :, key]) * directions).sum(-1).to(found.dtype)
-    return found
+    values, (directions, place) = seen.view.values, token_directions(seen)
+    size = max(1, TOKENS // len(tokens))
+    found = [
+        (widened(part) * directions[at].transpose(1, 2)).sum(-1)
+        for part, at in zip(values.split(size, 2), place.split(size, 1), strict=True)
+    ]
+    return torch.where((tokens >= 0)[:, None], torch.cat(found, -1), 0).to(seen.view.total.dtype)
+
+
+def _spread(text: Tensor) -> Tensor:
+    """Some of the different tokens [T] of a text, evenly by their ids."""
+    distinct = text[text >= 0].unique()
+    count = min(COMPARED, len(distinct))
+    chosen: Tensor = distinct[torch.linspace(0, max(0, len(distinct) - 1), count, device=text.device).round().long()]
+    return chosen
 
 
 def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
@@ -110,11 +127,9 @@ def _ranks(seen: Seen, own: Tensor) -> tuple[Tensor, Tensor]:
     tokens = seen.keys.token
     ranks, known = torch.zeros_like(own), torch.zeros_like(own[:, :1], dtype=torch.bool)
     for example, text in enumerate(tokens):
-        distinct = text[text >= 0].unique()
-        if len(distinct) < 2:
+        compared: Tensor = seen.keys.once(f"compared tokens {example}", lambda text=text: _spread(text))  # type: ignore[misc]
+        if len(compared) < 2:
             continue
-        spread = torch.linspace(0, len(distinct) - 1, min(COMPARED, len(distinct)), device=text.device).round().long()
-        compared = distinct[spread]
         directions = before_projection(seen, seen.unembedding.directions(compared))
         for start in range(0, len(text), TOKENS):
             part = slice(start, start + TOKENS)

@@ -9,7 +9,14 @@ import torch
 from headcount.core.schema import Schema
 from headcount.data.spans import COMPLETION
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
-from headcount.measures.logit_directions import TOKENS, before_projection, mean_of_text, of_others, same_in_text
+from headcount.measures.logit_directions import (
+    TOKENS,
+    before_projection,
+    mean_of_text,
+    of_others,
+    same_in_text,
+    token_directions,
+)
 from headcount.trace.precision import widened
 
 
@@ -64,15 +71,17 @@ class DirectEffect(Question):
             asked &= (completion[:, 1:] > 0) | (completion.sum(-1, keepdim=True) == 0)
         count, same = (tokens >= 0).sum(-1), same_in_text(seen)
         on_text = before_projection(seen, mean_of_text(seen))
-        effect = torch.zeros(len(tokens), tokens.shape[1], outputs.shape[2], dtype=on_text.dtype, device=on_text.device)
+        effect = torch.zeros(len(tokens), outputs.shape[2], tokens.shape[1], dtype=on_text.dtype, device=on_text.device)
         control = torch.zeros_like(effect)
-        examples, queries = asked.nonzero(as_tuple=True)
-        for start in range(0, len(examples), TOKENS):
-            example, query = examples[start : start + TOKENS], queries[start : start + TOKENS]
-            output = widened(outputs[example, query])
-            directions = before_projection(seen, seen.unembedding.directions(following[example, query]))
-            right, text = ((output * one).sum(-1) for one in (directions, on_text[example]))
-            effect[example, query] = right
-            control[example, query] = of_others(text, right, count[example, None], same[example, query + 1, None])
-        effect, control = (one.transpose(1, 2) / asked.sum(-1)[:, None, None] for one in (effect, control))
+        directions, place = token_directions(seen)
+        size = max(1, TOKENS // len(tokens))
+        for start in range(0, following.shape[1], size):
+            part = slice(start, min(start + size, following.shape[1]))
+            after, wanted = slice(part.start + 1, part.stop + 1), asked[:, None, part]
+            output = widened(outputs[:, part])
+            right = (output * directions[place[:, after]]).sum(-1).transpose(1, 2)
+            text = torch.einsum("bqhd,bhd->bhq", output, on_text)
+            other = of_others(text, right, count[:, None, None], same[:, None, after])
+            effect[..., part], control[..., part] = torch.where(wanted, right, 0), torch.where(wanted, other, 0)
+        effect, control = (one / asked.sum(-1)[:, None, None] for one in (effect, control))
         return {"effect": effect, "control": control, "gain": effect - control}

@@ -24,14 +24,17 @@ class Duplicate(EarlierToken):
         "attention": share_of_attention("the same token before", "1: attends to nothing else", most=""),
         "control": Schema("Other earlier tokens (duplicates)", SHARE, "what duplicates are compared with", (0, 1)),
         "gain": Schema(
-            "The same token before, over other tokens",
+            "Attention to the same token before, beyond other tokens",
             SHARE,
             "above 0: more than other tokens get; 0.3 or more: a duplicate-token head",
             (-1, 1),
             signed=True,
             most="looks most at the same token before",
             role="duplicate token",
+            does="Attends to the same token before",
+            baseline=0.0,
             role_from=0.3,
             rank=9,
+            main=True,
         ),
     }

@@ -32,15 +32,14 @@ class EarlierToken(Question):
         if seen.stack == "cross":
             return {"attention": nothing, "control": nothing, "gain": nothing}
         readable = seen.keys.readable
-        example, query, key = seen.queries.earlier(self.distance)
-        matches = torch.zeros(readable.shape, dtype=nothing.dtype, device=nothing.device)
-        matches.index_put_((example, query), torch.ones_like(query, dtype=nothing.dtype), accumulate=True)
+        queries, keys, matches = seen.queries.earlier(self.distance)
         others = readable.cumsum(-1) - readable.long() - matches
         asked = (matches > 0) & (others > 0)
         count = asked.sum(-1, keepdim=True)
         share = asked / count.clamp(min=1)  # of each query in the mean of its text
         odds = torch.where(asked, matches / others, 0) * share
-        attention, of_matches = seen.view.entry_sums(example, query, key, torch.stack((share, odds)))
-        control = torch.where(asked[:, None], seen.before * odds[:, None], 0).sum(-1) - of_matches
+        found = seen.view.mass_on_equal(queries, keys)
+        attention = (found * share[:, None]).sum(-1)
+        control = torch.where(asked[:, None], (seen.before - found) * odds[:, None], 0).sum(-1)
         values = {"attention": attention, "control": control, "gain": attention - control}
         return {name: torch.where(count > 0, value, nothing) for name, value in values.items()}

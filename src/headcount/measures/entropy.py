@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -36,13 +36,16 @@ class Entropy(Question):
         "from_first": Schema("Entropy of the first token's attention", "nats", "low: looks at few tokens", (0, None)),
         "uniform": Schema("Entropy of looking everywhere alike", "nats", "what the texts' lengths allow", (0, None)),
         "share_of_uniform": Schema(
-            "Entropy beside looking everywhere alike",
-            "share",
-            "1: looks everywhere",
+            "How broadly it attends",
+            "entropy, as a share of that of uniform attention",
+            "1: attends to all tokens alike; 0: to one token",
             (0, 1),
-            role="everything alike",
+            role="attends broadly",
+            does="Attends broadly",
+            baseline=BROAD,
             role_from=0.9,
             rank=13,
+            main=True,
         ),
         "broad": Schema(
             "Broad head", "", "at least 0.8 of the entropy of looking everywhere alike", names=("no", "yes")
@@ -61,6 +64,10 @@ class Entropy(Question):
             "from_first": entropy[..., 0],
             "uniform": seen.mean(uniform).expand(-1, entropy.shape[1]).to(torch.float32),
         }
+
+    def scale_of(self, variable: str, values: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """The share is one of means over texts, so its scale is one in nats."""
+        return values["entropy"], BROAD * values["uniform"], values["uniform"]
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         uniform = means["uniform"]  # 0 for texts of one token

@@ -33,7 +33,10 @@ class Induction(EarlierToken):
             signed=True,
             most="strongest induction (over other tokens)",
             role="induction",
+            does="Attends to what followed the same token before",
+            baseline=0.0,
             role_from=0.3,
             rank=8,
+            main=True,
         ),
     }

@@ -27,8 +27,27 @@ def before_projection(seen: Seen, directions: Tensor) -> Tensor:
     return by_head
 
 
+def token_directions(seen: Seen) -> tuple[Tensor, Tensor]:
+    """The directions [token, H, D] of all different tokens of the batch as each head meets them, computed once for a
+    layer, and the place of each token [B, T] among them; at special tokens there is nothing to be read.
+    """
+    tokens = seen.keys.token
+    ids, place = seen.keys.once("different tokens", lambda: tokens.clamp(min=0).unique(return_inverse=True))
+    return seen.once("token directions", lambda: _directions_of(seen, ids)), place
+
+
+def _directions_of(seen: Seen, ids: Tensor) -> Tensor:
+    assert seen.unembedding is not None
+    parts = [before_projection(seen, seen.unembedding.directions(part)) for part in ids.split(TOKENS)]
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
 def mean_of_text(seen: Seen) -> Tensor:
     """The direction [B, width] of all tokens of each text together: the mean of theirs, special ones left out."""
+    return seen.keys.once("mean of text", lambda: _mean_of_text(seen))
+
+
+def _mean_of_text(seen: Seen) -> Tensor:
     assert seen.unembedding is not None
     unembedding, tokens = seen.unembedding, seen.keys.token
     rows = []
@@ -45,7 +64,10 @@ def mean_of_text(seen: Seen) -> Tensor:
 
 def same_in_text(seen: Seen) -> Tensor:
     """How often each token stands in its text [B, T], itself included; 1 at special ones."""
-    tokens = seen.keys.token
+    return seen.keys.once("same in text", lambda: _same_in_text(seen.keys.token))
+
+
+def _same_in_text(tokens: Tensor) -> Tensor:
     counts = torch.ones(tokens.shape, device=tokens.device)
     for row, text in enumerate(tokens):
         _, place, sizes = text.unique(return_inverse=True, return_counts=True)

@@ -11,7 +11,7 @@ from headcount.core.schema import Schema
 from headcount.core.statistics import mean_interval
 from headcount.measures.contract import Question, Schemas, Seen, Setting, Values
 from headcount.patterns.naming import PATTERNS, pattern_chances, read_rule
-from headcount.patterns.shapes import SHAPES, see_pictures, shape_numbers
+from headcount.patterns.shapes import SHAPES, picture_parts, see_pictures, shape_numbers
 
 SHORTEST = 8
 """Tokens of a text whose maps have a pattern: with fewer, a diagonal and a block are the same."""
@@ -63,14 +63,21 @@ class Patterns(Question):
         }
 
     def see(self, seen: Seen) -> Values:
-        long = (seen.queries.real.sum(-1) >= SHORTEST)[:, None, None]
-        if seen.stack == "cross" or not bool(long.any()):
+        real = seen.queries.real
+        long = (real.sum(-1) >= SHORTEST)[:, None, None]
+        any_long = seen.queries.once("long enough for a pattern", lambda: bool(long.any()))
+        if seen.stack == "cross" or not any_long:
             shapes = seen.view.total.new_full((*seen.view.total.shape[:2], len(SHAPES)), float("nan"))
         else:
-            shapes = torch.where(long, shape_numbers(*see_pictures(seen.view, seen.queries.real)), float("nan"))
+            parts = seen.once("stretches", lambda: picture_parts(seen.view, real))
+            pictures = see_pictures(seen.view, real, parts)
+            if seen.view.is_asking:  # the numbers are many small operations, and nobody reads those of zeros
+                return {}
+            shapes = torch.where(long, shape_numbers(*pictures), float("nan"))
         chances = pattern_chances(shapes)
         sure, which = chances.max(-1)
-        named = torch.nn.functional.one_hot(which, len(PATTERNS)).to(chances.dtype)
+        # Not one_hot, which waits for the GPU to check its range.
+        named = (which[..., None] == torch.arange(len(PATTERNS), device=which.device)).to(chances.dtype)
         return {"share": torch.where(chances.isnan(), chances, named), "sure": sure, "shapes": shapes}
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -6,11 +6,25 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headcount.core.schema import Schema
-from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import (
+    CHANCE,
+    SHARE,
+    Question,
+    Schemas,
+    Seen,
+    Setting,
+    Values,
+    chance_of,
+    share_of_attention,
+)
+from headcount.trace.uniform_shares import uniform_diagonal
+from headcount.trace.view import AttentionView
 
 OFFSETS = list(range(-8, 9))
+NEAR = {"previous": -1, "same": 0, "next": 1}
 POSITIONAL = 0.9
 """Voita's threshold: the head's largest weight stands at one offset that often."""
 
@@ -26,9 +40,14 @@ class Position(Question):
     summary = "attention to the previous, same and next token and to offsets -8..8; positional heads"
     paper = "Clark 2019, Fig 2; Voita 2019, positional heads"
     schemas: ClassVar[Schemas] = {
-        "previous": share_of_attention("the previous token", role="previous token", rank=1),
-        "next": share_of_attention("the next token", role="next token", rank=2),
-        "same": share_of_attention("the token itself", role="itself", rank=3),
+        "previous": share_of_attention(
+            "the previous token", role="previous token", baseline="previous_chance", rank=1, main=True
+        ),
+        "next": share_of_attention("the next token", role="next token", baseline="next_chance", rank=2),
+        "same": share_of_attention("the token itself", role="itself", baseline="same_chance", rank=3),
+        "previous_chance": chance_of("the previous token"),
+        "next_chance": chance_of("the next token"),
+        "same_chance": chance_of("the token itself"),
         "attention": Schema("Attention by offset", SHARE, "high: looks so many tokens away", (0, 1), shown=False),
         "largest_at": Schema("Largest weight by offset", "share of tokens", "high: a habit", (0, 1), shown=False),
         "best_share": Schema("Tokens that look to one offset", "share of tokens", "0.9 or more: positional", (0, 1)),
@@ -39,7 +58,11 @@ class Position(Question):
     }
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return {"previous": (), "same": (), "next": (), "attention": ("offset",), "largest_at": ("offset",)}
+        return {
+            **dict.fromkeys((*NEAR, *(f"{name}{CHANCE}" for name in NEAR)), ()),
+            "attention": ("offset",),
+            "largest_at": ("offset",),
+        }
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         return {"offset": OFFSETS}
@@ -49,35 +72,31 @@ class Position(Question):
         if seen.stack == "cross":
             empty = torch.full((*view.total.shape[:2], len(OFFSETS)), float("nan"), device=real.device)
             return {
-                **dict.fromkeys(("previous", "same", "next"), empty[..., 0]),
+                **dict.fromkeys((*NEAR, *(f"{name}{CHANCE}" for name in NEAR)), empty[..., 0]),
                 "attention": empty,
                 "largest_at": empty,
             }
         width = real.shape[1]
         position = torch.arange(width, device=real.device)
         offset_of_largest = view.column_of_largest - position
-        attention, largest_at = [], []
-        for offset in OFFSETS:
-            start, stop = max(0, -offset), max(0, min(width, width - offset))
-            if start >= stop:
-                missing = torch.full(view.total.shape[:2], float("nan"), device=real.device)
-                attention.append(missing)
-                largest_at.append(missing)
-                continue
-            both = (real[:, start:stop] * real[:, start + offset : stop + offset])[:, None]
-            count = both.sum(-1)
-            attention.append((view.diagonal(offset) * both).sum(-1) / count)
-            share = ((offset_of_largest[..., start:stop] == offset) * both).sum(-1) / count
-            # An offset that few tokens of a short text have says nothing about a habit.
-            largest_at.append(torch.where(2 * count >= real.sum(-1)[:, None], share, float("nan")))
-        by_offset = torch.stack(attention, -1)
+        diagonals = [view.diagonal(offset) for offset in OFFSETS]
+        if view.is_asking:
+            return {}
+        both = seen.queries.once("tokens at offsets", lambda: _both(real))  # [B, 1, offset, Q]
+        count = both.sum(-1)  # 0 where a text is too short for an offset: NaN
+        entries = torch.stack([_at_queries(*pair, width) for pair in zip(diagonals, OFFSETS, strict=True)], 2)
+        by_offset = (entries * both).sum(-1) / count
+        share = torch.stack([((offset_of_largest == one) * both[:, :, n]).sum(-1) for n, one in enumerate(OFFSETS)], -1)
+        # An offset that few tokens of a short text have says nothing about a habit.
+        habit = (count > 0) & (2 * count >= real.sum(-1)[:, None, None])
+        largest_at = torch.where(habit, share / count, float("nan"))
+        chances = {offset: _chance(view, offset, both, count) for offset in NEAR.values()}
         middle = OFFSETS.index(0)
         return {
-            "previous": by_offset[..., middle - 1],
-            "same": by_offset[..., middle],
-            "next": by_offset[..., middle + 1],
+            **{name: by_offset[..., middle + offset] for name, offset in NEAR.items()},
+            **{f"{name}{CHANCE}": chances[offset] for name, offset in NEAR.items()},
             "attention": by_offset,
-            "largest_at": torch.stack(largest_at, -1),
+            "largest_at": largest_at,
         }
 
     def finish(self, means: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -90,3 +109,25 @@ class Position(Question):
             "best_share": np.where(known, share, np.nan),
             "positional": np.where(known, share >= POSITIONAL, np.nan),
         }
+
+
+def _both(real: Tensor) -> Tensor:
+    """For each offset, the queries that are tokens and have one there [B, 1, offset, Q]."""
+    width = real.shape[1]
+    place = torch.arange(width, device=real.device) + torch.tensor(OFFSETS, device=real.device)[:, None]
+    there = real[:, place.clamp(0, width - 1)] * ((place >= 0) & (place < width))
+    return (real[:, None] * there)[:, None]
+
+
+def _at_queries(diagonal: Tensor, offset: int, width: int) -> Tensor:
+    """A diagonal [B, H, Q - |offset|] at its queries [B, H, Q], 0 where a query has no such key."""
+    start = min(width, max(0, -offset))
+    return torch.nn.functional.pad(diagonal, (start, width - start - diagonal.shape[-1]))
+
+
+def _chance(view: AttentionView, offset: int, both: Tensor, count: Tensor) -> Tensor:
+    """What an offset gets by chance [B, H]: its share of uniform attention, where there is a token."""
+    number = OFFSETS.index(offset)
+    uniform = _at_queries(uniform_diagonal(view.call, offset), offset, both.shape[-1])
+    chance = (uniform * both[:, :, number]).sum(-1) / count[..., number]
+    return chance.expand(*view.total.shape[:2])

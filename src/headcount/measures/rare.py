@@ -32,6 +32,8 @@ class Rare(Question):
             signed=True,
             most="favours the rarest word (over others)",
             role="rarest word",
+            does="Attends to the rarest word",
+            baseline=0.0,
             role_from=0.15,
             rank=12,
         ),

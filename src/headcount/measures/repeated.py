@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from headcount.core.schema import Schema
-from headcount.data.occurrences import earlier_occurrences
 from headcount.measures.contract import SHARE, Question, Schemas, Seen, Setting, Values, share_of_attention
 
 
@@ -25,15 +25,18 @@ class Repeated(Question):
         "attention": share_of_attention("the same word in the other text", "high: ties them", most=""),
         "control": Schema("Other words of the other text", SHARE, "what the same words are held against", (0, 1)),
         "gain": Schema(
-            "The same word in the other text, over other words",
+            "Attention to the same word in the other text, beyond other words",
             SHARE,
-            "above 0: more",
+            "above 0: more than other words get",
             (-1, 1),
             signed=True,
             most="links repeated words most (over others)",
             role="same word in the other text",
+            does="Attends to the same word in the other text",
+            baseline=0.0,
             role_from=0.15,
             rank=11,
+            main=True,
         ),
     }
 
@@ -44,23 +47,21 @@ class Repeated(Question):
         return {"attention": (), "control": (), "gain": ()}
 
     def see(self, seen: Seen) -> Values:
-        form, segment = seen.queries.form, seen.queries.segment
-        example, later, earlier = earlier_occurrences(form)
-        other_text = segment[example, later] != segment[example, earlier]
-        example, later, earlier = example[other_text], later[other_text], earlier[other_text]
-        example, query, key = torch.cat((example, example)), torch.cat((later, earlier)), torch.cat((earlier, later))
-        batch, heads, width = seen.view.total.shape
-        matched = torch.zeros(batch, width, heads, device=form.device)
-        matched.index_put_((example, query), seen.view.entries(example, query, key).to(matched.dtype), accumulate=True)
-        matched = matched.transpose(1, 2)
-        words = [(segment == text) & (form >= 0) for text in (0, 1)]
-        on_words = [seen.view.mass_on(one[:, None]) for one in words]
+        segment = seen.queries.segment
+        queries, keys, count = seen.queries.across
+        matched = seen.view.mass_on_equal(queries, keys, anywhere=True)
+        words = seen.queries.once("words of texts", lambda: _words(seen))
+        on_words = [seen.view.mass_on(one) for one in words]
         across = torch.where((segment == 0)[:, None], on_words[1], on_words[0])
-        sizes = [one.sum(-1, keepdim=True) for one in words]
+        sizes = [one.sum(-1) for one in words]
         there = torch.where(segment == 0, sizes[1], sizes[0])
-        count = torch.zeros_like(form).index_put_((example, query), torch.ones_like(query), accumulate=True)
         other = (there - count).clamp(min=0)[:, None]
         control = (across - matched) / other * count[:, None]
         chosen = ((count > 0) & (other[:, 0] > 0)).to(matched.dtype)
         attention, control = seen.mean(matched, chosen), seen.mean(control, chosen)
         return {"attention": attention, "control": control, "gain": attention - control}
+
+
+def _words(seen: Seen) -> list[Tensor]:
+    """Bool [B, 1, token]: the words of each text."""
+    return [((seen.queries.segment == text) & (seen.queries.form >= 0))[:, None] for text in (0, 1)]

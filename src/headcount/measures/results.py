@@ -13,6 +13,7 @@ from headcount.core.schema import with_schemas
 from headcount.core.statistics import mean_interval
 from headcount.engines.run import Arrays
 from headcount.measures.contract import Question, Schemas, Setting
+from headcount.measures.strengths import strengths_of_roles
 
 Variables = Mapping[str, tuple[str, ...]]
 """The variables and their dimensions after the head."""
@@ -49,5 +50,6 @@ def summarise_measure(measure: Question, setting: Setting, seed: int, values: Ar
         arrays = mean_values(variables, values, seed)
         for name, array in measure.finish({name: arrays[name][1] for name in variables}).items():
             arrays[name] = (HEAD_DIMS[: array.ndim], array)
+    arrays |= strengths_of_roles(measure, {name: values[f"values_{name}"] for name in variables}, seed)
     arrays |= measure.whole({name: values[f"values_{name}"] for name in variables}, seed)
     return with_schemas(arrays, measure.stored_schemas())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from headcount.core.schema import Schema
 from headcount.data.spans import COMPLETION, NEEDLE
@@ -30,6 +31,8 @@ class Retrieval(Question):
             (0, 1),
             most="is the strongest retrieval head",
             role="retrieval",
+            does="Looks up the answer in the text",
+            baseline="chance",
             role_from=0.1,
             rank=7,
         ),
@@ -48,25 +51,32 @@ class Retrieval(Question):
         return {"score": (), "attention": (), "chance": ()}
 
     def see(self, seen: Seen) -> Values:
-        tokens, needle = seen.queries.token, seen.keys.classes[NEEDLE] > 0
-        due = (seen.queries.classes[COMPLETION][:, 1:] > 0) & (tokens[:, 1:] >= 0)
-        due &= needle.any(-1, keepdim=True)  # a needle that was cut off can be found by nobody
-        example, query = due.nonzero(as_tuple=True)
-        right = needle[example] & (tokens[example] == tokens[example, query + 1][:, None])  # [due, K]
-        right &= torch.arange(right.shape[1], device=right.device) <= query[:, None]
+        example, query, right, entries, pair, count = seen.queries.once("due tokens", lambda: _due(seen))
         batch, heads = seen.view.total.shape[:2]
         column = seen.view.column_of_largest[example, :, query]  # [due, H]
-        pair, key = right.nonzero(as_tuple=True)
         attention = torch.zeros(len(example), heads, dtype=seen.view.total.dtype, device=right.device)
-        attention.index_add_(0, pair, seen.view.entries(example[pair], query[pair], key))
+        attention.index_add_(0, pair, seen.view.entries(*entries))
         chance = right.sum(-1) / (query + 1)
         values = {
             "score": right.gather(1, column),
             "attention": attention,
             "chance": chance[:, None].expand(-1, heads),
         }
-        count = due.sum(-1)[:, None]
         sums = {name: torch.zeros(batch, heads, dtype=attention.dtype, device=right.device) for name in values}
         return {
             name: sums[name].index_add_(0, example, value.to(attention.dtype)) / count for name, value in values.items()
         }
+
+
+def _due(seen: Seen) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
+    """The examples and queries of the tokens that are due next; which keys are right for each [due, K]; these as
+    entries of the map, with the number of their due token; and how many are due in each text [B, 1].
+    """
+    tokens, needle = seen.queries.token, seen.keys.classes[NEEDLE] > 0
+    due = (seen.queries.classes[COMPLETION][:, 1:] > 0) & (tokens[:, 1:] >= 0)
+    due &= needle.any(-1, keepdim=True)  # a needle that was cut off can be found by nobody
+    example, query = due.nonzero(as_tuple=True)
+    right = needle[example] & (tokens[example] == tokens[example, query + 1][:, None])
+    right &= torch.arange(right.shape[1], device=right.device) <= query[:, None]
+    pair, key = right.nonzero(as_tuple=True)
+    return example, query, right, (example[pair], query[pair], key), pair, due.sum(-1)[:, None]

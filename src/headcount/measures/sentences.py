@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import torch
 
-from headcount.measures.contract import Question, Schemas, Seen, Setting, Values, share_of_attention
+from headcount.measures.contract import Question, Schemas, Seen, Setting, Values, chance_of, share_of_attention
 
 
 class Sentences(Question):
@@ -22,19 +22,26 @@ class Sentences(Question):
             "high: ties the two together",
             most="looks most at the other text",
             role="other text",
+            baseline="across_chance",
             rank=14,
         ),
+        "across_chance": chance_of("the other text of the pair"),
     }
 
     def lacking(self, setting: Setting) -> str | None:
         return None if setting.pairs else "the texts are no pairs"
 
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        return {"own": (), "across": ()}
+        return {"own": (), "across": (), "across_chance": ()}
 
     def see(self, seen: Seen) -> Values:
         queries = seen.queries.real * (1 - seen.queries.classes["special"])
         first = (seen.queries.segment == 0)[:, None]
         own = torch.where(first, seen.mass("text 1"), seen.mass("text 2"))
         across = torch.where(first, seen.mass("text 2"), seen.mass("text 1"))
-        return {"own": seen.mean(own, queries), "across": seen.mean(across, queries)}
+        chance = torch.where(first, seen.chance("text 2"), seen.chance("text 1"))
+        return {
+            "own": seen.mean(own, queries),
+            "across": seen.mean(across, queries),
+            "across_chance": seen.mean_chance(chance, queries),
+        }

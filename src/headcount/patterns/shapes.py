@@ -6,6 +6,8 @@ describe lines along the diagonal, columns and blocks, and how much of the light
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -52,14 +54,30 @@ def _shares(queries: Tensor) -> Tensor:
     return queries / queries.sum(1, keepdim=True).clamp(min=1e-9)
 
 
-def see_pictures(view: AttentionView, real: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+class PictureParts(NamedTuple):
+    """What the pictures of a layer need beside its maps."""
+
+    queries: Tensor
+    """The weight of each query in the mean of its stretch [B, Q, SIDE]."""
+    keys: Tensor
+    """[B, K, SIDE]."""
+    uniform: Tensor
+    """The picture of uniform attention [B, 1, SIDE, SIDE]."""
+
+
+def picture_parts(view: AttentionView, real: Tensor) -> PictureParts:
+    parts = stretches(real).to(view.total.dtype)
+    uniform = uniform_mass(view.call, parts)[:, :1]
+    return PictureParts(_shares(parts), parts, _mean_rows(uniform, parts))
+
+
+def see_pictures(view: AttentionView, real: Tensor, parts: PictureParts | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Pictures of a layer's maps, those of uniform attention [B, 1, SIDE, SIDE], and the texts' lengths [B].
 
     `real` [B, Q] says which positions are tokens rather than padding.
     """
-    parts = stretches(real).to(view.total.dtype)
-    uniform = uniform_mass(view.call, parts)[:, :1]
-    return view.picture(_shares(parts), parts), _mean_rows(uniform, parts), real.sum(-1)
+    parts = parts or picture_parts(view, real)
+    return view.picture(parts.queries, parts.keys), parts.uniform, real.sum(-1)
 
 
 def shape_numbers(pictures: Tensor, uniform: Tensor, lengths: Tensor) -> Tensor:

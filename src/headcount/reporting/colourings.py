@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -13,20 +14,25 @@ import xarray as xr
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema, read_schema
 from headcount.core.sweep_schemas import inputs_of
+from headcount.reporting.palette import pattern_colours
 from headcount.reporting.patterns import find_pattern_result
 from headcount.reporting.view import View, number
 from headcount.story.earlier import schemas_of
 from headcount.story.patches import falls_with_it, is_patched
 from headcount.story.probes import NONE
-from headcount.story.roles import MIXED, find_roles
+from headcount.story.role_names import BROAD, NO_ROLE, colours_of
+from headcount.story.roles import find_roles, role_tests
 from headcount.story.sweeps import REPLACED
 
+MOST_MAIN = 10
+"""Named choices at most."""
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
-Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`, the
-numbers of their colours. `beside`: the id of
-the colouring to look at beside it. `unknown`: why a head has no value, if that is known. `centre`: the value between
-two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that gives."""
+Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`,
+the numbers of their colours. `beside`: the id of the colouring to look at beside it. `also`: of roles, all that
+each head has, as [name, strength, low, high]. `unknown`: why a head has no value, if that is known. `centre`: the
+value between two meanings, if it is not a change. `patched`: of a patch, the input that is run and the one that
+gives."""
 
 
 def find_colourings(view: View) -> list[Colouring]:
@@ -35,7 +41,28 @@ def find_colourings(view: View) -> list[Colouring]:
     for kind in ("circuit", "patching", "function_vectors", "cue_heads", "probe", "measures", "compare"):
         for name, dataset in view.of(kind).items():
             colourings += _variables(view, f"{kind}/{name}", dataset)
-    return colourings or _heads_alone(view)
+    return _with_main(view, colourings) or _heads_alone(view)
+
+
+def _with_main(view: View, colourings: list[Colouring]) -> list[Colouring]:
+    """The colourings, each with `main`: whether it is one of the few named choices.
+
+    The first of each kind, such as of several sweeps; of what roles are about, only what some head has as a role.
+    """
+    own = view.named("measures")
+    idle = {
+        f"measures/{test.measure}:{test.variable}"
+        for test in role_tests(own)
+        if test.name != BROAD and not (test.has.values == 1).any()
+    }
+    known: set[str] = set()
+    for colouring in colourings:
+        kind = re.sub("@[^:/]*", "", colouring["id"])
+        kind = "effect" if colouring.get("effect") else kind
+        first = bool(colouring.get("main")) and colouring["id"] not in idle and kind not in known
+        known |= {kind} if first else set()
+        colouring["main"] = first and len(known) <= MOST_MAIN
+    return colourings
 
 
 def _heads_alone(view: View) -> list[Colouring]:
@@ -45,6 +72,7 @@ def _heads_alone(view: View) -> list[Colouring]:
     return [
         {
             "id": "present",
+            "main": True,
             "title": "The heads of the model",
             "group": "",
             "unit": "",
@@ -73,7 +101,7 @@ def _sweeps(view: View) -> list[Colouring]:
             replaced = REPLACED.get(attributes["how"], attributes["how"])
             alone = attributes["by"] == "all-but-one"
             prefix = "loss_" if colouring["id"].endswith(":loss_delta") else ""
-            colouring["says"] += f" ({replaced}{' for all the others' if alone else ''})"
+            colouring["says"] += f". Removing {'another head' if alone else 'it'} means that {replaced}"
             colouring |= {key: view.by_head(dataset[f"{prefix}{key}"]) for key in ("low", "high", "p", "q")}
             colouring |= {
                 "higher": not prefix and bool(attributes.get("higher_is_better", True)),
@@ -127,6 +155,7 @@ def _patterns(view: View) -> list[Colouring]:
     return [
         {
             "id": "patterns",
+            "main": True,
             "title": f"The pattern of its maps{_suffix(name)}",
             "group": "What its maps look like",
             "unit": "",
@@ -134,28 +163,36 @@ def _patterns(view: View) -> list[Colouring]:
             "says": "what its maps look like in most texts; a click on a head shows some",
             "values": [None if pattern is None else int(pattern) for pattern in view.by_head(dataset["mostly"])],
             "names": [str(name) for name in dataset["pattern"].values],
+            "colours": pattern_colours(dataset.sizes["pattern"]),
         }
     ]
 
 
 def _roles(view: View) -> list[Colouring]:
-    own = {name: dataset for name, dataset in view.of("measures").items() if "@" not in name}
-    roles, ranks = find_roles(own, view.by_head)
-    if not ranks:
+    roles = find_roles(view.named("measures"), view.by_head)
+    if all(each is None for each in roles):
         return []
+    strongest = [None if each is None else each[0].name if each else NO_ROLE for each in roles]
+    counts = Counter(name for name in strongest if name not in (None, NO_ROLE))
+    names = sorted(counts, key=lambda name: (colours_of([name]), name)) + [NO_ROLE] * (NO_ROLE in strongest)
     return [
         {
             "id": "roles",
-            "title": "What it mostly does",
+            "main": True,
+            "title": "What it does",
             "group": "What it looks at",
             "unit": "",
             "kind": "category",
-            "says": "a rule of thumb: the first of these that takes half of its attention or stands out",
-            "values": roles,
-            "names": list(ranks),
+            "says": "what it does most beyond chance; a head can have several roles",
+            "values": [None if name is None else names.index(name) for name in strongest],
+            "names": names,
             # A role has the same colour on every page; no role stays in the background.
-            "colours": [rank - 1 for rank in ranks.values()],
-            **({"none": list(ranks).index(MIXED)} if MIXED in ranks else {}),
+            "colours": colours_of(names),
+            **({"none": names.index(NO_ROLE)} if NO_ROLE in names else {}),
+            "also": [
+                [[role.name, *(number(part) for part in (role.strength, role.low, role.high))] for role in each or ()]
+                for each in roles
+            ],
         }
     ]
 
@@ -224,6 +261,7 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
         "group": schema.category,
         "unit": schema.unit,
         "says": schema.direction,
+        "main": schema.main,
         "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
         "values": view.by_head(dataset[variable]),
         **({} if schema.centre is None else {"centre": schema.centre}),

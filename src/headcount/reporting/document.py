@@ -49,6 +49,7 @@ from headcount.reporting.series import (
 from headcount.reporting.view import View, number, read_view
 from headcount.reporting.without_script import plain_page
 from headcount.story.names import short_name
+from headcount.story.roles import find_examples
 
 
 def report(studies: StudyLike | Sequence[StudyLike], output: str | Path = "report.html") -> Path:
@@ -145,7 +146,8 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
             if layers
         ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
-        "sentences": find_sentences(view),
+        "findings": find_sentences(view),
+        "best": find_examples(view.named("measures"), view.by_head),
         "colourings": find_colourings(view),
         "pairs": find_pairs(view),
         "positions": find_positions(view),

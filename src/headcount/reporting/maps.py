@@ -58,7 +58,7 @@ def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blob
         for layer in range(array.shape[0]):
             layers.append(f"map-{index}-{stack}-{layer}")
             blobs[layers[-1]] = deflate_layer(array.isel({array.dims[0]: layer}).values, levels)
-        queries, keys = (_tokens(dataset, str(dim)) for dim in array.dims[-2:])
+        queries, keys = (tokens_of(dataset, str(dim)) for dim in array.dims[-2:])
         described: dict[str, Any] = {
             "stack": stack,
             "shape": list(array.shape),
@@ -102,7 +102,7 @@ def _pooled(attributes: dict[str, Any]) -> str:
     return "" if count == 1 else f"(each cell {count} x {count} tokens) "
 
 
-def _tokens(dataset: xr.Dataset, dim: str) -> list[str]:
+def tokens_of(dataset: xr.Dataset, dim: str) -> list[str]:
     """The tokens along a dimension such as `query` or `key_encoder`."""
     for name in (f"tokens_{dim.rpartition('_')[2]}", "tokens"):
         if name in dataset:

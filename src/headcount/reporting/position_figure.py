@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headcount.core.claims import LEVEL
+from headcount.reporting.figure_colours import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +24,8 @@ def draw_positions(figure: Figure, told: dict[str, Any], names: list[str]) -> Fi
     rows = np.sort(np.argsort(-strength, kind="stable")[:MOST])
     figure.set_size_inches(max(4.5, 0.45 * values.shape[1] + 2.4), ROW * len(rows) + 1.8)
     ax = figure.subplots()
-    most = float(strength.max()) or 1.0
-    # Orange carries the difference, as on the page.
-    colours = "PuOr" if told["higher"] else "PuOr_r"
-    image = ax.imshow(values[rows], cmap=colours, vmin=centre - most, vmax=centre + most, aspect="auto")
+    known = {"values": list(values[np.isfinite(values)]), "centre": centre, "kind": "diverging", "unit": told["unit"]}
+    image = ax.imshow(values[rows], **scale_of(known | {"higher": told["higher"]}).options, aspect="auto")
     for row, place in np.argwhere(q[rows] < LEVEL):
         ax.plot(place, row, "o", color="white", markeredgecolor="black", markersize=4)
     ax.set_yticks(range(len(rows)), labels=[names[told["heads"][row]] for row in rows], fontsize=7)

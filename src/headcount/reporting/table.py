@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -10,6 +12,7 @@ import xarray as xr
 from headcount.core.read_study import StudyLike, check_whole, open_study, study_path
 from headcount.core.results import HEAD_DIMS, as_table
 from headcount.errors import CannotWrite, InvalidOption, StudyProblem, cannot_write
+from headcount.reporting.caption import model_of
 
 FORMATS = ("csv", "parquet", "json")
 ROWS = (
@@ -19,6 +22,8 @@ ROWS = (
 """Results that are stacked below each other."""
 OF_HEAD = "_of_head"
 """`relation_of_head` has the number of a label along `relation` for each head."""
+ABOUT = ("model", "task", "metric")
+"""What the numbers of a row are about: the first columns after the name of the result."""
 MERGED = ("measures", "compare")
 """Results that are merged into one row per head, with the name of the measure before each column."""
 
@@ -81,7 +86,7 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
             "run headcount sweep or headcount measure first"
         )
     parts = [
-        rows.copy().assign(result=name)
+        _about(rows, name, [tree[name].attrs])
         for name in names
         if name.startswith(ROWS)
         for rows in _stacked(name, tree[name].to_dataset())
@@ -89,10 +94,23 @@ def _rows(study: Path, group: str | None) -> pd.DataFrame:
     for kind in MERGED:
         tables = {name: as_table(tree[name].to_dataset()) for name in names if name.startswith(f"{kind}/")}
         if tables:
-            parts.append(_side_by_side(tables).copy().assign(result=kind))
+            # A result with a name of its own, such as that of another model, has it in the names of its columns.
+            own = [name for name in tables if "@" not in name] or list(tables)
+            parts.append(_about(_side_by_side(tables), kind, [tree[name].attrs for name in own]))
     whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
     whole = whole.copy()
-    return whole[["result", *[column for column in whole if column != "result"]]]
+    first = ["result", *(column for column in ABOUT if column in whole)]
+    return whole[[*first, *(column for column in whole if column not in first)]]
+
+
+def _about(rows: pd.DataFrame, name: str, attributes: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
+    """Rows with the name of their result and, where all parts of it agree, their model, task and metric."""
+    rows = rows.copy()
+    for column in ABOUT:
+        values = {model_of(each) if column == "model" else str(each.get(column) or "") for each in attributes}
+        if len(values) == 1 and "" not in values and column not in rows:
+            rows[column] = values.pop()
+    return rows.assign(result=name)
 
 
 def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:

@@ -29,6 +29,10 @@ class View:
         """The results of one kind, such as `sweep`, by the rest of their names."""
         return {name.split("/", 1)[1]: result for name, result in self.results.items() if name.startswith(f"{kind}/")}
 
+    def named(self, kind: str) -> dict[str, xr.Dataset]:
+        """The same without the results that have a name of their own, such as those of a second model."""
+        return {name: result for name, result in self.of(kind).items() if "@" not in name}
+
     @property
     def task(self) -> str:
         """The task of the first result that has one."""

@@ -20,9 +20,8 @@ def plain_page(studies: Sequence[dict[str, Any]]) -> str:
 
 def _study(study: dict[str, Any]) -> str:
     title = " on ".join(filter(None, (study["model"] or study["name"], study["task"])))
-    findings = study.get("findings") or [{"title": "", "sentences": study.get("sentences", [])}]
     parts = [f"<h1>{html.escape(title)}</h1>"]
-    for finding in findings:
+    for finding in study["findings"]:
         items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in finding["sentences"])
         heading = f"<h2>{html.escape(finding['title'])}</h2>" if finding["title"] else ""
         parts.append(heading + (f"<ul>{items}</ul>" if items else ""))

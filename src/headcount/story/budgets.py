@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from headcount.core.claims import examples_for, judge_bounds, oriented_changes, tolerance_of
-from headcount.story.cuts import SURE, Estimate, digits_of, spell_points, start_clause
-from headcount.story.names import spell_interval
+from headcount.story.cuts import SURE, Estimate, spell_points, start_clause
+from headcount.story.names import digits_for, spell_estimate, spell_interval
 
 POINTS = 1.0
 """Points that a smaller model may lose, where the budget is no tolerance."""
@@ -94,7 +94,7 @@ def selection_sentences(choosing: xr.Dataset, step: int) -> list[str]:
 def score_sentence(confirming: xr.Dataset, step: int) -> str:
     """The change of the score on the held-out half."""
     metric = confirming.attrs["metric"]
-    change = spell_interval(_change(confirming, _first(confirming), step), digits_of(metric), signed=True)
+    change = spell_estimate(_change(confirming, _first(confirming), step), signed=True)
     return (
         f"Selected on one half of the examples, evaluated on the held-out half: {metric} changes by "
         f"{change}{start_clause(confirming)} on {confirming.attrs['examples']:,} examples."
@@ -120,7 +120,7 @@ def control_sentences(confirming: xr.Dataset, step: int) -> list[str]:
     """The other orders at the same step, each called worse or better only if its interval lies apart."""
     names = [str(name) for name in confirming["order"].values]
     own, higher = _change(confirming, names[0], step), bool(confirming.attrs.get("higher_is_better", True))
-    digits, currency = digits_of(confirming.attrs["metric"]), confirming.attrs.get("currency", "operations")
+    digits, currency = digits_for(*own[1:]), confirming.attrs.get("currency", "operations")
     sentences = []
     for name in (name for name in names[1:] if not _is_random(name)):
         change = _change(confirming, name, step)
@@ -128,7 +128,7 @@ def control_sentences(confirming: xr.Dataset, step: int) -> list[str]:
             sentences.append(f"{name.capitalize()} does not reach this {CURRENCIES[currency]}.")
             continue
         sentences.append(
-            f"{name.capitalize()} {_at(confirming, [name], step)}: {spell_interval(change, digits, signed=True)}; "
+            f"{name.capitalize()} {_at(confirming, [name], step)}: {spell_estimate(change, signed=True)}; "
             f"{_spell_apart([_apart(change, own, higher)])}."
         )
     randoms = [name for name in names[1:] if _is_random(name)]
@@ -165,7 +165,6 @@ def staged_sentences(
     `stages`: the share of the currency that each left; `whole`: the whole model's score; `training`: how each was
     recovered; `shape`: of the timed batch.
     """
-    digits = digits_of(metric)
     shares = ", ".join(f"{100 * share:.0f} %" for share in stages)
     speed = (numbers["speed"], numbers["speed_low"], numbers["speed_high"])
     return [
@@ -175,8 +174,8 @@ def staged_sentences(
             f"parameters are left. {_spell_speed(speed, shape)}"
         ),
         (
-            f"On the held-out half {metric} changes by {spell_interval(change, digits, signed=True)} from "
-            f"{spell_interval(whole, digits)}."
+            f"On the held-out half {metric} changes by {spell_estimate(change, signed=True)} from "
+            f"{spell_estimate(whole)}."
         ),
     ]
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import xarray as xr
 
 from headcount.core.claims import CONFIDENCE, choose_cut, examples_needed, judge_cut
-from headcount.story.names import interval_of, spell_interval
+from headcount.story.names import digits_for, interval_of, spell_estimate, spell_score
 
 SURE = f"one-sided {100 * CONFIDENCE:.0f} % confidence"
+
+
+Estimate = tuple[float, float, float]
+"""A number with the ends of its interval."""
 
 
 def cut_sentence(held_out: xr.Dataset, order: str, count: int) -> str:
@@ -25,18 +29,21 @@ def start_clause(curve: xr.Dataset) -> str:
     """Where a score of which less is better starts, since it has no scale of its own; empty for other scores."""
     if curve.attrs.get("higher_is_better", True):
         return ""
-    digits = digits_of(curve.attrs["metric"])
-    whole = f"{float(curve['baseline']):.{digits}f}"
     if "baseline_low" in curve:
-        whole = spell_interval(interval_of(curve, "baseline"), digits)
+        whole = spell_estimate(interval_of(curve, "baseline"))
+    else:
+        whole = spell_score(float(curve["baseline"]))
     return f" from {whole} (lower is better)"
 
 
-def change_of(curve: xr.Dataset, order: str, count: int, digits: int | None = None) -> str:
+def change_of(curve: xr.Dataset, order: str, count: int) -> str:
     """The change of the score at one step of a curve, with its interval."""
+    return spell_estimate(_change(curve, order, count), signed=True)
+
+
+def _change(curve: xr.Dataset, order: str, count: int) -> Estimate:
     step = curve.sel(order=order, removed=count)
-    digits = digits_of(curve.attrs["metric"]) if digits is None else digits
-    return spell_interval((float(step["delta"]), float(step["low"]), float(step["high"])), digits, signed=True)
+    return float(step["delta"]), float(step["low"]), float(step["high"])
 
 
 def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:
@@ -46,7 +53,7 @@ def control_clause(held_out: xr.Dataset, order: str, count: int) -> str:
     if not randoms:
         return ""
     changes = held_out["delta"].sel(order=randoms, removed=count).values
-    digits = digits_of(held_out.attrs["metric"])
+    digits = digits_for(*_change(held_out, order, count)[1:])
     if len(randoms) == 1:
         return f"; a random order: {changes[0]:+.{digits}f}"
     return f"; random orders: {changes.mean():+.{digits}f} on average of {len(randoms)}"
@@ -58,15 +65,15 @@ def selection_sentence(selection: xr.Dataset, order: str, points: float, by_esti
     metric, examples = selection.attrs["metric"], selection.attrs["examples"]
     within = f"within {spell_points(points, metric)} of {metric}"
     if cut.count and by_estimate:
-        return f"{cut.count} heads is the largest cut {within} by its point estimate alone, on {examples} examples."
+        return f"Selected: {cut.count} heads, the largest cut {within} by point estimate alone on {examples} examples."
     if cut.count:
-        return f"{cut.count} heads is the largest cut shown to stay {within} ({SURE}), on {examples} examples."
+        return f"Selected: {cut.count} heads, the largest cut shown to stay {within} ({SURE}) on {examples} examples."
     if not cut.by_estimate:
         return f"No cut stays {within}, not even by its point estimate, on {examples} examples."
     more = "" if cut.needed is None else f"; about {cut.needed:,} would be needed for the smallest"
     return (
-        f"No cut can be shown to stay {within} ({SURE}) with {examples} examples{more}. By point estimate alone "
-        f"{cut.by_estimate} heads could go."
+        f"No cut can be shown to stay {within} ({SURE}) with {examples} examples{more}. The largest "
+        f"cut whose point estimate stays within it on these examples removes {cut.by_estimate} heads."
     )
 
 
@@ -95,9 +102,6 @@ def choice_sentences(
     return sentences
 
 
-Estimate = tuple[float, float, float]
-
-
 def recovery_sentence(
     metric: str,
     how: str,
@@ -111,17 +115,12 @@ def recovery_sentence(
 
     `whole`: the score of the whole model, `change`: from it to the recovered one.
     """
-    digits = digits_of(metric)
+    digits = digits_for(*change[1:])
     return (
         f"Fine-tuned for {how} on {trained_on}: {metric} {before:.{digits}f} -> {after:.{digits}f} on the "
-        f"held-out half, {spell_interval(change, digits, signed=True)} from the whole model "
-        f"({spell_interval(whole, digits)})."
+        f"held-out half, {spell_estimate(change, signed=True)} from the whole model "
+        f"({spell_estimate(whole)})."
     )
-
-
-def digits_of(metric: str) -> int:
-    """Digits after the point: a perplexity is no share."""
-    return 2 if metric == "perplexity" else 4
 
 
 def spell_points(points: float, metric: str = "") -> str:

@@ -15,7 +15,7 @@ from headcount.story.changes import change_sentences
 from headcount.story.costs import speed_clause
 from headcount.story.cuts import change_of, control_clause
 from headcount.story.heads import strongest
-from headcount.story.names import spell_head, spell_interval
+from headcount.story.names import spell_estimate, spell_head
 from headcount.story.notes import measure_notes
 from headcount.story.sweeps import effects_sentence, ranks_sentence, sweep_sentences
 
@@ -57,7 +57,7 @@ def demo_sentences(
         f"With one head ablated (uniform attention), on {pairs} pairs drawn at random:",
         *[f"- {sentence}" for sentence in sweep_sentences(by_head)],
         f"- {effects_sentence(by_layer, 'accuracy', 'layer')} It suffers most without the heads of L{worst}: "  # noqa: ISC004
-        f"{spell_interval((change, low, high), 4, signed=True)}.",
+        f"{spell_estimate((change, low, high), signed=True)}.",
         "",
         "What heads look at (share of attention, mean over texts, 95 % interval):",
         f"- most at the previous token {previous}, at the next {following},",
@@ -117,7 +117,7 @@ def _effects(by_head: xr.Dataset) -> str:
     return (
         f"Ablated alone, {has} a significant effect on accuracy ({float(by_head['baseline']):.2f}; q < {LEVEL}). "
         f"{ranks_sentence(by_head, 'head')} The mean loss rises most without {spell_head(by_head, index, False)}: "
-        f"{spell_interval((ends[0], ends[1], ends[2]), signed=True)}."
+        f"{spell_estimate((ends[0], ends[1], ends[2]), signed=True)}."
     )
 
 
@@ -142,7 +142,7 @@ def _smaller(small: SmallModel) -> str:
     before, after = small.megabytes
     return (
         f"Without {small.removed} of 144 heads accuracy changes by "
-        f"{change_of(small.held_out, small.order, small.removed, 3)} on {small.held_out.attrs['examples']} held-out "
+        f"{change_of(small.held_out, small.order, small.removed)} on {small.held_out.attrs['examples']} held-out "
         f"pairs{control_clause(small.held_out, small.order, small.removed)}. On disk the model takes {before:.1f} -> "
         f"{after:.1f} MB{speed_clause(small.costs, 'whole', 'small')}."
     )

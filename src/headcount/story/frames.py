@@ -10,7 +10,7 @@ import xarray as xr
 from headcount.core.claims import LEVEL, significant
 from headcount.core.probe_names import ALL
 from headcount.core.sweep_schemas import OF_ANOTHER_INPUT
-from headcount.story.names import interval_of, spell_direction, spell_head, spell_interval
+from headcount.story.names import interval_of, spell_direction, spell_estimate, spell_head, spell_interval
 from headcount.story.notes import causal_note, left_out_note, probe_notes
 
 MOST_ROWS = 10
@@ -77,7 +77,7 @@ def effect_sentences(probed: xr.Dataset, study: str | Path) -> list[str]:
             verdict = "significant" if index in effects else "not significant"
             lines.append(
                 f"Without {_head(probed, index)} {metric} changes by "
-                f"{spell_interval((change, low, high), 4, signed=True)}: {verdict} (q = {q:.2g}, {name})."
+                f"{spell_estimate((change, low, high), signed=True)}: {verdict} (q = {q:.2g}, {name})."
             )
     if heads and not lines:
         command = f"headcount sweep {probed.attrs['model']} --task TASK --data FILE --out {study}"

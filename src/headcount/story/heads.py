@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,13 @@ import xarray as xr
 from headcount.core.results import HEAD_DIMS
 from headcount.core.schema import Schema
 from headcount.story.earlier import schemas_of
-from headcount.story.names import spell_head, spell_interval
+from headcount.story.names import digits_for, spell_head, spell_interval
+from headcount.story.roles import role_tests
 
 Results = Mapping[str, xr.Dataset]
 """By the name of the measure, followed by `@` and the name of the result if it has one."""
 VISIBLE = 0.0005
-"""Smaller values are printed as 0.000: no head stands out by what none does, such as attending to the next token in a
-causal model."""
+"""Smaller values are printed as 0.000: no head stands out by what none does."""
 
 
 def strongest(
@@ -32,7 +32,7 @@ def strongest(
     index = np.unravel_index(int(filled.argmax()), filled.shape)
     value, low, high = (float(array[index]) for array in arrays)
     several = len(dataset["stack"]) > 1 if stacked is None else stacked
-    return spell_head(dataset, index, several), value, spell_interval((value, low, high))
+    return spell_head(dataset, index, several), value, spell_interval((value, low, high), min(3, digits_for(low, high)))
 
 
 def superlatives(
@@ -51,13 +51,29 @@ def superlatives(
                     yield name, dataset, variable, choice, schema, schema.most.format(*choice.values())
 
 
+def _claimed(results: Results) -> Callable[[str, str, np.ndarray], bool]:
+    """Whether any head stands out by a variable of a result: of a role, only a head that has it (`roles.py`)."""
+    has = {
+        (test.measure, test.variable): bool((test.has.values == 1).any())
+        for test in role_tests(results)
+        if test.is_tested
+    }
+
+    def claimed(name: str, variable: str, values: np.ndarray) -> bool:
+        visible = bool(np.nanmax(values) >= VISIBLE)
+        return has.get((name, variable), visible)
+
+    return claimed
+
+
 def standing_out(results: Results) -> list[tuple[str, str, str, str]]:
     """Rows: a superlative, the head that it holds for, its value, and that of the median head."""
-    rows = []
-    for _, dataset, variable, choice, _, most in superlatives(results):
+    rows, claimed = [], _claimed(results)
+    for name, dataset, variable, choice, _, most in superlatives(results):
         values = dataset[variable].sel(choice).values
-        visible = np.nanmax(values) >= VISIBLE
-        head, _, spelled = strongest(dataset, variable, choice) if visible else ("no head", 0.0, "")
+        head, _, spelled = (
+            strongest(dataset, variable, choice) if claimed(name, variable, values) else ("no head", 0.0, "")
+        )
         rows.append((most, head, spelled, f"{np.nanmedian(values):.3f}"))
     return rows
 
@@ -65,9 +81,18 @@ def standing_out(results: Results) -> list[tuple[str, str, str, str]]:
 def standing_out_sentences(results: Results, stacked: bool) -> list[str]:
     """A sentence for each measure: which heads stand out by it, each with its value and interval."""
     parts: dict[str, list[str]] = {}
-    for name, dataset, variable, choice, _, most in superlatives(results):
-        if np.nanmax(dataset[variable].sel(choice).values) >= VISIBLE:
-            head, _, spelled = strongest(dataset, variable, choice, stacked=stacked)
-            parts.setdefault(name, []).append(f"{head} {most}: {spelled}")
+    claimed = _claimed(results)
+    said: set[tuple[str, str, str]] = set()
+    for name, dataset, variable, choice, schema, most in superlatives(results):
+        if not claimed(name, variable, dataset[variable].sel(choice).values):
+            continue
+        head, _, spelled = strongest(dataset, variable, choice, stacked=stacked)
+        chance = ""
+        if isinstance(schema.baseline, str) and schema.baseline in dataset:
+            chance = f" ({float(np.nanmean(dataset[schema.baseline].values)):.2f} by chance)"
+            if (name, head, spelled) in said:
+                continue  # where texts start with [CLS], it is the first token too
+            said.add((name, head, spelled))
+        parts.setdefault(name, []).append(f"{head} {most}: {spelled}{chance}")
     suffixes = {name: f" ({name.partition('@')[2]})" if "@" in name else "" for name in parts}
     return [f"{'; '.join(clauses)}{suffixes[name]}." for name, clauses in parts.items()]

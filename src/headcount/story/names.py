@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,27 @@ def spell_interval(values: tuple[float, float, float], digits: int = 3, signed: 
     if not np.isfinite(values[1:]).all():
         return f"{value}, no interval"
     return f"{value} [{low}, {high}]"
+
+
+def digits_for(low: float, high: float) -> int:
+    """How many digits after the point an estimate with this interval deserves: two of the interval's width.
+
+    >>> digits_for(0.68, 0.82), digits_for(0.51, 0.54), digits_for(-3.0, 40.0), digits_for(0.5, 0.5)
+    (2, 3, 0, 3)
+    """
+    width = abs(high - low)
+    if not np.isfinite(width) or width < 1e-9:
+        return 3
+    return max(0, min(6, 1 - math.floor(math.log10(width))))
+
+
+def spell_estimate(values: tuple[float, float, float], signed: bool = False) -> str:
+    """A value with its interval, with as many digits as the interval leaves room for.
+
+    >>> spell_estimate((0.7512, 0.68, 0.8231)), spell_estimate((-0.0123, -0.02, -0.005), signed=True)
+    ('0.75 [0.68, 0.82]', '-0.012 [-0.020, -0.005]')
+    """
+    return spell_interval(values, digits_for(values[1], values[2]), signed)
 
 
 def spell_score(value: float, digits: int = 3, signed: bool = False) -> str:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from headcount.core.claims import LEVEL, REDUNDANT, SYNERGISTIC, kind_of_pair, significant
 from headcount.core.results import PAIR
-from headcount.story.names import interval_of, spell_interval
+from headcount.story.names import interval_of, spell_estimate, spell_interval
 from headcount.story.sweeps import missed_sentences
 
 LOSS = "the loss"
@@ -17,7 +17,7 @@ def pair_sentences(result: xr.Dataset) -> list[str]:
     """The findings of a sweep over pairs in sentences."""
     metric = str(result.attrs["metric"])
     sentences = [
-        f"Baseline {metric} {spell_interval(interval_of(result, 'baseline'), 4)} on {result.sizes['example']} examples "  # noqa: ISC004
+        f"Baseline {metric} {spell_estimate(interval_of(result, 'baseline'))} on {result.sizes['example']} examples "  # noqa: ISC004
         "(95 % interval).",
         *_selected_sentences(result),
         interactions_sentence(result, metric),

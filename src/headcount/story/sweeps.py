@@ -8,7 +8,7 @@ import xarray as xr
 from headcount.core.claims import LEVEL, significant
 from headcount.core.statistics import false_discovery
 from headcount.story.estimates import estimate_sentences
-from headcount.story.names import interval_of, spell_interval, spell_layer
+from headcount.story.names import digits_for, interval_of, spell_estimate, spell_interval, spell_layer
 from headcount.story.patches import patch_sentences
 
 REPLACED = {
@@ -32,20 +32,24 @@ def sweep_sentences(result: xr.Dataset) -> list[str]:
         return [*patch_sentences(result), *missed_sentences(result)]
     value = {name: float(result[name]) for name in result.data_vars if result[name].ndim == 0 and name != "best"}
 
-    def figure(name: str, digits: int = 4, signed: bool = False) -> str:
-        return spell_interval((value[name], value[f"{name}_low"], value[f"{name}_high"]), digits, signed)
+    def figure(name: str, signed: bool = False) -> str:
+        return spell_estimate((value[name], value[f"{name}_low"], value[f"{name}_high"]), signed)
 
     metric = result.attrs["metric"]
     what = WHAT.get(result.attrs["by"], "head")
     count = int(np.isfinite(result["q"].values).sum())
-    honest = f"{value['honest_gain']:+.4f} ({value['honest_gain_low']:+.4f} to {value['honest_gain_high']:+.4f} in 95 %"
+    by_chance = spell_interval(interval_of(result, "above_chance"), 0)
+    gains = [value[name] for name in ("honest_gain", "honest_gain_low", "honest_gain_high")]
+    digits = digits_for(*gains[1:])
+    mean, low, high = (f"{gain:+.{digits}f}" for gain in gains)
     sentences = [
         f"Baseline {metric} {figure('baseline')} on {result.sizes['example']} examples (95 % interval).",
         effects_sentence(result, metric, what),
-        f"{int(value['above'])} of {count} {what}s score above the baseline without them; {figure('above_chance', 0)} "  # noqa: ISC004
+        f"{int(value['above'])} of {count} {what}s score above the baseline without them; {by_chance} "  # noqa: ISC004
         "would by chance.",
-        f"The best {what} to ablate is {result['best'].values}: {value['naive_gain']:+.4f} on the examples that "  # noqa: ISC004
-        f"selected it; selected on one half and evaluated on the other, {honest} of the splits).",
+        f"The best {what} to ablate is {result['best'].values}: {value['naive_gain']:+.{digits}f} on the "  # noqa: ISC004
+        f"examples that selected it; selected on one half and evaluated on the other, {mean} ({low} to {high} in 95 % "
+        "of the splits).",
     ]
     if "mean_delta" in value:
         random = f"{figure('mean_delta', signed=True)}, p = {value['mean_delta_p']:.2g}"
@@ -70,7 +74,7 @@ def race_sentences(result: xr.Dataset) -> list[str]:
     settled = f"half of the {what}s were settled after {np.median(runs):,.0f} examples"
     settled += f", {int((runs == examples).sum()):,} needed all"
     return [
-        f"Baseline {metric} {spell_interval(interval_of(result, 'baseline'), 4)} (95 % interval).",
+        f"Baseline {metric} {spell_estimate(interval_of(result, 'baseline'))} (95 % interval).",
         f"{question} Of {len(codes):,} {what}s, {', '.join(parts)}, and {counts['within']} stay within.",
         f"For each {what} the chance of a wrong decision is {limit} {error}.",
         f"The race saved {saved} of the passes of a full sweep: {settled}.",
@@ -151,7 +155,7 @@ def uncertainty_sentences(result: xr.Dataset) -> list[str]:
     wide = float((result["high"] - result["low"]).values.ravel()[unsure].mean())
     return [
         f"No significant effect is not proof of no effect: with {result.sizes['example']} examples the intervals "  # noqa: ISC004
-        f"of {int(unsure.sum())} heads are {wide:.4f} wide on average."
+        f"of {int(unsure.sum())} heads are {wide:.2g} wide on average."
     ]
 
 
@@ -161,8 +165,11 @@ def worst_layer_sentence(result: xr.Dataset, stacked: bool) -> str:
     delta = sign * result["delta"].values
     index = np.unravel_index(int(np.nanargmin(delta)), delta.shape)
     change, low, high, q = (float(result[name].values[index]) for name in ("delta", "low", "high", "q"))
-    sure = "significant" if significant(np.array(q)) else "not significant"
+    changed = f"it changes by {spell_estimate((change, low, high), signed=True)}"
+    layer = spell_layer(result, index, stacked)
+    if significant(np.array(q)):
+        return f"Without the heads of {layer} {result.attrs['metric']} suffers most: {changed} (q = {q:.2g})."
     return (
-        f"Without the heads of {spell_layer(result, index, stacked)} {result.attrs['metric']} suffers most: it changes "
-        f"by {spell_interval((change, low, high), 4, signed=True)} ({sure}, q = {q:.2g})."
+        f"No layer has a significant effect on {result.attrs['metric']}; the largest is that of {layer}, without whose "
+        f"heads {changed} (q = {q:.2g})."
     )

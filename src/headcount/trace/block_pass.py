@@ -17,7 +17,7 @@ from headcount.trace.blocks import Block, blocks
 from headcount.trace.call import AttentionCall
 from headcount.trace.precision import wide, widened
 from headcount.trace.scores import is_linear
-from headcount.trace.view import ENTRIES, AttentionView, add_entries
+from headcount.trace.view import ENTRIES, AttentionView, equal_labels
 
 Result = Callable[[], Tensor]
 Weighting = Callable[[Block], Tensor]
@@ -160,6 +160,14 @@ class BlockPass:
 
         return self._weighted(weighting)
 
+    def mass_on_equal(self, query_labels: Tensor, key_labels: Tensor, anywhere: bool = False) -> Result:
+        def weighting(block: Block) -> Tensor:
+            query, key = self._positions(block)
+            equal = equal_labels(query_labels[:, block.start : block.stop], key_labels[:, key])
+            return equal if anywhere else equal & (key < query)
+
+        return self._weighted(weighting)
+
     def distance(self) -> Result:
         def weighting(block: Block) -> Tensor:
             query, key = self._positions(block)
@@ -219,26 +227,6 @@ class BlockPass:
 
     def entries(self, example: Tensor, query: Tensor, key: Tensor) -> Result:
         result = torch.zeros(len(example), self.heads, dtype=self.dtype, device=self.device)
-
-        def add(part: slice | Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
-            result[part] = entries
-
-        self._each_entry(example, query, key, add)
-        return lambda: result
-
-    def entry_sums(self, example: Tensor, query: Tensor, key: Tensor, weights: Tensor) -> Result:
-        sums = torch.zeros(len(weights), self.batch, self.heads, dtype=self.dtype, device=self.device)
-
-        def add(part: slice | Tensor, example: Tensor, query: Tensor, entries: Tensor) -> None:
-            add_entries(sums, example, query, entries, weights)
-
-        self._each_entry(example, query, key, add)
-        return lambda: sums
-
-    def _each_entry(
-        self, example: Tensor, query: Tensor, key: Tensor, add: Callable[[slice | Tensor, Tensor, Tensor, Tensor], None]
-    ) -> None:
-        """Call `add` with the numbers, examples, queries and weights [entry, H] of the entries of each block."""
         order: Tensor | None = None
         if not bool((query[1:] >= query[:-1]).all()):
             order = query.argsort(stable=True)
@@ -256,14 +244,10 @@ class BlockPass:
                 width = block.last_key - block.first_key
                 entries = seen.view.entries(example[part], query[part] - block.start, column.clamp(0, width - 1))
                 reached = (column >= 0) & (column < width)
-                add(
-                    part if order is None else order[part],
-                    example[part],
-                    query[part],
-                    torch.where(reached[:, None], entries, 0),
-                )
+                result[part if order is None else order[part]] = torch.where(reached[:, None], entries, 0)
 
         self.steps.append(step)
+        return lambda: result
 
     def row(self, query: int) -> Result:
         result = torch.zeros(self.batch, self.heads, self.keys, dtype=self.dtype, device=self.device)

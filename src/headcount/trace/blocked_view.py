@@ -18,6 +18,7 @@ from torch import Tensor
 
 from headcount.trace.block_pass import BlockPass, dtype_of
 from headcount.trace.blocks import is_long, queries_of_block
+from headcount.trace.fused_pass import FusedPass, can_fuse, is_worthwhile, try_fused
 from headcount.trace.view import AttentionView
 
 Arguments = tuple[Any, ...]
@@ -37,7 +38,7 @@ class BlockedView(AttentionView):
         super().__init__(whole.call, whole.classes, whole.changes, whole.outputs)
         self.chosen, self.size = whole.chosen, size or queries_of_block(whole.call)
         self.wishes: list[_Wish] = []
-        self.is_asking = self.was_asked = False
+        self.was_asked = False
 
     def of_heads(self, chosen: list[int]) -> AttentionView | None:
         some = super().of_heads(chosen)
@@ -58,17 +59,21 @@ class BlockedView(AttentionView):
         self._compute([wish for wish in self.wishes if wish.result is None])
 
     def _compute(self, wishes: list[_Wish]) -> None:
-        one_pass = BlockPass(self, self.size)
-        results = [getattr(one_pass, wish.operation)(*wish.arguments) for wish in wishes]
-        one_pass.run()
-        for wish, result in zip(wishes, results, strict=True):
-            wish.result = result()
+        def run(one_pass: BlockPass | FusedPass) -> list[Tensor]:
+            results = [getattr(one_pass, wish.operation)(*wish.arguments) for wish in wishes]
+            one_pass.run()
+            return [result() for result in results]
+
+        found = try_fused(lambda: run(FusedPass(self))) if can_fuse(self) else None
+        for wish, result in zip(wishes, found or run(BlockPass(self, self.size)), strict=True):
+            wish.result = result
 
     def _ask(self, operation: str, shape: tuple[int, ...], *arguments: Any, dtype: torch.dtype | None = None) -> Tensor:
         self.was_asked = True
-        wish = next(
-            (one for one in self.wishes if one.operation == operation and _same(one.arguments, arguments)), None
-        )
+        alike = [one for one in self.wishes if one.operation == operation]
+        wish = next((one for one in alike if _identical(one.arguments, arguments)), None)
+        if wish is None and not self.is_asking:  # to compare values waits for a GPU; asked twice, it is computed twice
+            wish = next((one for one in alike if _same(one.arguments, arguments)), None)
         if wish is None:
             wish = _Wish(operation, arguments)
             self.wishes.append(wish)
@@ -111,6 +116,9 @@ class BlockedView(AttentionView):
     def mass_before(self, chosen: Tensor) -> Tensor:
         return self._ask("mass_before", self._shape, chosen)
 
+    def mass_on_equal(self, query_labels: Tensor, key_labels: Tensor, anywhere: bool = False) -> Tensor:
+        return self._ask("mass_on_equal", self._shape, query_labels, key_labels, anywhere)
+
     def distance(self) -> Tensor:
         return self._ask("distance", self._shape)
 
@@ -127,9 +135,6 @@ class BlockedView(AttentionView):
     def entries(self, example: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return self._ask("entries", (len(example), self._shape[1]), example, query, key)
 
-    def entry_sums(self, example: Tensor, query: Tensor, key: Tensor, weights: Tensor) -> Tensor:
-        return self._ask("entry_sums", (len(weights), *self._shape[:2]), example, query, key, weights)
-
     def row(self, query: int) -> Tensor:
         return self._ask("row", (*self._shape[:2], self._keys), query)
 
@@ -138,8 +143,15 @@ class BlockedView(AttentionView):
 
 
 def in_blocks_if_long(view: AttentionView) -> AttentionView:
-    """The view itself, or, where its whole map would take too much memory, one that works in blocks of queries."""
-    return BlockedView(view) if is_long(view.call) and not isinstance(view, BlockedView) else view
+    """The view itself, or, where its whole map would take too much memory or time, one that never has all of it."""
+    if isinstance(view, BlockedView) or not (is_long(view.call) or is_worthwhile(view)):
+        return view
+    return BlockedView(view)
+
+
+def _identical(arguments: Arguments, others: Arguments) -> bool:
+    pairs = list(zip(arguments, others, strict=True))
+    return all(one is other or (not isinstance(one, Tensor) and one == other) for one, other in pairs)
 
 
 def _same(arguments: Arguments, others: Arguments) -> bool:

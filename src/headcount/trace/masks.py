@@ -50,7 +50,7 @@ def is_triangular(call: AttentionCall) -> bool:
     """Whether the queries may attend to all keys up to their own position and to no others, without a mask."""
     if "flash" not in call.implementation:
         return is_causal(call)
-    return is_causal(call) and _window(call) is None and call.value.shape[2] == call.queries
+    return is_causal(call) and window_of(call) is None and call.value.shape[2] == call.queries
 
 
 def allowed_keys(call: AttentionCall) -> Tensor | None:
@@ -89,18 +89,18 @@ def _positions(call: AttentionCall, device: torch.device) -> tuple[Tensor, Tenso
     return (query + keys - queries if "flash" in call.implementation else query), key
 
 
-def _window(call: AttentionCall) -> int | None:
+def window_of(call: AttentionCall) -> int | None:
     """The sliding window of flash kernels; the other kernels have it in their masks."""
     return call.options.get("sliding_window") if "flash" in call.implementation else None
 
 
-def _hides_future(call: AttentionCall) -> bool:
+def hides_future(call: AttentionCall) -> bool:
     return is_causal(call) or ("flash" in call.implementation and bool(getattr(call.block.module, "is_causal", True)))
 
 
 def _from_padding(call: AttentionCall, padding: Tensor | None, keys: int, device: torch.device) -> Tensor | None:
     """Flash kernels take only the padding [B, K] and the window; sdpa takes no mask for plain causal attention."""
-    window, causal = _window(call), _hides_future(call)
+    window, causal = window_of(call), hides_future(call)
     if not causal and window is None and padding is None:
         return None
     query, key = _positions(call, device)
@@ -132,7 +132,7 @@ def reached_keys(call: AttentionCall, start: int, stop: int) -> tuple[int, int]:
             first, last = (int(reached[0]), int(reached[-1]) + 1) if len(reached) else (0, 1)
     elif mask is None or isinstance(mask, Tensor):
         offset = keys - call.queries if "flash" in call.implementation else 0
-        window, causal = _window(call), _hides_future(call)
+        window, causal = window_of(call), hides_future(call)
         if window is not None:
             first, last = start + offset - window + 1, stop - 1 + offset + window
         if causal:

@@ -41,6 +41,8 @@ class AttentionView:
         outputs: Tensor | None = None,
     ) -> None:
         self.call, self.classes, self.changes, self.outputs = call, classes, changes, outputs
+        self.is_asking = False
+        """Whether it only notes what is wanted, and gives zeros (`blocked_view.py`)."""
         self.chosen = list(range(len(call.block.heads)))
         """Which of the layer's heads these are: `outputs` has all of them."""
 
@@ -125,6 +127,20 @@ class AttentionView:
             sums[:, :, rows] += (weights[:, :, rows, rows].tril(-1) @ chosen[:, :, rows])[..., 0]
         return sums / self.total
 
+    def mass_on_equal(self, query_labels: Tensor, key_labels: Tensor, anywhere: bool = False) -> Tensor:
+        """Attention [B, H, Q] of each query to the keys before it, or `anywhere`, with its label.
+
+        Labels [B, Q] and [B, K] are whole numbers; negative ones are equal to nothing.
+        """
+        weights, sums = self.unnormalised, torch.empty_like(self.total)
+        for start in range(0, weights.shape[2], ROWS):
+            rows = slice(start, min(start + ROWS, weights.shape[2]))
+            last = weights.shape[3] if anywhere else min(rows.stop, weights.shape[3])
+            equal = equal_labels(query_labels[:, rows], key_labels[:, :last])
+            chosen = (equal if anywhere else equal.tril(start - 1)).to(weights.dtype)
+            sums[:, :, rows] = torch.einsum("bhqk,bqk->bhq", weights[:, :, rows, :last], chosen)
+        return sums / self.total
+
     def distance(self) -> Tensor:
         """The mean distance in tokens that each query attends over [B, H, Q]."""
         weights, sums = self.unnormalised, torch.empty_like(self.total)
@@ -158,15 +174,6 @@ class AttentionView:
     def entries(self, example: Tensor, query: Tensor, key: Tensor) -> Tensor:
         """The weights [entry, H] of single entries."""
         return self.unnormalised[example, :, query, key] / self.total[example, :, query]
-
-    def entry_sums(self, example: Tensor, query: Tensor, key: Tensor, weights: Tensor) -> Tensor:
-        """For each kind of weights [W, B, Q] of the queries, the weighted sums [W, B, H] of single entries."""
-        sums = self.total.new_zeros(len(weights), *self.total.shape[:2])
-        size = max(1, ENTRIES // sums.shape[2])
-        for start in range(0, len(example), size):
-            part = slice(start, start + size)
-            add_entries(sums, example[part], query[part], self.entries(example[part], query[part], key[part]), weights)
-        return sums
 
     def row(self, query: int) -> Tensor:
         """The weights of one query [B, H, K]."""
@@ -220,7 +227,6 @@ class AttentionView:
         return key[batch, groups, column]
 
 
-def add_entries(sums: Tensor, example: Tensor, query: Tensor, entries: Tensor, weights: Tensor) -> None:
-    """Add entries [entry, H], times the weights [W, B, Q] of their queries, to sums [W, B, H]."""
-    for total, weight in zip(sums, weights, strict=True):
-        total.index_add_(0, example, entries * weight[example, query, None].to(entries.dtype))
+def equal_labels(query_labels: Tensor, key_labels: Tensor) -> Tensor:
+    """Bool [B, Q, K]: where labels [B, Q] of queries and [B, K] of keys are the same, and not negative."""
+    return (query_labels[:, :, None] == key_labels[:, None]) & (query_labels >= 0)[:, :, None]

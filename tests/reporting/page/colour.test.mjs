@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colours, inkOn, rgb } from "../../../src/headcount/reporting/page/colour.js";
+import { colours, inkOn, patternPlace, rgb } from "../../../src/headcount/reporting/page/colour.js";
 
 const kindsOf = (places) => colours({ kind: "category", values: [], colours: places });
 const isOrange = (colour) => {
@@ -39,6 +39,13 @@ test("kinds with colours of their own keep them whichever others there are", () 
   const [all, some] = [[0, 1, 2], [2]].map((colours) => kindsOf(colours));
   assert.equal(all.of(2), some.of(0));
   assert.notEqual(all.of(0), some.of(0));
+});
+
+test("patterns have other colours than roles, on every page", () => {
+  const kinds = colours({ kind: "category", values: [] });
+  const patterns = kindsOf([0, 1, 2, 3, 4].map(patternPlace));
+  const all = [0, 1, 2, 3, 4].map((kind) => patterns.of(kind));
+  assert.equal(new Set([...all, ...Array.from({ length: 40 }, (_, kind) => kinds.of(kind))]).size, 25);
 });
 
 test("on dark paper no change is darker than a large one", () => {

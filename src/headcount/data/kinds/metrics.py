@@ -154,6 +154,11 @@ def _class_loss(outputs: Outputs, labels: Any) -> np.ndarray:
     return np.stack([loss, np.ones_like(loss)], -1)
 
 
+def _squared_error(outputs: Outputs, labels: Any) -> np.ndarray:
+    errors = outputs["logits"][..., 0].astype(float) - np.asarray(labels, dtype=float)
+    return np.stack([errors**2, np.ones_like(errors)], -1)
+
+
 def _class_log_probability(outputs: Outputs, labels: Any) -> np.ndarray:
     return _class_loss(outputs, labels) * (-1, 1)
 
@@ -211,6 +216,8 @@ MATTHEWS = Metric("matthews", _confusion, _matthews)
 PEARSON = Metric("pearson", _pearson, _correlation)
 SPEARMAN = Metric("spearman", _spearman, _correlation)
 CLASS_LOSS = Metric("loss", _class_loss, _ratio, higher_is_better=False, mean=True)
+SQUARED_ERROR = Metric("loss", _squared_error, _ratio, higher_is_better=False, mean=True)
+"""The mean squared error, what a regression is trained on."""
 TOKEN_LOSS = Metric("loss", _token_loss, _ratio, higher_is_better=False, mean=True)
 PERPLEXITY = Metric("perplexity", _token_loss, _perplexity, higher_is_better=False, mean=True)
 COMPLETION_ACCURACY = Metric("accuracy", _completion_accuracy, _ratio, correct=_completed)

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from headcount.data.kinds.kind import Labels
-from headcount.data.kinds.metrics import PEARSON, SPEARMAN, Outputs
+from headcount.data.kinds.metrics import PEARSON, SPEARMAN, SQUARED_ERROR, Outputs
 from headcount.data.kinds.outputs import logits_of, upcast
 from headcount.data.kinds.whole_text import WholeText
 from headcount.errors import ModelUnavailable
@@ -22,7 +22,7 @@ class Regression(WholeText):
     """Labels are numbers; the model has a single output."""
 
     name = "regression"
-    metrics = (PEARSON, SPEARMAN)
+    metrics = (PEARSON, SPEARMAN, SQUARED_ERROR)
     problem_type = "regression"
     own_answers = True
 

@@ -2,12 +2,8 @@
 import { h } from "./dom.js";
 import { explained } from "./glossary.js";
 
-// Findings by title, or the sentences of a page without titles.
-export const findingsOf = (one) =>
-  one.findings ?? (one.sentences?.length ? [{ title: "", sentences: one.sentences }] : []);
-
 export function findings(one) {
-  const found = findingsOf(one).filter(({ sentences }) => sentences.length);
+  const found = one.findings.filter(({ sentences }) => sentences.length);
   const count = found.reduce((sum, { sentences }) => sum + sentences.length, 0);
   if (!count)
     return h(

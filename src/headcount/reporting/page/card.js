@@ -69,7 +69,7 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
 
 // Three or four heads that show best what heads do, as pictures to click on.
 export function bestExamples(study, maps, open) {
-  const best = (study.best?.length ? study.best : clearest(study)).slice(0, 4);
+  const best = study.best.slice(0, 4);
   if (!best.length) return null;
   const cards = best.map((one) => {
     const [, , , name] = study.heads[one.head];
@@ -104,29 +104,4 @@ export function bestExamples(study, maps, open) {
     h("h2", { class: "small-title" }, "Heads to look at first"),
     h("ul", {}, cards),
   );
-}
-
-// Where the study names no best heads: the strongest of some well-known measures, each another head.
-const TELLING = [
-  ["position:previous", "Looks at the previous token"],
-  ["repeated:gain", "Looks at the same word in the other text"],
-  ["induction:gain", "Looks at what followed the same token"],
-  ["position:next", "Looks at the next token"],
-  ["special:sep", "Looks at [SEP]"],
-  ["special:first", "Looks at the first token"],
-];
-
-function clearest(study) {
-  const found = [];
-  for (const [id, title] of TELLING) {
-    const one = study.colourings.find((colouring) => colouring.id === `measures/${id}`);
-    if (!one) continue;
-    const [head] = one.values
-      .map((value, index) => [index, value])
-      .filter(([index, value]) => value !== null && !found.some((other) => other.head === index))
-      .sort((a, b) => b[1] - a[1])[0] ?? [null];
-    if (head === null || one.values[head] < 0.1 || (one.low && !(one.low[head] > 0))) continue;
-    found.push({ title, head, strength: one.values[head], low: one.low?.[head], high: one.high?.[head] });
-  }
-  return found;
 }

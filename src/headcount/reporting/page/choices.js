@@ -1,32 +1,11 @@
 // Which numbers the grid can show: a few named choices, and all others behind a search.
 import { h, select } from "./dom.js";
 
-const KNOWN = [
-  "patterns",
-  "roles",
-  "measures/position:previous",
-  "measures/position:next",
-  "measures/special:sep",
-  "measures/special:first",
-  "measures/repeated:gain",
-  "measures/induction:gain",
-  "measures/entropy:share_of_uniform",
-  "compare/cosine:maps",
-];
-
-// The choices that have a name in the menu: those that the study says, or else the best known ones.
-export function namedChoices(study) {
-  const said = study.colourings.filter((colouring) => colouring.main);
-  if (said.length) return said;
-  const known = study.colourings.filter(
-    (colouring) =>
-      colouring.effect ||
-      colouring.patched ||
-      KNOWN.includes(colouring.id) ||
-      /^pruning\/importance.*:michel$/.test(colouring.id),
-  );
-  return known.length && study.colourings.length > 12 ? known : study.colourings;
-}
+// The choices that have a name in the menu.
+export const namedChoices = (study) => {
+  const named = study.colourings.filter((colouring) => colouring.main || colouring.effect);
+  return named.length ? named : study.colourings;
+};
 
 const MORE = "all numbers";
 

@@ -12,7 +12,7 @@ const KINDS = [
   "#cc79a7",
   "#56b4e9",
   "#d8c400",
-  "#7f7f7f",
+  "#1f8fa3",
   "#7b4fc9",
   "#a0622d",
   "#52b415",
@@ -26,8 +26,10 @@ const KINDS = [
   "#a8c75a",
   "#d14be0",
 ];
-// Patterns have colours that no role has: the two are shown beside each other.
-const PATTERNS = ["#7b3294", "#1f8a70", "#c2872e", "#b8476b", "#93a1b0"];
+// Patterns have a family of their own, numbered after the others.
+const PATTERNS = ["#762a83", "#b07cc6", "#e7298a", "#5aae61", "#a6761d"];
+export const patternPlace = (kind) => KINDS.length + (kind % PATTERNS.length);
+const ofPlace = (place) => PATTERNS[place - KINDS.length] ?? KINDS[place % KINDS.length];
 export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 // On dark paper what is 0 is dark and what is strong is bright, as on white paper it is the other way round.
@@ -40,11 +42,10 @@ export function colours(colouring, { dark } = {}) {
   if (colouring.kind === "category") {
     // What is none of the kinds stays in the background.
     // Kinds that other studies name too have colours of their own, whichever of them a study has.
-    const place = (value) => colouring.colours?.[value] ?? value;
+    const place = (value) => colouring.colours?.[value] ?? value % KINDS.length;
     // A colour of the style sheet, unless it must stand without it.
     const background = dark === false ? "#d5dae0" : "var(--line)";
-    const palette = colouring.id === "patterns" ? PATTERNS : KINDS;
-    const of = (value) => (value === colouring.none ? background : palette[place(value) % palette.length]);
+    const of = (value) => (value === colouring.none ? background : ofPlace(place(value)));
     return { of, domain: null };
   }
   if (colouring.kind === "diverging") {

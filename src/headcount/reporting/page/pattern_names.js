@@ -1,9 +1,9 @@
 // Colours, names and shares of patterns as they are written.
-import { colours } from "./colour.js";
+import { colours, patternPlace } from "./colour.js";
 import { h } from "./dom.js";
 import { swatch } from "./legend.js";
 
-export const colour = (kind) => colours({ id: "patterns", kind: "category", values: [] }).of(kind);
+export const colour = (kind) => colours({ kind: "category", values: [], colours: [patternPlace(kind)] }).of(0);
 
 export const percent = (share) => (share === null ? "–" : `${Math.round(100 * share)} %`);
 
