@@ -379,7 +379,7 @@ def test_arrows_walk_enter_opens_escape_closes(visit: Visit) -> None:
 
 def test_the_grid_is_reached_with_the_tabulator_alone(visit: Visit) -> None:
     page = visit("classifier", tab="without")
-    page.get_by_label("Picture (SVG) of " + EFFECT).focus()
+    page.get_by_label("SVG of " + EFFECT).focus()
     for _ in range(3):
         page.keyboard.press("Tab")
     assert focused(page) == "L0H0"
@@ -598,6 +598,7 @@ def test_no_tip_stays_when_a_head_is_closed(visit: Visit) -> None:
     cell(page, "L1H2").hover()
     playwright.expect(page.locator(".tip")).to_be_visible()
     cell(page, "L1H2").click()
+    page.mouse.move(1, 1)
     page.keyboard.press("Escape")
     playwright.expect(page.locator(".tip")).to_be_hidden()
 
@@ -680,7 +681,7 @@ def test_all_numbers_are_searched(visit: Visit) -> None:
 def test_every_figure_as_svg_and_png(visit: Visit) -> None:
     page = visit("classifier", link="#L1H1")
     panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
-    pictures = panel(page).get_by_label(re.compile(r"Picture \(SVG\)"))
+    pictures = panel(page).get_by_label(re.compile(r"SVG of"))
     drawings = [saved(page, button) for button in pictures.all()]
     assert len(drawings) >= 5  # map, lines, among all heads, relations, offsets
     assert all("l1h1" in name for name, _ in drawings[:2]), "what is saved names its head"
@@ -688,7 +689,7 @@ def test_every_figure_as_svg_and_png(visit: Visit) -> None:
         page = visit("classifier", tab=tab)
         if tab == "do":
             see_wall(page)
-        pictures = page.locator("#body").get_by_label(re.compile(r"Picture \(SVG\)"))
+        pictures = page.locator("#body").get_by_label(re.compile(r"SVG of"))
         for number in range(pictures.count()):
             if number % 4 == 3:
                 visit("classifier", tab=tab)  # the browser holds back the eleventh file of a page
@@ -716,7 +717,7 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
     """A map of few tokens is a small picture, drawn large: it must stay sharp in the copy too."""
     page = visit("classifier", link="#L1H1")
     panel(page).locator("svg[aria-label^='Attention map']").wait_for()
-    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
     root = assert_drawing(content)
     image, _ = root.iter("{http://www.w3.org/2000/svg}image")  # the map and its scale
     assert "pixelated" in (image.get("image-rendering") or image.get("style") or "")
@@ -725,7 +726,7 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
 def test_all_maps_as_a_picture(visit: Visit) -> None:
     page = visit("classifier")
     see_wall(page)
-    name, content = saved(page, page.get_by_label("Picture (SVG) of Every head"))
+    name, content = saved(page, page.get_by_label("SVG of Every head"))
     assert name.startswith("every-head-")
     image = next(assert_drawing(content).iter("{http://www.w3.org/2000/svg}image"))
     assert len(image.get("href")) > 2000
@@ -733,7 +734,7 @@ def test_all_maps_as_a_picture(visit: Visit) -> None:
 
 def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
     page = visit("classifier", tab="without")
-    name, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
+    name, content = saved(page, page.get_by_label("CSV of Heads as a table"))
     assert name.startswith("heads-as-a-table")
     table = pd.read_csv(io.BytesIO(content)).set_index("head")
     assert table.index.tolist() == HEADS
@@ -744,18 +745,18 @@ def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
         own = shelf.own("classifier", "measures/special", variable)
         np.testing.assert_allclose(table[column], list(own.values()), rtol=1e-3, err_msg=column)
     page.get_by_label("Find a head").fill("L2")
-    _, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
+    _, content = saved(page, page.get_by_label("CSV of Heads as a table"))
     assert pd.read_csv(io.BytesIO(content))["head"].tolist() == HEADS[8:]
 
 
 def test_curves_and_layers_as_csv(visit: Visit, shelf: Shelf) -> None:
     page = visit("classifier", tab="without")
-    _, content = saved(page, page.get_by_label("Table (CSV) of Without a whole layer"))
+    _, content = saved(page, page.get_by_label("CSV of Without a whole layer"))
     table = pd.read_csv(io.BytesIO(content)).set_index("layer")
     own = shelf.result("classifier", "sweep/layer-uniform")
     np.testing.assert_allclose(table["delta"], own["delta"].values[0], rtol=1e-3, atol=1e-9)
     page.get_by_role("tab", name="How small can it get?").click()
-    _, content = saved(page, page.get_by_label("Table (CSV) of How many heads can go: held-out half"))
+    _, content = saved(page, page.get_by_label("CSV of How many heads can go: held-out half"))
     table = pd.read_csv(io.BytesIO(content)).set_index(["order", "gone"])
     curve = shelf.result("classifier", "pruning/curve@prune-confirming")
     for order in map(str, curve["order"].values):
@@ -777,13 +778,13 @@ def test_dark_by_the_button(visit: Visit) -> None:
     assert paper(page) < 150
     assert grid(page).get_attribute("aria-label").endswith(SEP)  # nothing that was chosen is lost
     assert sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color"))[:3])) > 600
-    _, content = saved(page, page.get_by_label(f"Picture (SVG) of {SEP}"))
+    _, content = saved(page, page.get_by_label(f"SVG of {SEP}"))
     assert assert_drawing(content)[0].get("fill") == "rgb(255, 255, 255)", "what is saved is light"
     dark = grid(page).locator(".face").evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")
     page.get_by_label("Use light colours").click()
     assert paper(page) > 700
     light = grid(page).locator(".face").evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")
-    _, again = saved(page, page.get_by_label(f"Picture (SVG) of {SEP}"))
+    _, again = saved(page, page.get_by_label(f"SVG of {SEP}"))
     assert again == content
     assert len(dark) == len(light) == len(HEADS)
 
@@ -910,7 +911,7 @@ def test_hostile_tokens_are_told_as_they_are(visit: Visit, shelf: Shelf) -> None
     tokens = maps["tokens"].values.tolist()
     assert tokens == ["[CLS]", *studies.HOSTILE, "[SEP]"]
     assert_map(page, maps["maps_encoder"].values[1, 0], tokens, tokens)
-    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
     assert_drawing(content)
 
 
@@ -1076,7 +1077,7 @@ def test_before_after_and_the_difference(visit: Visit, shelf: Shelf) -> None:
 def test_training_checkpoints(visit: Visit, shelf: Shelf) -> None:
     page = visit("dynamics", tab="small")
     own = shelf.result("dynamics", "pruning/dynamics")
-    _, content = saved(page, page.get_by_label("Table (CSV) of When the order of heads settles"))
+    _, content = saved(page, page.get_by_label("CSV of When the order of heads settles"))
     table = pd.read_csv(io.BytesIO(content))
     np.testing.assert_allclose(table["score"], own["score"].values.ravel(), rtol=1e-3)
     assert table["step"].drop_duplicates().tolist() == own["checkpoint"].values.tolist()

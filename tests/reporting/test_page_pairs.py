@@ -62,7 +62,7 @@ def test_arcs_filters_and_the_pinned_pair(visit: Visit, shelf: Shelf, page_file:
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
     assert page.locator(".pair-arc.faded").count() == 0
-    name, content = saved(page, page.get_by_label("Table (CSV) of Heads together"))
+    name, content = saved(page, page.get_by_label("CSV of Heads together"))
     lines = content.decode("utf-8").splitlines()
     assert name.startswith("heads-together")
     assert len(lines) == 67

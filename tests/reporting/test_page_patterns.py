@@ -385,7 +385,7 @@ def test_hostile_texts_stay_texts(visit: Visit, shelf: Shelf) -> None:
 def test_typical_maps_as_a_drawing(visit: Visit) -> None:
     page = visit("patterns")
     found = open_typical(page, "L0H3")
-    name, content = saved(page, found.get_by_label("Picture (SVG) of Typical maps"))
+    name, content = saved(page, found.get_by_label("SVG of Typical maps"))
     assert name.startswith("typical-maps")
     root = assert_drawing(content)
     images = list(root.iter("{http://www.w3.org/2000/svg}image"))
@@ -395,13 +395,13 @@ def test_typical_maps_as_a_drawing(visit: Visit) -> None:
     assert all("pixelated" in str(one.get("image-rendering")) for one in images)
     words = [text for text in root.itertext() if text.strip()]
     assert {TYPICAL, "clearest", "in the middle", "exception", "vertical", "heterogeneous"} <= set(words)
-    name, content = saved(page, found.get_by_label("Picture (PNG) of Typical maps"))
+    name, content = saved(page, found.get_by_label("PNG of Typical maps"))
     assert name.endswith(".png")
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
 
 
 def table_of(page: Any, title: str) -> pd.DataFrame:
-    return pd.read_csv(io.BytesIO(saved(page, page.get_by_label(f"Table (CSV) of {title}", exact=True))[1]))
+    return pd.read_csv(io.BytesIO(saved(page, page.get_by_label(f"CSV of {title}", exact=True))[1]))
 
 
 def test_tables_as_csv(visit: Visit, shelf: Shelf) -> None:
@@ -427,7 +427,7 @@ def test_tables_as_csv(visit: Visit, shelf: Shelf) -> None:
 @pytest.mark.parametrize("title", [SHARES, LAYERS])
 def test_figures_as_drawings(visit: Visit, title: str) -> None:
     page = visit("patterns")
-    root = assert_drawing(saved(page, page.get_by_label(f"Picture (SVG) of {title}"))[1])
+    root = assert_drawing(saved(page, page.get_by_label(f"SVG of {title}"))[1])
     words = [text for text in root.itertext() if text.strip()]
     assert [word for word in words if word in PATTERNS] == list(PATTERNS)
 

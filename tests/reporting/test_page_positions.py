@@ -35,7 +35,7 @@ def test_the_map_has_the_numbers_of_the_study(visit: Visit, shelf: Shelf) -> Non
     assert numbers == pytest.approx(share.ravel(), abs=1e-3)
     page.locator(".position-map .cell").first.dispatch_event("mouseenter")
     assert "q = " in page.locator(".tip").inner_text()
-    name, content = saved(page, page.get_by_label("Table (CSV) of Which heads matter where"))
+    name, content = saved(page, page.get_by_label("CSV of Which heads matter where"))
     assert name.startswith("which-heads-matter-where")
     assert content.decode().splitlines()[:2][1].startswith("L0H0,start,1,1,1,")
 

@@ -177,7 +177,7 @@ def test_heads_are_coloured_and_filtered_by_relation(visit: Visit, mentions: str
 
 def test_the_table_can_be_saved(visit: Visit, mentions: str) -> None:
     page = visit(mentions)
-    name, content = saved(page, page.get_by_label("Table (CSV) of Best heads: coreference"))
+    name, content = saved(page, page.get_by_label("CSV of Best heads: coreference"))
     lines = content.decode("utf-8").splitlines()
     assert name.endswith(".csv")
     assert len(lines) == 5

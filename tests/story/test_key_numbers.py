@@ -56,7 +56,7 @@ def test_effects_are_counted_of_those_tested() -> None:
     )
     told = significant_number(sweep)
     assert told["value"] == "1 of 2"
-    assert "±0.10" in told["beside"]
+    assert "±0.1" in told["beside"]
 
 
 @pytest.mark.parametrize("told", [baseline_number(None), significant_number(None), cut_number(None, None, 1.0)])

@@ -62,12 +62,11 @@ def significant_number(sweep: xr.Dataset | None) -> KeyNumber:
     q = sweep["q"].values
     tested = int(np.isfinite(q).sum())
     wide = np.nanmean(sweep["high"].values - sweep["low"].values) if tested else np.nan
-    digits = _digits(sweep.sizes["example"])
     return {
         "title": "heads with a significant effect",
         "value": f"{int(significant(q).sum())} of {tested:,}",
         "spread": f"q < {LEVEL}",
-        "beside": f"a head's effect is known to ±{wide / 2:.{digits}f} on average" if np.isfinite(wide) else "",
+        "beside": f"a head's effect is known to ±{wide / 2:.2g} on average" if np.isfinite(wide) else "",
     }
 
 

@@ -5,7 +5,7 @@ import { columnsOf, layoutGrid } from "../../../src/headcount/reporting/page/gri
 const stack = (name, layers, width) => ({ stack: name, width, layers: Array.from({ length: layers }, () => []) });
 
 test("one stack fills its room, up to the largest size of a cell", () => {
-  assert.equal(layoutGrid([stack("encoder", 2, 2)], { width: 500, height: 500 }).size, 44);
+  assert.equal(layoutGrid([stack("encoder", 2, 2)], { width: 500, height: 500 }).size, 64);
   const large = layoutGrid([stack("encoder", 24, 16)], { width: 500, height: 500 });
   assert.ok(large.width <= 504 && large.height <= 504 && large.size === 20);
 });

@@ -5,6 +5,7 @@ import { explained } from "./glossary.js";
 export function findings(one) {
   const found = one.findings.filter(({ sentences }) => sentences.length);
   const count = found.reduce((sum, { sentences }) => sum + sentences.length, 0);
+  if (!count && one.maps.length) return null;
   if (!count)
     return h(
       "section",

@@ -56,7 +56,7 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
           h("button", { type: "button", class: "small strong", onclick: () => open(index) }, "Open"),
           h(
             "button",
-            { type: "button", class: "small", "aria-pressed": String(pinned), onclick: () => pin(index) },
+            { type: "button", class: "small", onclick: () => pin(index) },
             pinned ? "Unpin" : "Pin to compare",
           ),
         ),
@@ -68,7 +68,8 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
 }
 
 // Three or four heads that show best what heads do, as pictures to click on.
-export function bestExamples(study, maps, open) {
+// `write`: how their numbers are written.
+export function bestExamples(study, maps, open, write = plain) {
   const best = study.best.slice(0, 4);
   if (!best.length) return null;
   const cards = best.map((one) => {
@@ -81,7 +82,7 @@ export function bestExamples(study, maps, open) {
         canvas.className = map.rows > 180 ? "" : "pixels";
         face.append(canvas);
       });
-    const spread = one.low === null || one.low === undefined ? "" : ` [${plain(one.low, 2)}, ${plain(one.high, 2)}]`;
+    const spread = one.low === null || one.low === undefined ? "" : ` [${write(one.low, 2)}, ${write(one.high, 2)}]`;
     return h(
       "li",
       {},
@@ -93,7 +94,7 @@ export function bestExamples(study, maps, open) {
           "span",
           {},
           h("b", {}, one.title),
-          h("span", { class: "quiet" }, `${name}: ${plain(one.strength, 2)}${spread}`),
+          h("span", { class: "quiet" }, `${name}: ${write(one.strength, 2)}${spread}`),
         ),
       ),
     );

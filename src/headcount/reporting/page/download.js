@@ -159,16 +159,12 @@ export function figure(title, caption, content, { rows, id, level = "h2", subjec
   const tools = h("div", { class: "tools" });
   if (drawn) {
     tools.append(
-      button("SVG", "Picture (SVG)", () =>
-        save(`${name}.svg`, new Blob([drawnSheet().markup], { type: "image/svg+xml" })),
-      ),
-      button("PNG", "Picture (PNG)", async () => save(`${name}.png`, await asPng(drawnSheet()))),
+      button("SVG", "SVG", () => save(`${name}.svg`, new Blob([drawnSheet().markup], { type: "image/svg+xml" }))),
+      button("PNG", "PNG", async () => save(`${name}.png`, await asPng(drawnSheet()))),
     );
   }
   if (rows)
-    tools.append(
-      button("CSV", "Table (CSV)", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))),
-    );
+    tools.append(button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
   return h(
     "section",
     { class: "figure", id },

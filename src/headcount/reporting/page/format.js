@@ -2,7 +2,7 @@
 export function plain(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(1).replace("-", "−");
+  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(1).replaceAll("-", "−");
   return (size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(digits)).replace("-", "−");
 }
 

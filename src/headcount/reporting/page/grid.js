@@ -155,6 +155,9 @@ function cell({ study, colouring, scale, onWhite, index, box, framed, isGone }) 
     certain && "significant",
     isGone && "removed",
   ];
+  // The stronger a role, the fuller its colour.
+  const strength = colouring.also?.[index]?.[0]?.[1] ?? null;
+  const strong = strength === null ? undefined : Math.min(1, 0.3 + strength).toFixed(2);
   const frame = framed ? Math.max(1.5, Math.min(3, side / 12)) : 0;
   const face = s("rect", {
     x: x + frame / 2,
@@ -162,7 +165,7 @@ function cell({ study, colouring, scale, onWhite, index, box, framed, isGone }) 
     width: side - frame,
     height: side - frame,
     ...(framed
-      ? { fill: "transparent", stroke: colour ?? "var(--line)", "stroke-width": frame }
+      ? { fill: "transparent", stroke: colour ?? "var(--line)", "stroke-width": frame, "stroke-opacity": strong }
       : { fill: colour ?? "none" }),
     class: known ? "face" : "face unknown",
   });

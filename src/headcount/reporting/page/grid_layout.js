@@ -7,7 +7,7 @@ const NAME = 20,
 
 // `stacks`: [{stack, layers, width}], a layer being the numbers of its heads. Gives the side of a cell, the size of
 // all, and the corner of each stack's first cell.
-export function layoutGrid(stacks, { width, height }, { most = 44, least = 7, named = stacks.length > 1 } = {}) {
+export function layoutGrid(stacks, { width, height }, { most = 64, least = 7, named = stacks.length > 1 } = {}) {
   const widths = stacks.map((stack) => Math.max(1, stack.width));
   const depths = stacks.map((stack) => Math.max(1, stack.layers.length));
   const sum = (values) => values.reduce((total, value) => total + value, 0);

@@ -34,8 +34,8 @@ export function headPage(study, index, { text, chooseText, close, step, pin, pin
       { "aria-label": "This head" },
       button("Previous head", "‹", () => step(-1)),
       button("Next head", "›", () => step(1)),
-      button("Pin to compare", pinned ? "Unpin" : "Pin", pin, { "aria-pressed": String(pinned) }),
-      button("Copy a link to this head", "Copy link", copy),
+      button(pinned ? "Unpin this head" : "Pin to compare", pinned ? "Unpin" : "Pin", pin),
+      button("Copy link to this head", "Copy link", copy),
       button("Close", "✕", close, { class: "small close" }),
     ),
   );

@@ -24,7 +24,7 @@ export function hint(withMaps) {
       {
         type: "button",
         class: "small",
-        "aria-label": "Dismiss this hint",
+        "aria-label": "Got it: dismiss this hint",
         onclick: () => {
           stored((memory) => memory.setItem(KEY, "seen"));
           node.remove();

@@ -301,7 +301,7 @@ function drawTop() {
   const tools = h(
     "div",
     { class: "tools" },
-    copyButton("Copy link", () => location.href, { name: "Copy a link to this view" }),
+    copyButton("Copy link", () => location.href, { name: "Copy link to this view" }),
     h("button", { type: "button", class: "small", onclick: cite }, "Cite"),
     lights.button,
   );

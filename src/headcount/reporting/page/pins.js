@@ -38,24 +38,27 @@ export function comparison(study, pins, { text, close, open }) {
       effectWords(study, index) || patchWords(study, index),
     ];
     const told = h("p", { class: "caption told" });
-    const column = h(
+    const strip = headStrip(study, index);
+    const map = h("div", {});
+    if (one)
+      headMap(study, study.heads[index], one, 0, { told, room: 300 }).then((parts) => map.append(parts.first, told));
+    return h(
       "section",
       { class: "compared", "aria-label": `Head ${name}` },
       h(
-        "h3",
-        {},
-        h("button", { type: "button", class: "plain", onclick: () => open(index) }, name),
-        role ? h("span", { class: "role" }, ` ${role}`) : null,
+        "div",
+        { class: "head-name" },
+        h("h3", {}, h("button", { type: "button", class: "plain", onclick: () => open(index) }, name)),
+        role ? h("p", {}, role) : null,
       ),
-      facts.filter(Boolean).map((fact) => h("p", {}, fact)),
+      h(
+        "div",
+        {},
+        facts.filter(Boolean).map((fact) => h("p", {}, fact)),
+      ),
+      map,
+      strip ?? h("div", {}),
     );
-    const strip = headStrip(study, index);
-    if (one)
-      headMap(study, study.heads[index], one, 0, { told, room: 300 }).then((parts) => {
-        column.append(parts.first, told, ...(strip ? [strip] : []));
-      });
-    else if (strip) column.append(strip);
-    return column;
   });
   return h(
     "div",

@@ -6,7 +6,7 @@ import { colours, isDark } from "./colour.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
 import { figure } from "./download.js";
-import { sure } from "./format.js";
+import { signed, sure } from "./format.js";
 import { emptyNote, grid } from "./grid.js";
 import { hint } from "./hint.js";
 import { legend } from "./legend.js";
@@ -28,7 +28,9 @@ export const filterOf = (state, colouring) => ({
 export function shownColouring(study, state) {
   const removal = state.tab === "small" && !state.by ? removals(study)[state.which] : null;
   if (removal) return orderColouring(study, removal);
-  return study.colourings.find((colouring) => colouring.id === state.number) ?? null;
+  const found = study.colourings.find((colouring) => colouring.id === state.number) ?? null;
+  // Where nothing but maps is known, frames say nothing.
+  return found?.id === "present" ? { ...found, none: 0 } : found;
 }
 
 // `actions`: open, hover, pin, and change(what), which changes the view and draws what depends on it.
@@ -56,6 +58,7 @@ export function stage(study, state, actions) {
   const makeGrid = () =>
     grid(study, colouring, {
       room: roomOf(study),
+      most: study.colourings.length === 1 ? 110 : 64,
       matches,
       chosen: state.head,
       found: onlyMatch(study, state, matches),
@@ -82,7 +85,10 @@ export function stage(study, state, actions) {
   };
   const rows = () => gridRows(study, colouring);
   const body = h("div", { class: "with-legend" }, drawn);
-  const key = legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }) });
+  const key =
+    colouring.id === "present"
+      ? null
+      : legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }) });
   const content = h("div", { class: "with-legend" }, body, noneLeft(), key);
   left.append(
     ...[
@@ -286,13 +292,13 @@ function largestEffects(study, open, maps) {
     .sort((a, b) => sign * (a[1] - b[1]))
     .slice(0, 4);
   const best = heads.map(([head, value]) => ({
-    title: sure(effect, head) ? "Needed" : "Perhaps needed, not significant",
+    title: sure(effect, head) ? "Significant" : "Not significant",
     head,
     strength: value,
     low: effect.low[head],
     high: effect.high[head],
   }));
-  const found = best.length ? bestExamples({ ...study, best }, maps, open) : null;
-  if (found) found.querySelector("h2").textContent = `Largest losses of ${effect.unit} without one head`;
+  const found = best.length ? bestExamples({ ...study, best }, maps, open, signed) : null;
+  if (found) found.querySelector("h2").textContent = `Heads without which ${effect.unit} is worst`;
   return found;
 }

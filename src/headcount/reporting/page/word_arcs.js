@@ -78,6 +78,8 @@ export function wordArcs(bytes, queries, keys, { twice = false } = {}) {
   );
   if (best)
     requestAnimationFrame(() => {
+      const apart = Math.abs(above.placed[best[0]].middle - below.placed[best[1]].middle);
+      if (apart > holder.clientWidth) return;
       const middle = (above.placed[best[0]].middle + below.placed[best[1]].middle) / 2;
       holder.scrollLeft = middle - holder.clientWidth / 2;
     });
