@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from torch import Tensor
 
 import headcount as hc
 from headcount.errors import InvalidOption, NotReached
-from headcount.trace.session import check_untouched
+from headcount.trace.session import check_untouched, session
 from tests.contracts.test_concurrency import together
 from tests.contracts.zoo import BY_NAME, inputs, run, tiny
 
@@ -53,3 +55,21 @@ def test_a_study_beside_the_context_of_another_thread() -> None:
         together(lambda: check_untouched(model))
         with pytest.raises(InvalidOption, match="inside ablated"):
             check_untouched(model)
+
+
+def test_what_an_observer_keeps_is_let_go_with_it() -> None:
+    """Not only when Python looks for cycles: until then, a GPU would hold the tensors of many batches."""
+    model, batch = tiny("bert"), inputs(BY_NAME["bert"])
+
+    def watch() -> weakref.ref[Tensor]:
+        kept: list[Tensor] = []
+        with session(model, observers={("encoder", 0): lambda run: kept.append(run.outputs)}, purpose="a test"):
+            run(model, batch)
+        return weakref.ref(kept[0])
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert watch()() is None
+    finally:
+        gc.enable()

@@ -39,14 +39,20 @@ class Session:
         self.layers = dict.fromkeys([*edits, *observers])
         self.wiring: Any = None
         """That of the model which the session is open on; None once the context has ended."""
-        self.chain: tuple[Session, ...] = ()
-        """The sessions that this thread or task had open when the context was opened, and this one."""
+        self.outer: tuple[Session, ...] = ()
+        """The sessions that this thread or task had open when the context was opened."""
         self.hits: Counter[LayerKey] = Counter()
         self.apart: set[LayerKey] = set()
         """The layers reached by a part of the model called alone, as generation calls an encoder."""
         self.passes = 0
         self.foreign_passes_before = 0
         """The passes of other threads and tasks that had been made when the context was opened."""
+
+    @property
+    def chain(self) -> tuple[Session, ...]:
+        """These and this one; not kept, since a session that refers to itself keeps its tensors until Python looks for
+        such cycles."""
+        return (*self.outer, self)
 
     def needs_call(self, key: LayerKey, weights: bool) -> bool:
         """Whether its edit of the layer or, with `weights`, its observer needs the layer's attention call."""
@@ -118,7 +124,7 @@ def open_sessions() -> tuple[Session, ...] | None:
 
 
 def add(session: Session) -> None:
-    session.chain = (*(_open.get() or ()), session)
+    session.outer = _open.get() or ()
     _open.set(session.chain)
 
 

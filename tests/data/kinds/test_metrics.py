@@ -20,6 +20,7 @@ from headcount.data.kinds.metrics import (
     PEARSON,
     PERPLEXITY,
     SPEARMAN,
+    SQUARED_ERROR,
     Metric,
 )
 from headcount.errors import MissingPackage
@@ -73,3 +74,10 @@ def test_what_sacrebleu_counts_needs_sacrebleu(monkeypatch: pytest.MonkeyPatch) 
         MissingPackage, match=r"the metric 'bleu' needs sacrebleu: pip install 'headcount\[translate\]'"
     ):
         BLEU.require()
+
+
+def test_the_loss_of_a_regression_is_its_mean_squared_error() -> None:
+    predicted, labels = np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 3.0, 1.0])
+    features = SQUARED_ERROR.features({"logits": predicted}, labels)
+    assert SQUARED_ERROR.combine(features.sum(0)) == pytest.approx((0 + 1 + 9) / 3)
+    assert not SQUARED_ERROR.higher_is_better
