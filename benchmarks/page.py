@@ -1,6 +1,7 @@
 """How long does a page take to make, how large is it, how soon is it seen, how soon does a head open? In Chromium.
 
     python benchmarks/page.py MODEL [--text FILE] [--tokens 32 512]
+    python benchmarks/page.py --page report.html
 
 For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
 medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
@@ -36,7 +37,7 @@ PAINT = """async () => {
 }"""
 OPEN = """async () => {
   const begin = performance.now();
-  document.querySelector('[data-head="7"]').dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  document.querySelector('#centre [data-head="7"]').dispatchEvent(new MouseEvent("click", { bubbles: true }));
   while (!document.querySelector("#head .map svg")) await new Promise((done) => setTimeout(done, 1));
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
   return performance.now() - begin;
@@ -82,7 +83,13 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, nargs="+", default=[32, 512])
     parser.add_argument("--texts", type=int, nargs="+", default=[4, 1], help="maps for each length")
     parser.add_argument("--loads", type=int, default=5)
+    parser.add_argument("--page", type=Path, help="look at this page and make none; at most 2.5 MB, 500 ms, 100 ms")
     options = parser.parse_args()
+    if options.page:
+        paint, click = look(options.page.resolve(), options.loads)
+        size = options.page.stat().st_size / 1e6
+        print(f"{size:.2f} MB, first paint {paint:.0f} ms, a head opens in {click:.0f} ms")
+        return
     model, tokenizer = load_model(options.model), load_tokenizer(options.model)
     if options.text:
         words = options.text.read_text(encoding="utf-8").split()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.reporting.pages import CHROMIUM, SWITCHES, Shelf, Tab, Visit
+from tests.reporting.pages import CHROMIUM, SWITCHES, Shelf, Tab, Visit, unfold
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,19 @@ def tab(browser: Any) -> Iterator[Tab]:
 
 @pytest.fixture
 def visit(browser: Any, shelf: Shelf, tab: Tab) -> Iterator[Visit]:
-    """Open the page of some studies; at the end of every test: it asked for nothing and complained of nothing."""
+    """Open a page of some studies, unfolded; at the end of every test: it asked for and complained of nothing."""
     tab.problems.clear()
     opened = [tab]
 
-    def go(*names: str, link: str = "", width: int = 1280, **options: Any) -> Any:
+    def go(*names: str, link: str = "", tab: str = "", width: int = 1280, folded: bool = False, **options: Any) -> Any:
         if options:
             opened.append(Tab(browser, **options))
-        return opened[-1].open(shelf.page(*names), link, width)
+        page = opened[-1].open(shelf.page(*names), f"{link or '#'}?tab={tab}" if tab else link, width)
+        if options.get("java_script_enabled", True):
+            page.locator("[role=tablist]").wait_for()
+            if not folded:
+                unfold(page)
+        return page
 
     yield go
     for other in opened[1:]:

@@ -34,7 +34,7 @@ WATCH = (
 
 OVERFLOW = """() => {
   const panel = document.getElementById('head');
-  const inside = panel.hidden ? 0 : panel.scrollWidth - panel.clientWidth;
+  const inside = !panel || panel.hidden ? 0 : panel.scrollWidth - panel.clientWidth;
   return Math.max(document.documentElement.scrollWidth - innerWidth, inside);
 }"""
 
@@ -167,10 +167,14 @@ def values_of(page: Any, number: int = 0) -> dict[str, float]:
 
 
 def see_wall(page: Any) -> Any:
-    """Bring the maps of all heads into sight: they are drawn then."""
-    page.get_by_role("heading", name="All maps of one text").scroll_into_view_if_needed()
-    page.locator("canvas.wall").first.wait_for()
-    return page.locator("canvas.wall")
+    """The grid with the maps of all heads, once they are painted."""
+    page.locator("#centre svg[data-painted]").first.wait_for()
+    return grid(page)
+
+
+def unfold(page: Any) -> None:
+    """Open everything that is folded, so that it can be read."""
+    page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
 
 
 def panel(page: Any) -> Any:
@@ -192,7 +196,14 @@ def close_to(value: float) -> Any:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    page.locator("#centre").get_by_label(label).select_option(label=option)
+    """Choose a number from the menu, or from all numbers where it has no name there."""
+    menu = page.locator("#stage").get_by_label(label, exact=True)
+    if option in menu.locator("option").all_inner_texts():
+        menu.select_option(label=option)
+        return
+    menu.select_option("all numbers")
+    page.get_by_label("Search all numbers").fill(option)
+    page.get_by_role("dialog").get_by_role("button", name=option, exact=True).click()
 
 
 def bright(page: Any) -> list[str]:

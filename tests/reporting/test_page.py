@@ -33,6 +33,7 @@ from tests.reporting.pages import (
     panel,
     saved,
     see_wall,
+    unfold,
     values_of,
 )
 
@@ -76,7 +77,7 @@ BY_STACK = {
 def test_loads_without_a_request_and_without_a_complaint(visit: Visit, names: tuple[str, ...]) -> None:
     """The fixture asserts the silence; here everything is brought into sight, so that everything is drawn."""
     page = visit(*names)
-    assert page.locator("h1").inner_text().startswith("Every head of ")
+    assert page.locator("h1").inner_text()
     if names[0] in ("classifier", "partial-maps"):
         see_wall(page)
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
@@ -106,14 +107,18 @@ def test_nothing_could_be_loaded_even_if_the_page_were_told_to(browser: Any, she
 
 
 def test_without_scripts_it_says_so(visit: Visit) -> None:
-    assert "please allow it" in visit("partial-maps", java_script_enabled=False).locator("body").inner_text()
+    """And shows what can be read without figures: the findings, and the heads as a table."""
+    page = visit("classifier", java_script_enabled=False)
+    assert "allow it to run" in page.locator("body").inner_text()
+    assert "Baseline accuracy" in page.locator("body").inner_text()
+    assert page.locator("tbody tr").count() == len(HEADS)
 
 
 # The grid
 
 
 def test_one_named_cell_for_each_head_with_the_studys_number(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
+    page = visit("classifier", tab="without")
     delta, low, q = (shelf.own("classifier", "sweep/head-uniform", name) for name in ("delta", "low", "q"))
     assert list(delta) == HEADS
     assert grid(page).get_by_role("gridcell").count() == len(HEADS)
@@ -130,7 +135,7 @@ def test_one_named_cell_for_each_head_with_the_studys_number(visit: Visit, shelf
 
 def test_colours_go_with_the_numbers(visit: Visit, shelf: Shelf) -> None:
     """Orange below 0 and darker the farther; no two heads of different value have the same colour."""
-    page = visit("classifier")
+    page = visit("classifier", tab="without")
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
     fills = grid(page).locator(".cell").evaluate_all("(all) => all.map((one) => one.firstChild.getAttribute('fill'))")
     colours = {head: tuple(map(int, re.findall(r"\d+", fill))) for head, fill in zip(HEADS, fills, strict=True)}
@@ -142,8 +147,25 @@ def test_colours_go_with_the_numbers(visit: Visit, shelf: Shelf) -> None:
     assert len({colours[head] for head in HEADS}) == len({round(value, 6) for value in delta.values()})
 
 
-def test_hover_shows_a_tip_inside_the_window_and_marks_the_head_everywhere(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
+def test_hover_tells_the_head_beside_the_grid_and_marks_it_everywhere(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", tab="without")
+    card = page.locator(".card")
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    for head in ("L0H0", "L2H3"):
+        cell(page, head).hover()
+        playwright.expect(card.locator("h2")).to_have_text(head)
+        assert figures_in(card.inner_text().split("changes by")[1])[0] == close_to(delta[head])
+        assert page.locator(".tip").is_hidden(), "it would say the same again"
+        place = HEADS.index(head)
+        assert page.locator(f"#centre [data-head='{place}'].hovered").count() == 1
+        assert page.locator(f"#explore [data-point='{place}'].hovered").count() == 1
+    page.mouse.move(5, 5)
+    assert page.locator(".hovered").count() == 0
+    assert card.locator("h2").inner_text() == "L2H3", "what was read last stays"
+
+
+def test_hover_shows_a_tip_inside_the_window_where_there_is_no_room_beside(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", tab="without", width=800)
     tip = page.locator(".tip")
     assert tip.is_hidden()
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
@@ -154,20 +176,16 @@ def test_hover_shows_a_tip_inside_the_window_and_marks_the_head_everywhere(visit
         assert figures_in(told.split(f"{EFFECT}:")[1])[0] == close_to(delta[head])
         box = tip.bounding_box()
         assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 1280
+        assert box["x"] + box["width"] <= 800
         assert box["y"] + box["height"] <= 900
-        place = HEADS.index(head)
-        assert page.locator(f"[data-head='{place}'].hovered").count() == 2  # both grids
-        assert page.locator(f"#centre [data-point='{place}'].hovered").count() == 1
     page.mouse.move(5, 5)
     assert tip.is_hidden()
-    assert page.locator(".hovered").count() == 0
 
 
 # The panel of a head
 
 
-ROWS = """(table) => [...table.tBodies[0].rows].map((row) => {
+ROWS = """(table) => [...table.rows].slice(1).map((row) => {
   const [title, ...rest] = [...row.cells].map((one) => one.textContent);
   return [title, rest];
 })"""
@@ -264,7 +282,7 @@ def test_the_map_is_the_studys_byte_for_byte(visit: Visit, shelf: Shelf, head: s
     page = visit("classifier", link=f"#{head}")
     names = panel(page).locator("svg[aria-label^='Attention map'] text")
     for text, count in (("We slept.", 10), (f"{studies.TEXT} | {studies.PAIR}", 32)):
-        panel(page).get_by_label("Text").select_option(label=f"tuned: {text}")
+        panel(page).get_by_label("Text", exact=True).select_option(label=text)
         playwright.expect(names).to_have_count(count)
     maps = next(one for one in shelf.maps("classifier") if one.attrs["pair"] and one.attrs["model"].endswith("tuned"))
     tokens = maps["tokens"].values.tolist()
@@ -282,7 +300,7 @@ def test_the_map_is_the_studys_byte_for_byte(visit: Visit, shelf: Shelf, head: s
 
 def test_another_text_of_the_maps(visit: Visit) -> None:
     page = visit("classifier", link="#L1H1")
-    panel(page).get_by_label("Text").select_option(label="tuned: We slept.")
+    panel(page).get_by_label("Text", exact=True).select_option(label="We slept.")
     drawn = panel(page).locator("svg[aria-label^='Attention map']")
     playwright.expect(drawn.locator("text")).to_have_text(["[CLS]", "we", "slept", ".", "[SEP]"] * 2)
 
@@ -329,12 +347,10 @@ def press(page: Any, keys: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("names", "number"), [(("classifier",), 0), (("classifier",), 1), (("classifier", "other"), 0)]
-)
-def test_the_tip_stands_beside_the_cell_that_has_the_focus(visit: Visit, names: tuple[str, ...], number: int) -> None:
-    page = visit(*names)
-    here = cell(page, "L1H2", number)
+@pytest.mark.parametrize("names", [("classifier",), ("classifier", "other")])
+def test_the_tip_stands_beside_the_cell_that_has_the_focus(visit: Visit, names: tuple[str, ...]) -> None:
+    page = visit(*names, width=800)
+    here = cell(page, "L1H2")
     here.focus()
     tip, own = page.locator(".tip").bounding_box(), here.bounding_box()
     assert tip["x"] <= own["x"] + own["width"] / 2 <= tip["x"] + tip["width"]
@@ -345,7 +361,7 @@ def test_arrows_walk_enter_opens_escape_closes(visit: Visit) -> None:
     page = visit("classifier")
     assert grid(page).locator("[tabindex='0']").count() == 1  # one stop of the tabulator for the whole grid
     cell(page, "L0H0").focus()
-    assert page.locator(".tip").inner_text().startswith("L0H0")
+    playwright.expect(page.locator(".card h2")).to_have_text("L0H0")
     assert press(page, "Left Up Right Down Left Up") == ["L0H0", "L0H0", "L0H1", "L1H1", "L1H0", "L0H0"]
     assert press(page, "End Right Down Home") == ["L2H3", "L2H3", "L2H3", "L0H0"]
     assert press(page, "Right Right Right Right") == ["L0H1", "L0H2", "L0H3", "L1H0"]
@@ -362,8 +378,8 @@ def test_arrows_walk_enter_opens_escape_closes(visit: Visit) -> None:
 
 
 def test_the_grid_is_reached_with_the_tabulator_alone(visit: Visit) -> None:
-    page = visit("classifier")
-    page.get_by_label("Picture (SVG) of " + EFFECT).focus()
+    page = visit("classifier", tab="without")
+    page.get_by_label("SVG of " + EFFECT).focus()
     for _ in range(3):
         page.keyboard.press("Tab")
     assert focused(page) == "L0H0"
@@ -447,13 +463,11 @@ def test_another_metric_redraws_the_grid(visit: Visit, shelf: Shelf) -> None:
 
 
 def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
-    choose(page, "Beside it", "nothing")
-    assert page.locator("#centre svg[role=grid]").count() == 1
-    assert page.locator("#centre .dot").count() == 0
-    choose(page, "Beside it", SEP)
-    assert page.locator("#centre svg[role=grid]").count() == 2
-    dots = page.locator("#centre .dot")
+    page = visit("classifier", tab="without")
+    choose(page, "Against", "nothing")
+    assert page.locator("#explore .dot").count() == 0
+    choose(page, "Against", SEP)
+    dots = page.locator("#explore .dot")
     assert dots.count() == 12
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
     separator = shelf.own("classifier", "measures/special", "sep")
@@ -461,9 +475,9 @@ def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -
     assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
     assert np.corrcoef(up, list(separator.values()))[0, 1] == pytest.approx(-1, abs=1e-5)
     expected = spearmanr([round(one, 6) for one in delta.values()], list(separator.values()))[0]
-    caption = page.locator("#centre section", has_text="One against the other").last.locator(".caption").inner_text()
+    caption = page.locator("#explore section", has_text="One against the other").last.locator(".caption").inner_text()
     assert figures_in(caption)[0] == pytest.approx(expected, abs=0.011)
-    dot = page.locator("#centre [data-point='6']")
+    dot = page.locator("#explore [data-point='6']")
     dot.dispatch_event("mouseenter")
     assert page.locator(".tip").inner_text().startswith("L1H2")
     assert "hovered" in cell(page, "L1H2").get_attribute("class")
@@ -473,44 +487,98 @@ def test_two_metrics_against_each_other_are_linked(visit: Visit, shelf: Shelf) -
     assert "chosen" in cell(page, "L1H2").get_attribute("class")
 
 
-def test_a_kind_has_names_and_no_scatter(visit: Visit) -> None:
-    page = visit("classifier")
-    choose(page, "Beside it", "What it does")
-    assert page.locator("#centre .dot").count() == 0
-    shown = page.locator("#centre .legend").nth(1).inner_text()
-    counts = [int(one) for one in re.findall(r"\((\d+)\)", shown)]
-    assert sum(counts) == 12
+LASSO = """(svg) => {
+  const box = svg.getBoundingClientRect();
+  const at = (x, y) => ({ clientX: box.left + x * box.width, clientY: box.top + y * box.height, bubbles: true });
+  svg.dispatchEvent(new PointerEvent('pointerdown', at(0.01, 0.01)));
+  for (const [x, y] of [[0.99, 0.01], [0.99, 0.99], [0.01, 0.99]])
+    svg.dispatchEvent(new PointerEvent('pointermove', at(x, y)));
+  svg.dispatchEvent(new PointerEvent('pointerup', at(0.01, 0.99)));
+}"""
+
+
+def test_a_line_around_points_keeps_their_heads_in_the_table(visit: Visit) -> None:
+    page = visit("classifier", tab="without")
+    page.locator("#explore svg.drawing").scroll_into_view_if_needed()
+    dot = page.locator("#explore [data-point='6']").bounding_box()
+    x, y = dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
+    page.mouse.move(x - 12, y - 12)
+    page.mouse.down()
+    for at in ((x + 12, y - 12), (x + 12, y + 12), (x - 12, y + 12)):
+        page.mouse.move(*at)
+    page.mouse.up()
+    assert "L1H2" in listed(page)
+    assert len(listed(page)) < 12
+    page.get_by_role("button", name="Show all heads again").click()
+    assert listed(page) == HEADS
+    page.locator("#explore svg.drawing").evaluate(LASSO)
+    assert sorted(listed(page)) == HEADS
+
+
+def test_a_number_against_a_kind(visit: Visit, shelf: Shelf) -> None:
+    """A row of points for each kind, with its name; the legend counts the heads."""
+    page = visit("classifier", tab="without")
+    choose(page, "Against", "What it does")
+    dots = page.locator("#explore .dot")
+    assert dots.count() == 12
+    delta = shelf.own("classifier", "sweep/head-uniform", "delta")
+    across = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
+    assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
+    choose(page, "Colour by", "What it does")
+    shown = page.locator("#centre .legend").first.inner_text()
+    assert sum(int(one) for one in re.findall(r"\((\d+)\)", shown)) == 12
 
 
 def test_filter_by_name(visit: Visit) -> None:
     page = visit("classifier")
     page.get_by_label("Find a head").fill("l1")
     assert bright(page) == listed(page) == ["L1H0", "L1H1", "L1H2", "L1H3"]
-    assert page.locator("#centre .dot:not(.dimmed)").count() == 4
+    assert page.locator("#explore .dot:not(.dimmed)").count() == 4
     assert "4 of 12 heads" in page.locator("#list .caption").inner_text()
-    assert float(cell(page, "L0H0").evaluate("(one) => getComputedStyle(one).opacity")) < 0.5
     page.get_by_label("Find a head").fill("no such head")
     assert bright(page) == listed(page) == []
     page.get_by_label("Find a head").fill("")
     assert bright(page) == listed(page) == HEADS
 
 
-def test_a_least_value_belongs_to_its_metric(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
+def test_the_legend_filters_by_steps_of_its_scale(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", tab="without")
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
-    border = sorted(delta.values())[6] - 1e-4
-    page.get_by_label("At least").fill(f"{border:.5f}")
-    assert bright(page) == listed(page) == [head for head in HEADS if delta[head] >= border]
-    page.get_by_label("At least").fill("0.1")
-    assert bright(page) == []
-    assert "None of 12 heads is left by these filters" in page.locator("#list .caption").inner_text()
-    separator = shelf.own("classifier", "measures/special", "sep")
+    steps = page.locator("#centre .steps button")
+    counts = [
+        int(one.split(": ")[1].split()[0]) for one in steps.evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    ]
+    assert sum(counts) == 12
+    most = max(map(abs, delta.values()))
+    width = 2 * most / len(counts)
+    chosen = next(step for step, count in enumerate(counts) if 0 < count < 12)
+    steps.nth(chosen).click()
+    low = -most + chosen * width
+    assert bright(page) == listed(page)
+    assert bright(page) == [head for head in HEADS if low - 1e-6 <= delta[head] < low + width + 1e-6]
+    assert f"only={chosen}" in page.evaluate("location.hash")
+    assert steps.nth(chosen).get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == steps.nth(chosen).get_attribute(
+        "aria-label"
+    )
     choose(page, "Colour by", SEP)
-    assert bright(page) == listed(page) == HEADS
-    assert page.get_by_label("At least").input_value() == ""
-    page.get_by_label("At least").fill("0.1")
-    assert bright(page) == listed(page) == [head for head in HEADS if separator[head] >= 0.1]
-    assert 0 < len(listed(page)) < 12
+    assert bright(page) == listed(page) == HEADS, "a filter belongs to its number"
+
+
+def test_the_legend_filters_by_kind(visit: Visit) -> None:
+    page = visit("classifier")
+    kinds = page.locator("#centre .legend button.kind")
+    said = kinds.nth(0).inner_text()
+    kinds.nth(0).click()
+    assert len(bright(page)) == int(re.findall(r"\((\d+)\)", said)[0])
+    page.locator("#centre .legend button.kind").nth(0).click()
+    assert bright(page) == HEADS
+
+
+def test_a_filter_that_leaves_nothing_says_so(visit: Visit) -> None:
+    page = visit("partial-measures")
+    page.get_by_label("Find a head").fill("no such head")
+    assert "No head is left by these filters" in page.locator("#centre").inner_text()
 
 
 def test_enter_opens_the_head_that_is_found(visit: Visit) -> None:
@@ -526,14 +594,12 @@ def test_a_link_in_small_letters(visit: Visit) -> None:
 
 
 def test_no_tip_stays_when_a_head_is_closed(visit: Visit) -> None:
-    page = visit("classifier")
+    page = visit("classifier", width=800)
     cell(page, "L1H2").hover()
     playwright.expect(page.locator(".tip")).to_be_visible()
     cell(page, "L1H2").click()
-    page.keyboard.press("Escape")
     page.mouse.move(1, 1)
-    page.locator("h1").click()
-    cell(page, "L1H2").evaluate("(node) => node.blur()")
+    page.keyboard.press("Escape")
     playwright.expect(page.locator(".tip")).to_be_hidden()
 
 
@@ -545,7 +611,7 @@ def test_a_map_says_which_colour_is_which_weight(visit: Visit) -> None:
 
 
 def test_only_sure_ones(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
+    page = visit("classifier", tab="without")
     q = shelf.own("classifier", "sweep/head-uniform", "q")
     sure = [head for head in HEADS if q[head] < 0.05]
     assert 0 < len(sure) < 12
@@ -558,7 +624,7 @@ def test_only_sure_ones(visit: Visit, shelf: Shelf) -> None:
 
 def test_only_sure_ones_ends_where_nothing_was_tested(visit: Visit) -> None:
     """The box is gone with the metric: its filter must not stay behind."""
-    page = visit("classifier")
+    page = visit("classifier", tab="without")
     page.get_by_label("only significant ones").check()
     choose(page, "Colour by", SEP)
     assert page.get_by_label("only significant ones").count() == 0
@@ -566,7 +632,7 @@ def test_only_sure_ones_ends_where_nothing_was_tested(visit: Visit) -> None:
 
 
 def test_sorting_the_table(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
+    page = visit("classifier", tab="without")
     delta = shelf.own("classifier", "sweep/head-uniform", "delta")
     column = page.locator("#list thead th").nth(1)
     assert listed(page) == HEADS
@@ -589,8 +655,24 @@ def test_sorting_the_table(visit: Visit, shelf: Shelf) -> None:
 def test_every_choice_has_its_own_name(visit: Visit) -> None:
     """Two metrics of one name could not be told apart, and the table's CSV would hold one of them alone."""
     page = visit("classifier")
-    titles = page.locator("#centre").get_by_label("Colour by").locator("option").all_inner_texts()
+    page.get_by_label("Colour by").select_option("all numbers")
+    titles = page.locator(".found-list button").all_inner_texts()
+    assert len(titles) > 20
     assert sorted({title for title in titles if titles.count(title) > 1}) == []
+
+
+def test_all_numbers_are_searched(visit: Visit) -> None:
+    page = visit("classifier")
+    menu = page.get_by_label("Colour by")
+    assert 4 <= menu.locator("option").count() <= 16
+    menu.select_option("all numbers")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Search all numbers"
+    page.keyboard.type("attention sep")
+    found = page.locator(".found-list button").all_inner_texts()
+    assert SEP in found
+    assert all("sep" in one.lower() for one in found)
+    page.keyboard.press("Escape")
+    assert page.locator(".search-box").count() == 0
 
 
 # Downloads
@@ -599,21 +681,27 @@ def test_every_choice_has_its_own_name(visit: Visit) -> None:
 def test_every_figure_as_svg_and_png(visit: Visit) -> None:
     page = visit("classifier", link="#L1H1")
     panel(page).locator("svg[aria-label^='Attention as lines']").wait_for()
-    pictures = panel(page).get_by_label(re.compile(r"Picture \(SVG\)"))
+    pictures = panel(page).get_by_label(re.compile(r"SVG of"))
     drawings = [saved(page, button) for button in pictures.all()]
-    assert len(drawings) >= 4  # map, lines, relations, offsets
-    pictures = page.locator("#body").get_by_label(re.compile(r"Picture \(SVG\)"))
-    for number in range(pictures.count()):
-        if number % 4 == 0:
-            visit("classifier")  # the browser holds back the eleventh file of a page
+    assert len(drawings) >= 5  # map, lines, among all heads, relations, offsets
+    assert all("l1h1" in name for name, _ in drawings[:2]), "what is saved names its head"
+    for tab in ("do", "without", "small"):
+        page = visit("classifier", tab=tab)
+        if tab == "do":
             see_wall(page)
-        drawings.append(saved(page, pictures.nth(number)))
-        _, picture = saved(page, pictures.nth(number).locator("xpath=following-sibling::button").first)
-        root = assert_drawing(drawings[-1][1])
-        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-        width, height = struct.unpack(">II", picture[16:24])
-        assert (width, height) == (int(2 * float(root.get("width"))), int(2 * float(root.get("height"))))
-        assert len(picture) > 1000
+        pictures = page.locator("#body").get_by_label(re.compile(r"SVG of"))
+        for number in range(pictures.count()):
+            if number % 4 == 3:
+                visit("classifier", tab=tab)  # the browser holds back the eleventh file of a page
+                if tab == "do":
+                    see_wall(page)
+            drawings.append(saved(page, pictures.nth(number)))
+            _, picture = saved(page, pictures.nth(number).locator("xpath=following-sibling::button").first)
+            root = assert_drawing(drawings[-1][1])
+            assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+            width, height = struct.unpack(">II", picture[16:24])
+            assert (width, height) == (int(2 * float(root.get("width"))), int(2 * float(root.get("height"))))
+            assert len(picture) > 1000
     assert len(drawings) >= 13
     for name, content in drawings:
         assert re.fullmatch(r"[a-z0-9-]+\.svg", name)
@@ -621,6 +709,7 @@ def test_every_figure_as_svg_and_png(visit: Visit) -> None:
     heads = assert_drawing(next(content for name, content in drawings if name.startswith("change-of-accuracy")))
     words = [text for text in heads.itertext() if text.strip()]
     assert {"H0", "H3", "L0", "L2"} <= set(words)
+    assert any("tuned" in word for word in words), "a picture says of which model it is"
     assert len([node for node in heads.iter() if node.get("data-head")]) == len(HEADS)
 
 
@@ -628,24 +717,25 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
     """A map of few tokens is a small picture, drawn large: it must stay sharp in the copy too."""
     page = visit("classifier", link="#L1H1")
     panel(page).locator("svg[aria-label^='Attention map']").wait_for()
-    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
     root = assert_drawing(content)
     image, _ = root.iter("{http://www.w3.org/2000/svg}image")  # the map and its scale
     assert "pixelated" in (image.get("image-rendering") or image.get("style") or "")
 
 
-def test_the_wall_as_png(visit: Visit) -> None:
+def test_all_maps_as_a_picture(visit: Visit) -> None:
     page = visit("classifier")
     see_wall(page)
-    name, content = saved(page, page.get_by_label("Picture (PNG) of all maps"))
-    assert name == "all-maps.png"
-    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    name, content = saved(page, page.get_by_label("SVG of Every head"))
+    assert name.startswith("every-head-")
+    image = next(assert_drawing(content).iter("{http://www.w3.org/2000/svg}image"))
+    assert len(image.get("href")) > 2000
 
 
 def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
-    name, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
-    assert name == "heads-as-a-table.csv"
+    page = visit("classifier", tab="without")
+    name, content = saved(page, page.get_by_label("CSV of Heads as a table"))
+    assert name.startswith("heads-as-a-table")
     table = pd.read_csv(io.BytesIO(content)).set_index("head")
     assert table.index.tolist() == HEADS
     for variable, column in (("delta", EFFECT), ("low", f"{EFFECT}: low"), ("q", f"{EFFECT}: q")):
@@ -655,17 +745,18 @@ def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
         own = shelf.own("classifier", "measures/special", variable)
         np.testing.assert_allclose(table[column], list(own.values()), rtol=1e-3, err_msg=column)
     page.get_by_label("Find a head").fill("L2")
-    _, content = saved(page, page.get_by_label("Table (CSV) of Heads as a table"))
+    _, content = saved(page, page.get_by_label("CSV of Heads as a table"))
     assert pd.read_csv(io.BytesIO(content))["head"].tolist() == HEADS[8:]
 
 
 def test_curves_and_layers_as_csv(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier")
-    _, content = saved(page, page.get_by_label("Table (CSV) of Without a whole layer"))
+    page = visit("classifier", tab="without")
+    _, content = saved(page, page.get_by_label("CSV of Without a whole layer"))
     table = pd.read_csv(io.BytesIO(content)).set_index("layer")
     own = shelf.result("classifier", "sweep/layer-uniform")
     np.testing.assert_allclose(table["delta"], own["delta"].values[0], rtol=1e-3, atol=1e-9)
-    _, content = saved(page, page.get_by_label("Table (CSV) of How many heads can go: held-out half"))
+    page.get_by_role("tab", name="How small can it get?").click()
+    _, content = saved(page, page.get_by_label("CSV of How many heads can go: held-out half"))
     table = pd.read_csv(io.BytesIO(content)).set_index(["order", "gone"])
     curve = shelf.result("classifier", "pruning/curve@prune-confirming")
     for order in map(str, curve["order"].values):
@@ -687,10 +778,15 @@ def test_dark_by_the_button(visit: Visit) -> None:
     assert paper(page) < 150
     assert grid(page).get_attribute("aria-label").endswith(SEP)  # nothing that was chosen is lost
     assert sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color"))[:3])) > 600
-    _, content = saved(page, page.get_by_label(f"Picture (SVG) of {SEP}"))
-    assert assert_drawing(content)[0].get("fill") == "rgb(20, 24, 29)"
+    _, content = saved(page, page.get_by_label(f"SVG of {SEP}"))
+    assert assert_drawing(content)[0].get("fill") == "rgb(255, 255, 255)", "what is saved is light"
+    dark = grid(page).locator(".face").evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")
     page.get_by_label("Use light colours").click()
     assert paper(page) > 700
+    light = grid(page).locator(".face").evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")
+    _, again = saved(page, page.get_by_label(f"SVG of {SEP}"))
+    assert again == content
+    assert len(dark) == len(light) == len(HEADS)
 
 
 def test_dark_as_the_system_has_it(visit: Visit) -> None:
@@ -729,12 +825,12 @@ def test_an_open_head_follows_the_light(visit: Visit) -> None:
 )
 def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link: str) -> None:
     page = visit(*names)
-    if page.get_by_role("heading", name="All maps of one text").count():
-        see_wall(page)
-    page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate(OVERFLOW) <= 0
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        unfold(page)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(OVERFLOW) <= 0
     if not link:
         return
     page.evaluate(f"location.hash = {link!r}")
@@ -753,7 +849,8 @@ def test_nothing_sticks_out_sideways(visit: Visit, names: tuple[str, ...], link:
     "name", ["classifier", "pruned", "grouped", "generation", "partial-layer", "dynamics", "translation"]
 )
 def test_no_label_is_cut_or_lies_on_another(visit: Visit, name: str) -> None:
-    assert visit(name).evaluate(TEXTS, "#body") == []
+    for tab in ("do", "without", "small"):
+        assert visit(name, tab=tab).evaluate(TEXTS, "#body") == []
 
 
 @pytest.mark.parametrize("name", ["classifier", "hostile"])
@@ -767,10 +864,11 @@ def test_the_longest_titles_fit_their_figures(visit: Visit) -> None:
     """The names of the axes are the metrics' titles."""
     page = visit("classifier")
     found = set()
-    titles = page.locator("#centre").get_by_label("Beside it").locator("option").all_inner_texts()
+    page.get_by_label("Against", exact=True).select_option("all numbers")
+    titles = page.locator(".found-list button").all_inner_texts()
     for title in sorted(titles, key=len)[-5:]:
-        choose(page, "Beside it", title)
-        found |= set(page.evaluate(TEXTS, "#centre"))
+        choose(page, "Against", title)
+        found |= set(page.evaluate(TEXTS, "#explore"))
     choose(page, "Colour by", title)
     found |= set(page.evaluate(TEXTS, "#centre"))
     assert found == set()
@@ -785,8 +883,7 @@ def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
     see_wall(page)
     assert "<img src=x onerror=alert(7)>" in page.locator("h1").inner_text()
     assert page.title().startswith("<img src=x onerror=alert(7)>")
-    page.locator("details").evaluate("(one) => { one.open = true; }")
-    assert "study <img src=x onerror=alert(8)>." in page.locator("details").inner_text()
+    assert "study <img src=x onerror=alert(8)>." in page.locator(".made").inner_text()
     assert "--out" in page.locator(".gaps").inner_text()
     whole, without = sweep["baseline_logits"].values.argmax(-1), sweep["logits"].values[0].argmax(-1)
     seen = set()
@@ -804,7 +901,7 @@ def test_hostile_words_stay_words(visit: Visit, shelf: Shelf) -> None:
         if len(changed):
             assert "</script><script>alert(6)</script>" in panel(page).locator(".verdict").first.inner_text()
     assert set(studies.HOSTILE[:5]) <= seen
-    assert page.locator("main img, main script, main iframe, main b b, aside img").count() == 0
+    assert page.locator("main img, main script, main iframe, main b b, #head img").count() == 0
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
 
 
@@ -814,7 +911,7 @@ def test_hostile_tokens_are_told_as_they_are(visit: Visit, shelf: Shelf) -> None
     tokens = maps["tokens"].values.tolist()
     assert tokens == ["[CLS]", *studies.HOSTILE, "[SEP]"]
     assert_map(page, maps["maps_encoder"].values[1, 0], tokens, tokens)
-    _, content = saved(page, panel(page).get_by_label("Picture (SVG) of As a map"))
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
     assert_drawing(content)
 
 
@@ -822,7 +919,7 @@ def test_hostile_tokens_are_told_as_they_are(visit: Visit, shelf: Shelf) -> None
 
 
 def test_stacks_have_their_own_grids_and_names(visit: Visit, shelf: Shelf) -> None:
-    page = visit("translation")
+    page = visit("translation", tab="without")
     delta = shelf.own("translation", "sweep/head-uniform", "delta")
     assert sorted(delta) == sorted(name for names in BY_STACK.values() for name in names)
     assert grid(page).get_by_role("gridcell").count() == len(delta) == 20
@@ -879,7 +976,7 @@ def test_a_head_beside_pruned_ones_has_its_own_map(visit: Visit, shelf: Shelf, h
 
 def test_grouped_heads(visit: Visit, shelf: Shelf) -> None:
     """Four heads over two key/value heads, of a model that looks back alone, with a score that is better when low."""
-    page = visit("grouped", link="#L1H3")
+    page = visit("grouped", link="#L1H3", tab="without")
     assert grid(page).get_by_role("gridcell").count() == 12
     assert "above 0: the model needs the head" in page.locator("#centre .legend").first.inner_text()
     (maps,) = shelf.maps("grouped")
@@ -910,35 +1007,77 @@ def test_generated_texts_that_change(visit: Visit, shelf: Shelf) -> None:
             assert " ".join(f"{whole[example]} → {now[example]}".split()) in " ".join(text.split())
 
 
-def test_the_wall_opens_the_head_that_is_clicked(visit: Visit) -> None:
-    page = visit("pruned")
-    wall = see_wall(page)
-    box = wall.bounding_box()
-    width, height = 34 + 4 * 76, 20 + 3 * 76  # a tile is 72 wide, 4 lie between two
-    for head, opened in (("L2H2", True), ("L0H1", False), ("L0H3", True)):
-        at = (34 + 76 * int(head[3]) + 36) / width, (20 + 76 * int(head[1]) + 36) / height
-        wall.click(position={"x": at[0] * box["width"], "y": at[1] * box["height"]})
-        if not opened:
-            assert page.evaluate("location.hash") == ""
-        else:
-            playwright.expect(panel(page)).to_be_visible()
-            playwright.expect(panel(page).locator("h2")).to_have_text(head)
-            page.keyboard.press("Escape")
+INK = """async (svg) => {
+  const image = svg.querySelector('image.thumbs');
+  const picture = new Image();
+  picture.src = image.getAttribute('href');
+  await picture.decode();
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [picture.width, picture.height];
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  context.drawImage(picture, 0, 0);
+  const scale = picture.width / image.width.baseVal.value;
+  return Object.fromEntries([...svg.querySelectorAll('.cell')].map((cell) => {
+    const box = cell.querySelector('.face').getBBox();
+    const side = Math.floor(box.width * scale) - 12;
+    const { data } = context.getImageData(Math.ceil(box.x * scale) + 6, Math.ceil(box.y * scale) + 6, side, side);
+    let sum = 0;
+    for (let at = 0; at < data.length; at += 4) sum += 765 - data[at] - data[at + 1] - data[at + 2];
+    return [cell.ariaLabel.split(':')[0], sum / (data.length / 4)];
+  }));
+}"""
+
+
+@pytest.mark.parametrize("name", ["pruned", "partial-maps"])
+def test_each_cell_is_a_picture_of_its_own_map(visit: Visit, shelf: Shelf, name: str) -> None:
+    """The more of its weights are large, the darker a head's picture is, as in the study's own bytes."""
+    page = visit(name)
+    ink = see_wall(page).evaluate(INK)
+    (maps,) = shelf.maps(name)
+    stored = maps["maps_encoder"].values
+    own = {head: stored[int(head[1]), int(head[3])].mean() for head in ink}
+    assert len(ink) == (len(LEFT) if name == "pruned" else 4)
+    assert spearmanr([ink[head] for head in ink], list(own.values()))[0] > 0.8
 
 
 def test_maps_of_two_models_stand_beside_each_other(visit: Visit) -> None:
     page = visit("classifier")
-    see_wall(page)
-    playwright.expect(page.locator("canvas.wall")).to_have_count(2)
-    shown = page.locator(".walls").locator("xpath=preceding-sibling::p").all_inner_texts()
-    assert sorted(one.split(":")[0] for one in shown) == ["before", "tuned"]
-    assert len({one.split(": ", 1)[1] for one in shown}) == 1
+    both = page.locator("section.figure", has=page.get_by_role("heading", name="The same maps in two models"))
+    playwright.expect(both.locator("svg[data-painted]")).to_have_count(2)
+    assert both.locator("figcaption").all_inner_texts() == ["tuned", "before"]
+    pictures = both.locator("image").evaluate_all("(all) => all.map((one) => one.getAttribute('href'))")
+    assert pictures[0] != pictures[1]
+    boxes = [one.bounding_box() for one in both.locator("figure").all()]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    both.locator("[data-head='5']").first.click()
+    playwright.expect(panel(page).locator("h2")).to_have_text("L1H1")
+
+
+def test_before_after_and_the_difference(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", link="#L1H1")
+    drawn = panel(page).locator("svg[aria-label^='Attention map']")
+    drawn.wait_for()
+    after = drawn.locator("image").get_attribute("href")
+    panel(page).get_by_role("button", name="before", exact=True).click()
+    playwright.expect(drawn.locator("image")).not_to_have_attribute("href", after)
+    panel(page).get_by_role("button", name="difference", exact=True).click()
+    playwright.expect(panel(page).get_by_label("Colours of changes from -1 to 1")).to_be_visible()
+    text = panel(page).get_by_label("Text", exact=True).locator("option:checked").inner_text()
+    both = {
+        one.attrs["model"].rsplit("/", 1)[1]: one["maps_encoder"].values[1, 1].astype(float)
+        for one in shelf.maps("classifier")
+        if text == " | ".join(filter(None, (one.attrs["text"], one.attrs["pair"])))
+    }
+    change = (both["tuned"] / 255) ** 2 - (both["before"] / 255) ** 2
+    found = drawn.evaluate(READ_MAP, list(change.shape))
+    told = [figures_in(one.split(": ")[-1])[0] for one in found["texts"]]
+    np.testing.assert_allclose(told, change.ravel(), atol=0.01)
 
 
 def test_training_checkpoints(visit: Visit, shelf: Shelf) -> None:
-    page = visit("dynamics")
+    page = visit("dynamics", tab="small")
     own = shelf.result("dynamics", "pruning/dynamics")
-    _, content = saved(page, page.get_by_label("Table (CSV) of When the order of heads settles"))
+    _, content = saved(page, page.get_by_label("CSV of When the order of heads settles"))
     table = pd.read_csv(io.BytesIO(content))
     np.testing.assert_allclose(table["score"], own["score"].values.ravel(), rtol=1e-3)
     assert table["step"].drop_duplicates().tolist() == own["checkpoint"].values.tolist()
@@ -950,14 +1089,15 @@ def test_training_checkpoints(visit: Visit, shelf: Shelf) -> None:
 )
 def test_every_figure_and_sentence_says_what_it_is_of(visit: Visit, name: str) -> None:
     """Two figures of one title, or the same sentence twice, cannot be told apart."""
-    page = visit(name)
-    for said in (page.locator("#body .title > :first-child"), page.locator(".findings li")):
-        texts = said.all_inner_texts()
-        assert len(texts) == len(set(texts))
+    for tab in ("do", "without", "small"):
+        page = visit(name, tab=tab)
+        for said in (page.locator("#body .title > :first-child"), page.locator(".findings li")):
+            texts = said.all_inner_texts()
+            assert len(texts) == len(set(texts))
 
 
 def test_an_interval_stays_inside_its_figure(visit: Visit) -> None:
-    page = visit("dynamics")
+    page = visit("dynamics", tab="small")
     drawn = page.get_by_role("img", name="Agreement with the last order")
     lowest = drawn.evaluate(
         """(svg) => {
@@ -1003,7 +1143,7 @@ def test_only_layers(visit: Visit) -> None:
 
 
 def test_studies_beside_each_other(visit: Visit, shelf: Shelf) -> None:
-    page = visit("classifier", "other")
+    page = visit("classifier", "other", tab="without")
     multiples = page.locator(".small-multiple")
     assert multiples.count() == 2
     assert [one.get_by_role("gridcell").count() for one in multiples.all()] == [12, 12]
@@ -1015,11 +1155,32 @@ def test_studies_beside_each_other(visit: Visit, shelf: Shelf) -> None:
     assert figures_in(said)[0] == pytest.approx(spearmanr(*rounded)[0], abs=0.0051)
     assert len(figures_in(said)) == 3
     assert values_of(page) == {head: close_to(value) for head, value in one.items()}
-    multiples.nth(1).get_by_role("button").click()
+    multiples.nth(1).locator("figcaption").get_by_role("button").click()
     assert page.get_by_label("Study", exact=True).input_value() == "1"
+    page.get_by_role("tab", name="What happens without it?").click()
     assert values_of(page) == {head: close_to(value) for head, value in two.items()}
     page.get_by_label("Study", exact=True).select_option("0")
+    page.get_by_role("tab", name="What happens without it?").click()
     assert values_of(page) == {head: close_to(value) for head, value in one.items()}
+    page.locator(".small-multiple").nth(1).locator("[data-head='5']").click()
+    playwright.expect(panel(page).locator("h2")).to_have_text("L1H1")
+    assert page.evaluate("location.hash") == "#study-2/L1H1"
+
+
+def test_several_studies_by_another_number(visit: Visit, shelf: Shelf) -> None:
+    page = visit("classifier", "other", "partial-layer")
+    choose(
+        page,
+        "Compare by",
+        next(one for one in page.get_by_label("Compare by").locator("option").all_inner_texts() if SEP in one),
+    )
+    shown = page.locator(".small-multiple")
+    own = shelf.own("other", "measures/special", "sep")
+    said = shown.nth(1).locator(".cell").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    assert {one.split(":")[0]: figures_in(one.split(SEP)[1])[0] for one in said} == {
+        head: close_to(value) for head, value in own.items()
+    }
+    assert "partial-layer did not measure it" in shown.nth(2).inner_text()
 
 
 def test_links_into_several_studies(visit: Visit, shelf: Shelf) -> None:
@@ -1035,9 +1196,10 @@ def test_links_into_several_studies(visit: Visit, shelf: Shelf) -> None:
     assert page.evaluate("location.hash") == "#study-2/L0H2"
     page.evaluate("location.hash = '#study-1/L0H2'")
     playwright.expect(page.get_by_label("Study", exact=True)).to_have_value("0")
+    page.keyboard.press("Escape")
     page.get_by_label("Study", exact=True).select_option("1")
     playwright.expect(panel(page)).to_be_hidden()
-    assert page.evaluate("location.hash") == ""
+    assert page.evaluate("location.hash") == "#study-2"
 
 
 def test_focus_comes_back_to_the_large_grid(visit: Visit) -> None:
@@ -1054,9 +1216,7 @@ def test_focus_comes_back_to_the_large_grid(visit: Visit) -> None:
 def test_small_grids_are_no_stops_of_the_tabulator(visit: Visit) -> None:
     """With a stop for each head one would press the key hundreds of times."""
     page = visit("classifier", "other")
-    page.locator(".small-multiple button").first.focus()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    assert page.locator(".small-multiple [tabindex]").count() == 0
 
 
 def test_only_the_chosen_studys_head_is_marked(visit: Visit) -> None:
@@ -1070,14 +1230,17 @@ def test_studies_whose_heads_differ(visit: Visit, shelf: Shelf) -> None:
     page = visit("classifier", "pruned", "empty", link="#study-2/L2H1")
     assert panel(page).locator("h2").inner_text() == "L2H1"
     assert page.get_by_role("heading", name="Do they agree?").count() == 0
-    assert page.locator(".small-multiple").count() == 2
+    assert page.locator(".small-multiple [role=grid]").count() == 2
+    assert "empty did not measure it" in page.locator(".small-multiple").nth(2).inner_text()
     page.keyboard.press("Escape")
     assert listed(page) == LEFT
+    page.get_by_role("tab", name="What happens without it?").click()
     own = shelf.own("pruned", "sweep/head-zero", "delta")
     assert values_of(page) == {head: close_to(own[head]) for head in LEFT}
     page.evaluate("location.hash = '#study-2/L1H1'")  # a head that only the first study has
     playwright.expect(panel(page)).to_be_hidden()
     page.evaluate("location.hash = '#study-1/L1H1'")
     playwright.expect(panel(page).locator("h2")).to_have_text("L1H1")
+    page.keyboard.press("Escape")
     page.get_by_label("Study", exact=True).select_option("2")
     assert "no complete result yet" in page.locator(".findings").inner_text()

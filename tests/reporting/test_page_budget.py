@@ -23,7 +23,7 @@ def told(page: Any) -> str:
 
 
 def test_the_selected_step_is_shown_first(visit: Visit, shelf: Shelf) -> None:
-    page = visit("budget")
+    page = visit("budget", tab="small")
     stored = shelf.result("budget", "pruning/budget@prune-confirming").isel(order=0, step=2)
     heads, units = (stored[f"{kind}_left"].values[0].astype(int) for kind in ("heads", "units"))
     assert rows(page) == [
@@ -39,7 +39,7 @@ def test_the_selected_step_is_shown_first(visit: Visit, shelf: Shelf) -> None:
 
 
 def test_the_slider_and_the_keyboard(visit: Visit, shelf: Shelf) -> None:
-    page = visit("budget")
+    page = visit("budget", tab="small")
     slider = page.get_by_label("Step", exact=True)
     slider.focus()
     page.keyboard.press("ArrowLeft")
@@ -55,7 +55,7 @@ def test_the_slider_and_the_keyboard(visit: Visit, shelf: Shelf) -> None:
 
 
 def test_points_say_and_show_their_step(visit: Visit) -> None:
-    page = visit("budget")
+    page = visit("budget", tab="small")
     points = page.locator(".budget .step")
     assert points.count() == 6, "four steps of both, two of heads only"
     assert points.nth(2).get_attribute("aria-label").startswith("both, 50 % of the operations, selected: ")
@@ -67,7 +67,7 @@ def test_points_say_and_show_their_step(visit: Visit) -> None:
 
 
 def test_other_axes(visit: Visit) -> None:
-    page = visit("budget")
+    page = visit("budget", tab="small")
     curve = page.locator(".budget svg[aria-label^='accuracy against']")
     assert curve.get_attribute("aria-label") == "accuracy against Measured speed (times the whole model's)"
     page.get_by_label("Against", exact=True).select_option(label="Operations left")
@@ -81,7 +81,7 @@ def test_other_axes(visit: Visit) -> None:
 
 
 def test_the_caption_says_on_which_examples_and_where_speed_was_measured(visit: Visit) -> None:
-    page = visit("budget")
+    page = visit("budget", tab="small")
     caption = page.locator(".budget .caption").first.inner_text()
     assert "accuracy on 10,000 held-out examples" in caption
     assert "selected on the other 10,000 examples" in caption
@@ -89,7 +89,7 @@ def test_the_caption_says_on_which_examples_and_where_speed_was_measured(visit: 
 
 
 def test_nothing_selected(visit: Visit) -> None:
-    page = visit("unchosen")
+    page = visit("unchosen", tab="small")
     caption = page.locator(".budget .caption").first.inner_text()
     assert "No step was selected on the other 10,000 examples (budget weights=9%). Speed was not measured." in caption
     assert page.locator(".budget .chosen-step").count() == 0
@@ -102,21 +102,21 @@ def test_nothing_selected(visit: Visit) -> None:
 
 
 def test_downloads(visit: Visit) -> None:
-    page = visit("budget")
-    name, content = saved(page, page.get_by_label("Table (CSV) of How small the model can be"))
-    assert name == "how-small-the-model-can-be.csv"
+    page = visit("budget", tab="small")
+    name, content = saved(page, page.get_by_label("CSV of How small the model can be"))
+    assert name.startswith("how-small-the-model-can-be")
     assert content.decode().splitlines()[0] == "order,step,speed,operations,weights,score,low,high,p"
     assert len(content.decode().splitlines()) == 1 + 4 * 4
-    _, content = saved(page, page.get_by_label("Table (CSV) of What is left of each layer"))
+    _, content = saved(page, page.get_by_label("CSV of What is left of each layer"))
     assert re.match(r"both,0.8,encoder,0,\d+,12,\d+,1536", content.decode().splitlines()[1])
     for title in ("How small the model can be", "What is left of each layer"):
-        _, content = saved(page, page.get_by_label(f"Picture (SVG) of {title}"))
+        _, content = saved(page, page.get_by_label(f"SVG of {title}"))
         assert_drawing(content)
 
 
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("study", ["budget", "unchosen"])
 def test_it_fits(visit: Visit, study: str, width: int) -> None:
-    page = visit(study, width=width)
+    page = visit(study, tab="small", width=width)
     assert page.evaluate(OVERFLOW) <= 0
     assert page.evaluate(TEXTS, "#body") == []

@@ -39,7 +39,7 @@ def test_a_study_of_nothing_else_is_a_whole_page(visit: Visit, shelf: Shelf) -> 
     assert cells[1:3] == ["0.400", "80"]
     drawn = rows(page).first.get_by_role("img")
     assert drawn.get_attribute("aria-label") == "Productivity: 0.750 [0.645, 0.832], Chance: 0.500"
-    name, content = saved(page, page.get_by_label("Table (CSV) of Strongest cues"))
+    name, content = saved(page, page.get_by_label("CSV of Strongest cues"))
     lines = content.decode("utf-8").splitlines()
     assert name.endswith(".csv")
     assert len(lines) == rows(page).count() + 1

@@ -19,8 +19,8 @@ from tests.reporting.pages import CHROMIUM, Tab, close_to, panel
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
-EDGE = 8
-"""Between the edge of a drawing and a map without names."""
+EDGE = 106
+"""Between the edge of a drawing and its map."""
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +65,10 @@ def test_a_click_shows_the_exact_block_of_the_study(opened: Any, long_page: tupl
     click(opened, maps, query + 3, key + 3)
     shown = panel(opened).locator("section.figure", has=opened.get_by_role("heading", name="A block of the map"))
     playwright.expect(shown).to_contain_text(f"From tokens {query}\u2013{query + 5} to tokens {key}\u2013{key + 5}")
-    drawing = shown.locator("svg.drawing")
+    drawing = shown.locator("svg[aria-label^='Attention map']")
     assert drawing.locator("text.token").count() == 12
     drawing.scroll_into_view_if_needed()
-    box, size = drawing.bounding_box(), 16
+    box, size = drawing.bounding_box(), float(drawing.locator("image").get_attribute("width")) / 6
     opened.mouse.move(box["x"] + 106 + 0.5 * size, box["y"] + 106 + 4.5 * size)
     said = panel(opened).locator(".told", has_text="→").last.inner_text()
     weight = unpack(maps["blocks_decoder"].values)[1, 2, starts.index([query, key]), 4, 0]

@@ -29,11 +29,14 @@ from headcount.reporting.cues import find_cue_tables
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
+from headcount.reporting.identity import find_identity, find_key_numbers, scored_model
 from headcount.reporting.maps import ROOM, find_maps
+from headcount.reporting.packed_numbers import split_numbers
 from headcount.reporting.pairs import find_pairs
 from headcount.reporting.patterns import find_typical, read_patterns
 from headcount.reporting.positions import find_positions
 from headcount.reporting.probes import find_probes
+from headcount.reporting.removal import find_removals
 from headcount.reporting.series import (
     find_costs,
     find_curves,
@@ -44,6 +47,7 @@ from headcount.reporting.series import (
     find_relations,
 )
 from headcount.reporting.view import View, number, read_view
+from headcount.reporting.without_script import plain_page
 from headcount.story.names import short_name
 from headcount.story.roles import find_examples
 
@@ -114,8 +118,15 @@ def make_page(studies: Sequence[tuple[View, str]]) -> str:
                 stack["layers"] = [f"s{index}-{id_}" for id_ in stack["layers"]]
         described.append(study)
         blobs |= {f"s{index}-{id_}": text for id_, text in packed.items()}
-    data = {"version": headcount.__version__, "studies": described, "agreement": rank_agreement(described)}
-    return _html(data, blobs)
+    agreement, plain = rank_agreement(described), plain_page(described)
+    numbers: dict[str, str] = {}
+    for index, study in enumerate(described):
+        study["colourings"], packed_numbers = split_numbers(study["colourings"])
+        if packed_numbers:
+            study["packed"] = f"s{index}-numbers"
+            numbers[study["packed"]] = packed_numbers
+    data = {"version": headcount.__version__, "studies": described, "agreement": agreement}
+    return _html(data, plain, numbers, blobs)
 
 
 def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], dict[str, str]]:
@@ -123,16 +134,12 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
     maps, blobs = find_maps(view, room)
     typical, pictures = find_typical(view)
     layout = view.layout
-    models = [str(result.attrs["model"]) for result in view.results.values() if "model" in result.attrs]
-    # The model that was scored; of checkpoints the last one.
-    swept = [
-        str(sweep.attrs["model"]) for sweep in view.of("sweep").values() if sweep.attrs.get("by") in ("head", "layer")
-    ]
-    model = next(iter(swept), models[-1] if models else "")
     return {
         "name": view.name,
-        "model": short_name(model) if model else "",
+        "model": scored_model(view),
         "task": view.task,
+        "identity": find_identity(view),
+        "keyNumbers": find_key_numbers(view),
         "stacks": [
             {"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
             for stack, layers in layout.stacks.items()
@@ -148,6 +155,7 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "layers": find_layers(view),
         "budgets": find_budgets(view),
         "curves": find_curves(view),
+        "removals": find_removals(view),
         "dynamics": find_dynamics(view),
         "embedding": find_embedding(view),
         "costs": find_costs(view),
@@ -202,7 +210,7 @@ def rank_agreement(studies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
+def _html(data: dict[str, Any], plain: str, numbers: dict[str, str], blobs: dict[str, str]) -> str:
     page = files("headcount.reporting") / "page"
     script = (page / "built" / "page.js").read_text(encoding="utf-8")
     style = (page / "page.css").read_text(encoding="utf-8")
@@ -214,7 +222,11 @@ def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
     title = " · ".join(dict.fromkeys(study["model"] or study["name"] for study in data["studies"]))
     # Only "<" could end a JSON block.
     content = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    packed = "\n".join(f'<script type="text/plain" id="{id_}">{text}</script>' for id_, text in blobs.items())
+    # What the script reads first stands before it, the maps at the end of the file.
+    first, packed = (
+        "\n".join(f'<script type="text/plain" id="{id_}">{text}</script>' for id_, text in some.items())
+        for some in (numbers, blobs)
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -226,9 +238,10 @@ def _html(data: dict[str, Any], blobs: dict[str, str]) -> str:
 <style>{style}</style>
 </head>
 <body>
-<noscript><p>This page draws its figures with a script: please allow it to run.</p></noscript>
-<main id="page"></main>
+<noscript>{plain}</noscript>
+<div id="page"></div>
 <script type="application/json" id="data">{content}</script>
+{first}
 <script>{script}</script>
 {packed}
 </body>

@@ -1,7 +1,7 @@
 // Which head a link opens, in which study.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAddress, writeAddress } from "../../../src/headcount/reporting/page/address.js";
+import { readAddress, readView, writeAddress } from "../../../src/headcount/reporting/page/address.js";
 
 const study = (...names) => ({ heads: names.map((name) => ["encoder", 0, 0, name]) });
 const studies = [study("L0H0", "L0H1"), study("L0H1", "L0H0")];
@@ -28,4 +28,42 @@ test("what names no head", () => {
 test("what is written is read", () => {
   assert.equal(writeAddress("L0H1", 0, 1), "#L0H1");
   assert.deepEqual(readAddress(writeAddress("L0H0", 1, studies.length), studies, 0), { study: 1, head: 1 });
+});
+
+test("a link says the whole view", () => {
+  const view = {
+    tab: "without",
+    by: "measures/x:y",
+    kinds: [1, 2],
+    sure: true,
+    text: 1,
+    pins: ["L0H1"],
+    theme: "dark",
+  };
+  const hash = writeAddress("L0H0", 1, 2, view);
+  const read = readView(hash, studies, 0);
+  assert.deepEqual(readAddress(hash, studies, 0), { study: 1, head: 1 });
+  assert.equal(read.study, 1);
+  assert.equal(read.tab, "without");
+  assert.equal(read.by, "measures/x:y");
+  assert.deepEqual(read.kinds, [1, 2]);
+  assert.equal(read.sure, true);
+  assert.equal(read.text, 1);
+  assert.deepEqual(read.pins, [0]);
+  assert.equal(read.theme, "dark");
+});
+
+test("a view without a head has a link too, and what is as it is at first is not said", () => {
+  assert.equal(writeAddress(null, 0, 1, { tab: "small" }), "#?tab=small");
+  assert.equal(writeAddress(null, 1, 2, {}), "#study-2");
+  assert.equal(writeAddress(null, 0, 1, { tab: "", kinds: [], text: 0 }), "");
+  assert.equal(readView("#study-2", studies, 0).study, 1);
+});
+
+test("a link that makes no sense is a view as at first", () => {
+  const read = readView("#L0H0?tab=x&text=-4&only=a,3&pins=zz&theme=red", studies, 0);
+  assert.equal(read.tab, null);
+  assert.deepEqual(read.kinds, [3]);
+  assert.deepEqual(read.pins, []);
+  assert.equal(read.theme, null);
 });

@@ -3,18 +3,21 @@ import { test } from "node:test";
 import { isFound, keeps, sorted } from "../../../src/headcount/reporting/page/order.js";
 
 const colouring = { values: [0.1, null, 0.5, -0.2], q: [0.01, null, 0.2, 0.04] };
-const all = { find: "", only: false, least: "" };
-const kept = (filter) => [0, 1, 2, 3].filter((place) => keeps(`L0H${place}`, place, colouring, { ...all, ...filter }));
+const kept = (filter) => [0, 1, 2, 3].filter((place) => keeps(`L0H${place}`, place, colouring, filter));
 
 test("without a filter every head is kept", () => {
   assert.deepEqual(kept({}), [0, 1, 2, 3]);
 });
 
-test("the filter asks for a part of the name, for significant heads, for a least value", () => {
+test("the filter asks for a part of the name, for significant heads, for steps of the scale", () => {
+  const steps = [
+    [-0.5, 0],
+    [0, 0.5],
+  ];
   assert.deepEqual(kept({ find: "h3" }), [3]);
   assert.deepEqual(kept({ only: true }), [0, 3]);
-  assert.deepEqual(kept({ least: "0" }), [0, 2], "a head without a value has no least one");
-  assert.deepEqual(kept({ only: true, least: "0" }), [0]);
+  assert.deepEqual(kept({ kinds: [1], steps }), [0, 2], "a head without a value is in no step");
+  assert.deepEqual(kept({ only: true, kinds: [1], steps }), [0]);
 });
 
 test("a layer is not found in the names of others", () => {
@@ -34,7 +37,7 @@ test("a layer is not found in the names of others", () => {
 });
 
 test("significance is not asked of what was not tested", () => {
-  assert.equal(keeps("L0H0", 0, { values: [1] }, { ...all, only: true }), true);
+  assert.equal(keeps("L0H0", 0, { values: [1] }, { only: true }), true);
 });
 
 test("heads are sorted either way, those without a value last", () => {
@@ -45,12 +48,11 @@ test("heads are sorted either way, those without a value last", () => {
   assert.deepEqual(sorted([...places], colouring, null), places);
 });
 
-test("of categories one kind can be kept; a least value means nothing to them", () => {
+test("of categories some kinds can be kept", () => {
   const kinds = { kind: "category", values: [0, null, 2, 0] };
-  const of = (filter) => [0, 1, 2, 3].filter((index) => keeps(`L0H${index}`, index, kinds, { ...all, ...filter }));
-  assert.deepEqual(of({ kind: "0" }), [0, 3]);
-  assert.deepEqual(of({ kind: "" }), [0, 1, 2, 3]);
-  assert.deepEqual(of({ kind: "2", find: "h3" }), []);
-  assert.deepEqual(of({ kind: "", least: "1" }), [0, 1, 2, 3]);
-  assert.equal(keeps("L0H0", 0, colouring, { ...all, kind: "2" }), true, "numbers have no kinds");
+  const of = (filter) => [0, 1, 2, 3].filter((index) => keeps(`L0H${index}`, index, kinds, filter));
+  assert.deepEqual(of({ kinds: [0] }), [0, 3]);
+  assert.deepEqual(of({ kinds: [] }), [0, 1, 2, 3]);
+  assert.deepEqual(of({ kinds: [2], find: "h3" }), []);
+  assert.deepEqual(of({ kinds: [0, 2] }), [0, 2, 3]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { weight } from "../../../src/headcount/reporting/page/maps.js";
+import { weight } from "../../../src/headcount/reporting/page/shades.js";
 import { bytesOf, inflate } from "../../../src/headcount/reporting/page/unpack.js";
 
 test("a layer comes back byte by byte, however many pieces the stream has", async () => {

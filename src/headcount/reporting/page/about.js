@@ -1,22 +1,31 @@
 // The findings of a study, the results it lacks, and where its numbers come from.
 import { h } from "./dom.js";
+import { explained } from "./glossary.js";
 
-export const findings = (one) =>
-  h(
-    "section",
-    { class: "findings" },
-    h("h2", {}, "What was found"),
-    one.findings.length
-      ? one.findings.map(({ title, sentences }) => [
-          h("h3", {}, title),
-          h(
-            "ul",
-            {},
-            sentences.map((sentence) => h("li", {}, sentence)),
-          ),
-        ])
-      : h("p", {}, "This study has no complete result yet. The commands below compute some."),
+export function findings(one) {
+  const found = one.findings.filter(({ sentences }) => sentences.length);
+  const count = found.reduce((sum, { sentences }) => sum + sentences.length, 0);
+  if (!count && one.maps.length) return null;
+  if (!count)
+    return h(
+      "section",
+      { class: "findings" },
+      h("p", {}, "This study has no complete result yet. The commands below compute some."),
+    );
+  return h(
+    "details",
+    { class: "findings folded" },
+    h("summary", {}, `All ${count} findings with their intervals`),
+    found.map(({ title, sentences }) => [
+      title ? h("h3", {}, title) : null,
+      h(
+        "ul",
+        {},
+        sentences.map((sentence) => h("li", {}, explained(sentence))),
+      ),
+    ]),
   );
+}
 
 export function gaps(one) {
   const unfinished = one.unfinished.length
@@ -29,9 +38,9 @@ export function gaps(one) {
     : null;
   if (!one.gaps.length && !unfinished) return null;
   return h(
-    "section",
-    { class: "gaps" },
-    h("h2", {}, "What this study does not show yet"),
+    "details",
+    { class: "gaps folded" },
+    h("summary", {}, `What this study does not show yet (${one.gaps.length})`),
     unfinished,
     h(
       "dl",
@@ -44,7 +53,7 @@ export function gaps(one) {
 export const provenance = (one, version) =>
   h(
     "details",
-    { class: "made" },
+    { class: "made folded" },
     h("summary", {}, "Where the numbers come from"),
     h(
       "p",
@@ -64,7 +73,7 @@ export const provenance = (one, version) =>
           h(
             "tr",
             {},
-            ["result", "model", "task", "device", "versions"].map((name) => h("th", {}, name)),
+            ["result", "model", "task", "device", "versions"].map((name) => h("th", { scope: "col" }, name)),
           ),
         ),
         h(

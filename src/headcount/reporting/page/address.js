@@ -1,4 +1,8 @@
-// The address of a head: #L3H7, in capitals or not, or #study-2/L3H7 on a page of several studies.
+// What a link says: #L3H7 is a head, in capitals or not, #study-2/L3H7 one of a page of several studies, and after a
+// question mark the view: its tab, numbers, filter, text, pinned heads and colours.
+
+export const TABS = ["do", "without", "small"];
+
 const decoded = (hash) => {
   try {
     return decodeURIComponent(hash);
@@ -7,14 +11,59 @@ const decoded = (hash) => {
   }
 };
 
+const findHead = (study, named) =>
+  study?.heads.findIndex((each) => each[3].toLowerCase() === named.toLowerCase()) ?? -1;
+
 // Numbers of the study and the head that a hash names, or null; without a study, that of the `current` one.
 export function readAddress(hash, studies, current) {
-  const parts = /^#(?:study-(\d+)\/)?(.+)$/.exec(decoded(hash));
+  const parts = /^#(?:study-(\d+)\/)?([^?]+)/.exec(decoded(hash));
   if (!parts) return null;
   const study = parts[1] ? Number(parts[1]) - 1 : current;
-  const named = parts[2].toLowerCase();
-  const head = studies[study]?.heads.findIndex((each) => each[3].toLowerCase() === named) ?? -1;
+  const head = findHead(studies[study], parts[2]);
   return head < 0 ? null : { study, head };
 }
 
-export const writeAddress = (name, study, studies) => `#${studies > 1 ? `study-${study + 1}/` : ""}${name}`;
+// The view that a hash asks for: what it does not name is as it is at first.
+export function readView(hash, studies, current) {
+  const named = /^#study-(\d+)(?:\/|\?|$)/.exec(hash);
+  const study = named && studies[Number(named[1]) - 1] ? Number(named[1]) - 1 : current;
+  const asked = new URLSearchParams(hash.includes("?") ? hash.slice(hash.indexOf("?") + 1) : "");
+  const pins = (asked.get("pins") ?? "").split(",").map((name) => findHead(studies[study], name));
+  return {
+    study,
+    tab: TABS.includes(asked.get("tab")) ? asked.get("tab") : null,
+    by: asked.get("by"),
+    against: asked.get("against"),
+    kinds: (asked.get("only") ?? "")
+      .split(",")
+      .filter((one) => /^\d+$/.test(one))
+      .map(Number),
+    sure: asked.has("significant"),
+    find: asked.get("find") ?? "",
+    text: Number.parseInt(asked.get("text") ?? "1", 10) - 1 || 0,
+    sort: asked.get("sort") ?? "",
+    pins: [...new Set(pins.filter((head) => head >= 0))].slice(0, 3),
+    comparing: asked.has("compare"),
+    theme: ["dark", "light"].includes(asked.get("theme")) ? asked.get("theme") : null,
+  };
+}
+
+// `name`: of the open head, or nothing.
+export function writeAddress(name, study, studies, view = {}) {
+  const asked = [
+    ["tab", view.tab],
+    ["by", view.by],
+    ["against", view.against === "" ? "nothing" : view.against],
+    ["only", view.kinds?.join(",")],
+    ["significant", view.sure ? "yes" : ""],
+    ["find", view.find],
+    ["text", view.text ? String(view.text + 1) : ""],
+    ["sort", view.sort],
+    ["pins", view.pins?.join(",")],
+    ["compare", view.comparing ? "yes" : ""],
+    ["theme", view.theme],
+  ].filter(([, value]) => value);
+  const words = asked.map(([key, value]) => `${key}=${encodeURIComponent(value).replaceAll("%2C", ",")}`).join("&");
+  const where = studies > 1 && (name || words || study) ? `study-${study + 1}${name ? "/" : ""}` : "";
+  return name || words || where ? `#${where}${name ?? ""}${words ? `?${words}` : ""}` : "";
+}

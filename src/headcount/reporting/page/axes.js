@@ -3,7 +3,7 @@ import { axisBottom, axisLeft } from "d3-axis";
 import { select } from "d3-selection";
 import { drawing, s } from "./dom.js";
 
-export const EDGE = { left: 56, right: 14, top: 12, bottom: 42 };
+export const EDGE = { left: 64, right: 14, top: 12, bottom: 42 };
 
 // A name as long as its axis, at about 6.6 of its letters' units each; the whole of it when it is pointed at.
 function fitting(name, room) {
@@ -11,13 +11,22 @@ function fitting(name, room) {
   return name.length <= most ? name : [`${name.slice(0, most - 1)}…`, s("title", {}, name)];
 }
 
+// `format` is one of d3's, or the names of places 0, 1, ...
+function marked(axis, ticks, format) {
+  if (!Array.isArray(format)) return axis.ticks(ticks, format).tickSizeOuter(0);
+  return axis
+    .tickValues(format.map((_, at) => at))
+    .tickFormat((at) => format[at])
+    .tickSizeOuter(0);
+}
+
 export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5, xFormat, yFormat } = {}) {
   x.range([EDGE.left, width - EDGE.right]);
   y.range([height - EDGE.bottom, EDGE.top]);
   const across = s("g", { class: "axis", transform: `translate(0,${height - EDGE.bottom})` });
   const up = s("g", { class: "axis", transform: `translate(${EDGE.left},0)` });
-  select(across).call(axisBottom(x).ticks(xTicks, xFormat).tickSizeOuter(0));
-  select(up).call(axisLeft(y).ticks(yTicks, yFormat).tickSizeOuter(0));
+  select(across).call(marked(axisBottom(x), xTicks, xFormat));
+  select(up).call(marked(axisLeft(y), yTicks, yFormat));
   const inside = s("g", {});
   const [long, high] = [width - EDGE.left - EDGE.right, height - EDGE.bottom - EDGE.top];
   const node = drawing(

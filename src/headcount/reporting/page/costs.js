@@ -16,7 +16,7 @@ export function costs(one) {
       h(
         "tr",
         {},
-        h("th", {}, ""),
+        h("th", {}, "cost"),
         models.map((model) => h("th", { class: "right" }, model)),
       ),
     ),

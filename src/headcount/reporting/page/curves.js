@@ -132,6 +132,7 @@ export function curves(one) {
         p: each.p[at],
       })),
     );
+  node.dataset.frame = JSON.stringify({ left: x(0), right: x(one.heads), top: EDGE.top, bottom: 330 - EDGE.bottom });
   return figure(
     `How many heads can go${part}`,
     `${one.metric} on ${one.examples} examples as heads are removed, the least important of each order first ` +

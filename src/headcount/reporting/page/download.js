@@ -1,4 +1,5 @@
 // Any figure as SVG or PNG, any table as CSV: made in the page, without a network.
+import { lightOf } from "./colour.js";
 import { csv } from "./csv.js";
 import { h } from "./dom.js";
 
@@ -38,14 +39,30 @@ function inlined(svg) {
   const originals = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, index) => {
     const style = getComputedStyle(originals[index]);
-    for (const name of COPIED) if (style[name] !== "") node.setAttribute(name, style.getPropertyValue(name));
+    const white = lightOf(originals[index]);
+    for (const [name, value] of Object.entries(white)) node.setAttribute(name, value);
+    for (const name of COPIED)
+      if (style[name] !== "" && !(name in white)) node.setAttribute(name, style.getPropertyValue(name));
     for (const name of ["class", "tabindex", "role"]) node.removeAttribute(name);
   });
   return copy;
 }
 
-// All drawings of a figure side by side, each with its name above and its scale and notes below, on paper.
-function sheet(title, content) {
+// On white paper, whatever the page is on: what the style sheet says for it is read before anything is painted.
+function onPaper(work) {
+  const { dataset } = document.documentElement;
+  const was = dataset.dark;
+  dataset.dark = "no";
+  try {
+    return work();
+  } finally {
+    dataset.dark = was;
+  }
+}
+
+// All drawings of a figure side by side, each with its name above and its scale and notes below; `subject` says of
+// which model, head and text it is.
+function sheet(title, content, subject) {
   const { color, backgroundColor, fontFamily } = getComputedStyle(document.body);
   const words = { fill: color, "font-family": fontFamily, "font-size": 12 };
   const drawn = content.matches?.("svg.drawing") ? [content] : [...content.querySelectorAll("svg.drawing")];
@@ -96,13 +113,18 @@ function sheet(title, content) {
     left += Math.max(width, bar ? 330 : 0, ...notes.map((line) => 6.4 * line.length)) + 24;
     deepest = Math.max(deepest, top + 10);
   }
-  const [width, height] = [Math.ceil(Math.max(left - 14, 9 * title.length)), Math.ceil(deepest)];
+  const below = subject ? 20 : 0;
+  const [width, height] = [
+    Math.ceil(Math.max(left - 14, 9 * title.length, 6.6 * (subject?.length ?? 0) + 20)),
+    Math.ceil(deepest) + below,
+  ];
   for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height }))
     outer.setAttribute(key, value);
   outer.prepend(
     shape("rect", { width, height, fill: backgroundColor }),
     shape("text", { ...words, x: 10, y: 22, "font-size": 15, "font-weight": 600 }, title),
   );
+  if (subject) outer.append(shape("text", { ...words, x: 10, y: height - 8, fill: "#5c6570" }, subject));
   return { markup: new XMLSerializer().serializeToString(outer), width, height };
 }
 
@@ -121,27 +143,28 @@ const slug = (title) =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "")
-    .slice(0, 60) || "figure";
+    .slice(0, 100) || "figure";
+
+// What all figures of a study are of, where they say nothing else: its model and task.
+export const about = { subject: "" };
 
 // A figure with its heading, what it means, and its downloads; what is drawn is looked up when it is asked for.
-export function figure(title, caption, content, { rows, id, level = "h2" } = {}) {
-  const name = slug(title);
+// `subject`: the model, head and text, which are in the name and the picture of what is saved.
+export function figure(title, caption, content, { rows, id, level = "h2", subject = about.subject } = {}) {
+  const name = slug([title, subject].filter(Boolean).join(" "));
+  const drawnSheet = () => onPaper(() => sheet(title, content, subject));
   const drawn = content.matches?.("svg.drawing") || content.querySelector?.("svg.drawing");
   const button = (kind, label, work) =>
     h("button", { type: "button", class: "small", "aria-label": `${label} of ${title}`, onclick: work }, kind);
   const tools = h("div", { class: "tools" });
   if (drawn) {
     tools.append(
-      button("SVG", "Picture (SVG)", () =>
-        save(`${name}.svg`, new Blob([sheet(title, content).markup], { type: "image/svg+xml" })),
-      ),
-      button("PNG", "Picture (PNG)", async () => save(`${name}.png`, await asPng(sheet(title, content)))),
+      button("SVG", "SVG", () => save(`${name}.svg`, new Blob([drawnSheet().markup], { type: "image/svg+xml" }))),
+      button("PNG", "PNG", async () => save(`${name}.png`, await asPng(drawnSheet()))),
     );
   }
   if (rows)
-    tools.append(
-      button("CSV", "Table (CSV)", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))),
-    );
+    tools.append(button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
   return h(
     "section",
     { class: "figure", id },

@@ -2,13 +2,14 @@
 
 import { extent } from "d3-array";
 import { plot } from "./axes.js";
-import { colours } from "./colour.js";
+import { colours, setLight } from "./colour.js";
 import { s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain } from "./format.js";
+import { lasso } from "./lasso.js";
 import { linear, wide } from "./scales.js";
 
-export function embedding(study, colouring, { open, hover, chosen }) {
+export function embedding(study, colouring, { open, hover, chosen, choose }) {
   const { x: left, y: up, facts } = study.embedding;
   const points = study.heads
     .map((head, index) => ({ index, name: head[3], layer: head[1], x: left[index], y: up[index] }))
@@ -17,6 +18,7 @@ export function embedding(study, colouring, { open, hover, chosen }) {
   const x = linear(wide(extent(points, (point) => point.x)));
   const y = linear(wide(extent(points, (point) => point.y)));
   const scale = colours(colouring);
+  const white = colours(colouring, { dark: false });
   const { node, inside } = plot(540, 420, "Heads as points", x, y, ["near points: heads with like maps", ""], {
     xTicks: 0,
     yTicks: 0,
@@ -24,19 +26,28 @@ export function embedding(study, colouring, { open, hover, chosen }) {
   for (const point of points) {
     const value = colouring.values[point.index];
     inside.append(
-      s("circle", {
-        cx: x(point.x),
-        cy: y(point.y),
-        r: 5,
-        fill: value === null ? "none" : scale.of(value),
-        class: `dot${point.index === chosen ? " chosen" : ""}`,
-        "data-point": point.index,
-        onclick: () => open(point.index),
-        onmouseenter: (event) => hover(point.index, event),
-        onmouseleave: () => hover(null),
-      }),
+      setLight(
+        s("circle", {
+          cx: x(point.x),
+          cy: y(point.y),
+          r: 5,
+          fill: value === null ? "none" : scale.of(value),
+          class: `dot${point.index === chosen ? " chosen" : ""}`,
+          "data-point": point.index,
+          onclick: () => open(point.index),
+          onmouseenter: (event) => hover(point.index, event),
+          onmouseleave: () => hover(null),
+        }),
+        () => (value === null ? {} : { fill: white.of(value) }),
+      ),
     );
   }
+  if (choose)
+    lasso(
+      node,
+      points.map((point) => ({ index: point.index, x: x(point.x), y: y(point.y) })),
+      choose,
+    );
   const said = facts
     .filter((fact) => fact.p !== null)
     .map(
@@ -46,7 +57,10 @@ export function embedding(study, colouring, { open, hover, chosen }) {
     );
   return figure(
     "Which heads are similar",
-    ["Distances between the maps of heads, laid out in the plane and coloured like the grid.", ...said].join(" "),
+    [
+      "Distances between the maps of heads, laid out in the plane and coloured like the grid. Draw a line around some to keep them.",
+      ...said,
+    ].join(" "),
     node,
     {
       rows: () =>

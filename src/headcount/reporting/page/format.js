@@ -2,7 +2,7 @@
 export function plain(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(1).replace("-", "−");
+  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(1).replaceAll("-", "−");
   return (size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(digits)).replace("-", "−");
 }
 
@@ -13,7 +13,11 @@ export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 
 // Changes have a sign; a share has none, though it may be above or below what is in the middle.
 export const writer = (colouring) =>
-  colouring.kind === "diverging" && colouring.centre === undefined ? signed : plain;
+  colouring.whole
+    ? (value) => String(Math.round(value))
+    : colouring.kind === "diverging" && colouring.centre === undefined
+      ? signed
+      : plain;
 
 export function shown(colouring, index) {
   const value = colouring.values[index];

@@ -1,4 +1,4 @@
-// What changes without a head, the relations it follows, how far away it looks, and all its numbers.
+// The relations that a head follows, how far away it looks, and all its numbers.
 
 import { max } from "d3-array";
 import { scaleBand, scaleLinear } from "d3-scale";
@@ -6,80 +6,6 @@ import { plot } from "./axes.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
-
-export function flips(study, index) {
-  const told = (one) => {
-    const found = one.heads[index];
-    const { ran, given } = one.patched ?? {};
-    const how = one.patched ? `with it from the ${given} input` : "without it";
-    const examples = one.patched ? `${ran} examples` : "examples";
-    if (!found)
-      return h(
-        "p",
-        {},
-        `${how[0].toUpperCase()}${how.slice(1)} the model answers all ${one.examples} ${examples} as before.`,
-      );
-    const list = h(
-      "ol",
-      { class: "flips" },
-      found.shown.map(([number, now]) => {
-        const { text, label, whole, cues, marks, given: other } = one.texts[number];
-        const verdict = one.patched
-          ? now === other
-            ? `as on the ${given} input`
-            : "changed"
-          : one.classes
-            ? label === null
-              ? "changed"
-              : whole === label
-                ? "now wrong"
-                : now === label
-                  ? "now right"
-                  : "wrong before and after"
-            : "changed";
-        return h(
-          "li",
-          {},
-          text.map((part, at) => h("p", { class: "text" }, marked(part, marks?.[at] ?? []))),
-          h(
-            "p",
-            { class: `verdict ${verdict.replaceAll(" ", "-")}` },
-            `${whole} → ${now}`,
-            // The label of a pair is that of its clean input.
-            label === null || one.patched ? " " : ` (label: ${label}) `,
-            h("b", {}, verdict),
-            cues ? h("span", { class: "cue-says" }, `, ${cues}`) : "",
-          ),
-        );
-      }),
-    );
-    const more = found.count > found.shown.length ? ` The first ${found.shown.length}:` : "";
-    const count = `${found.count} of ${one.examples} ${examples}`;
-    return [h("p", {}, `${count} are answered otherwise ${how}.${more}`), list];
-  };
-  const section = (title, sweeps) => (sweeps.length ? h("section", {}, h("h3", {}, title), sweeps.map(told)) : null);
-  return [
-    section(
-      "What changes without it",
-      study.flips.filter((one) => !one.patched),
-    ),
-    section(
-      "What changes with it from the other input",
-      study.flips.filter((one) => one.patched),
-    ),
-  ].filter(Boolean);
-}
-
-/** A text with some of its characters marked. */
-export function marked(text, spans, title = "a cue word") {
-  const parts = [];
-  let end = 0;
-  for (const [from, to] of spans) {
-    parts.push(text.slice(end, from), h("mark", { title }, text.slice(from, to)));
-    end = to;
-  }
-  return [...parts, text.slice(end)];
-}
 
 export function relations(study, index) {
   const rows = study.relations.filter((one) => one.attention[index] !== null);
@@ -152,6 +78,7 @@ export function offsets(study, index) {
   );
 }
 
+// All numbers of a head by group, folded, with a search.
 export function numbers(study, index) {
   const heads = study.heads.length;
   const known = study.colourings.filter((colouring) => colouring.values[index] !== null);
@@ -164,6 +91,21 @@ export function numbers(study, index) {
       unit: colouring.unit,
       rank: rank(colouring, index),
     }));
+  const lines = known.map((colouring) => ({
+    said: `${colouring.title} ${colouring.group}`.toLowerCase(),
+    node: h(
+      "tr",
+      {},
+      h("td", {}, colouring.title, colouring.unit ? h("span", { class: "unit" }, ` ${colouring.unit}`) : null),
+      h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
+      h("td", { class: "right" }, rank(colouring, index) ? `${rank(colouring, index)} of ${heads}` : ""),
+    ),
+  }));
+  const groups = new Map();
+  known.forEach((colouring, at) => {
+    if (!groups.has(colouring.group)) groups.set(colouring.group, []);
+    groups.get(colouring.group).push(lines[at].node);
+  });
   const table = h(
     "table",
     {},
@@ -173,33 +115,47 @@ export function numbers(study, index) {
       h(
         "tr",
         {},
-        h("th", {}, "number"),
-        h("th", { class: "right" }, "value [95 %]"),
-        h("th", { class: "right" }, "rank"),
+        h("th", { scope: "col" }, "number"),
+        h("th", { scope: "col", class: "right" }, "value [95 %]"),
+        h("th", { scope: "col", class: "right" }, "rank"),
       ),
     ),
-    h(
-      "tbody",
-      {},
-      known.map((colouring) =>
-        h(
-          "tr",
-          {},
-          h("td", {}, colouring.title, colouring.unit ? h("span", { class: "unit" }, ` ${colouring.unit}`) : null),
-          h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
-          h("td", { class: "right" }, rank(colouring, index) ? `${rank(colouring, index)} of ${heads}` : ""),
-        ),
+    [...groups].map(([group, members]) =>
+      h(
+        "tbody",
+        {},
+        group ? h("tr", { class: "group" }, h("th", { colspan: 3, scope: "rowgroup" }, group)) : null,
+        members,
       ),
     ),
   );
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search these numbers",
+    "aria-label": "Search these numbers",
+    oninput: (event) => {
+      const wanted = event.target.value.toLowerCase();
+      for (const line of lines) line.node.hidden = !line.said.includes(wanted);
+    },
+  });
+  const folded = h(
+    "details",
+    { class: "folded" },
+    h("summary", {}, `${known.length} numbers`),
+    search,
+    h("div", { class: "scroll" }, table),
+  );
   return h(
     "section",
-    {},
+    { class: "wide" },
     figure(
       "All its numbers",
       "Rank 1 is the largest value of all heads; ● significant (corrected for all heads).",
-      h("div", { class: "scroll" }, table),
-      { level: "h3", rows },
+      folded,
+      {
+        level: "h3",
+        rows,
+      },
     ),
   );
 }

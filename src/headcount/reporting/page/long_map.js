@@ -2,7 +2,7 @@
 import { blockAt, blockName, enlarge } from "./blocks.js";
 import { h, select } from "./dom.js";
 import { figure } from "./download.js";
-import { headMap, tokenMap } from "./maps.js";
+import { headBytes, tokenMap } from "./maps.js";
 import { layer } from "./unpack.js";
 
 // `outlines` and `choose` for the map between stretches, and the node that shows what was chosen.
@@ -17,7 +17,8 @@ export function lookInto(stack, pooled, layerNumber, head) {
   };
   const exact = async (number) => {
     const block = { ...blocks, queries: blocks.queries[number], keys: blocks.keys[number] };
-    const map = await headMap(block, layerNumber, head * count + number, told);
+    const bytes = await headBytes(block, layerNumber, head * count + number);
+    const map = tokenMap(bytes, block.queries, block.keys, told);
     put("A block of the map", `From ${blockName(blocks, number)}: a cell is a pair of tokens.`, map);
   };
   const around = async (row, column) => {
@@ -27,7 +28,7 @@ export function lookInto(stack, pooled, layerNumber, head) {
     const queries = stack.queries.slice(part.top, part.top + part.height);
     const keys = stack.keys.slice(part.left, part.left + part.width);
     const caption = `The study has no exact map here: a cell is ${pooled} x ${pooled} tokens, named by its first and last.`;
-    put("A part of the map, enlarged", caption, tokenMap(part.bytes, 0, queries, keys, told));
+    put("A part of the map, enlarged", caption, tokenMap(part.bytes, queries, keys, told));
   };
   const choose = (row, column) => {
     const number = blockAt(blocks, pooled, row, column);

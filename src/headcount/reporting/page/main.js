@@ -1,128 +1,212 @@
-// The page: reads its data, draws its sections, and follows what people choose, click, type and link to.
-import { findings, gaps, provenance } from "./about.js";
-import { readAddress, writeAddress } from "./address.js";
-import { budget } from "./budget.js";
-import { costs } from "./costs.js";
-import { cues } from "./cues.js";
-import { curves } from "./curves.js";
+// The page: reads its data, draws the view that its address names, and follows what people choose, click and type.
+import { readAddress, readView, writeAddress } from "./address.js";
 import { h, select } from "./dom.js";
-import { dynamics } from "./dynamics.js";
+import { about } from "./download.js";
 import { embedding } from "./embedding.js";
-import { everyHead } from "./every_head.js";
+import { explore } from "./explore.js";
 import { headPage } from "./head.js";
-import { histogram } from "./histogram.js";
-import { kinds } from "./kinds.js";
-import { layers } from "./layers.js";
-import { keeps } from "./order.js";
-import { pairs } from "./pairs.js";
-import { patterns } from "./patterns.js";
-import { positions } from "./positions.js";
-import { probe } from "./probes.js";
+import { identity, keyNumbers } from "./identity.js";
+import { keepFocus } from "./keep_focus.js";
+import { mapTexts } from "./map_texts.js";
+import { comparison, MOST_PINS, pinStrip } from "./pins.js";
+import { readData } from "./read_data.js";
+import { removals } from "./removal.js";
+import { sections } from "./sections.js";
 import { several } from "./several.js";
-import { headTable } from "./table.js";
-import { theme } from "./theme.js";
+import { copy, copyButton } from "./share.js";
+import { firstNumber, firstTab } from "./shown_numbers.js";
+import { shownColouring, stage } from "./stage.js";
+import { tabs } from "./tabs.js";
+import { chosenTheme, setTheme, theme } from "./theme.js";
 import { fillTip, placeTip } from "./tip.js";
-import { walls } from "./walls.js";
+import { effectOf } from "./told_heads.js";
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const data = { studies: [] };
 
 const page = document.getElementById("page");
 
+// The view is what the address says; the rest is what is open or pointed at.
 const state = {
-  study: 0,
-  colouring: null,
-  beside: "",
   head: null,
-  find: "",
-  only: false,
-  least: "",
-  kind: "",
-  sort: null,
-  map: 0,
+  focus: null,
+  gone: 0,
+  which: 0,
+  version: 0,
+  lasso: null,
+  order: null,
+  shared: null,
 };
 
 const study = () => data.studies[state.study];
 
-const colouringOf = (id) => study().colourings.find((colouring) => colouring.id === id);
-
 const tip = h("div", { class: "tip", role: "status", hidden: true });
 
-const panel = h("aside", { id: "head", hidden: true, "aria-labelledby": "head-title" });
+const panel = h("section", {
+  id: "head",
+  role: "dialog",
+  "aria-modal": "true",
+  "aria-labelledby": "head-title",
+  hidden: true,
+});
 
-const body = h("div", { id: "body" });
+const top = h("header", { class: "top" });
 
-function start() {
-  page.append(h("header", { class: "top" }, h("h1", {}, title()), theme(recolour)), body, panel, tip);
+const body = h("main", { id: "body", tabindex: -1 });
+
+const strip = h("div", { class: "strip" });
+
+const lights = theme(() => {
+  if (!page.firstChild) return;
+  remember();
   draw();
-  follow();
-  addEventListener("hashchange", follow);
+  if (!panel.hidden) show();
+});
+
+let current = { card: () => {}, matches: () => true };
+
+async function start() {
+  Object.assign(data, await readData());
+  Object.assign(state, readView(location.hash, data.studies, 0));
+  if (state.theme) setTheme(state.theme);
+  lights.show();
+  const skip = h("a", { class: "skip", href: "#body" }, "Skip to the heads");
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    (body.querySelector("#centre [data-head][tabindex='0']") ?? body).focus();
+  });
+  page.append(skip, top, body, strip, panel, tip);
+  settle();
+  draw();
+  follow(true);
+  addEventListener("hashchange", () => follow());
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && state.head !== null) close();
+    if (event.key === "Escape" && !panel.hidden) close();
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    // The grid fills its room: it is drawn again when there is another one.
+    if (Math.abs(innerWidth - width) < 40) return;
+    width = innerWidth;
+    draw();
+  });
+  addEventListener("beforeprint", () => {
+    for (const node of document.querySelectorAll("details")) node.open = true;
   });
 }
 
-// Maps are pictures: they have their colours inside.
-function recolour() {
-  draw();
-  if (state.head !== null) show(state.head);
+// What the address leaves open: the tab and the number that the study shows first.
+function settle() {
+  const one = study();
+  about.subject = [one.model, one.task].filter(Boolean).join(", ");
+  state.tab ??= firstTab(one);
+  if (!one.colourings.some(({ id }) => id === state.by)) state.by = null;
+  state.number = state.by ?? firstNumber(one, state.tab);
+  state.text = Math.max(0, Math.min(state.text, mapTexts(one).length - 1));
+  state.which = Math.min(state.which, Math.max(0, removals(one).length - 1));
+  if (state.against && !one.colourings.some(({ id }) => id === state.against))
+    state.against = state.against === "nothing" ? "" : null;
 }
 
-const title = () => {
-  const names = [
-    ...new Set(data.studies.map((one) => (one.model || one.name) + (one.task ? ` (task ${one.task})` : ""))),
-  ];
-  const heads = data.studies.some((one) => one.heads.length || !one.cues.length) ? "Every head of " : "";
-  return `${heads}${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
-};
+const viewOf = () => ({
+  ...state,
+  tab: state.tab === firstTab(study()) ? "" : state.tab,
+  pins: state.pins.map((index) => study().heads[index][3]),
+  theme: chosenTheme(),
+});
 
-function follow() {
+const link = (index, view = {}) =>
+  writeAddress(index === null ? null : study().heads[index][3], state.study, data.studies.length, {
+    ...viewOf(),
+    ...view,
+  });
+
+// The view goes into the address without a step in the history.
+const remember = () => history.replaceState(null, "", link(state.head) || location.pathname + location.search);
+
+const VIEW = ["study", "tab", "by", "against", "sure", "find", "text", "sort", "comparing"];
+
+function follow(first = false) {
+  const view = readView(location.hash, data.studies, state.study);
   const found = readAddress(location.hash, data.studies, state.study);
-  if (!found) return shut();
-  if (found.study !== state.study) {
-    state.study = found.study;
-    Object.assign(state, { colouring: null, kind: "" });
-    draw();
-  }
-  show(found.head);
+  view.tab ??= firstTab(data.studies[view.study]);
+  const same = VIEW.every((key) => view[key] === state[key]) && view.kinds.join() === state.kinds.join();
+  const pins = view.pins.join() !== state.pins.join();
+  if (!same || found?.study !== (found && state.study)) {
+    const other = view.study !== state.study;
+    Object.assign(state, view, other ? { focus: null, which: 0, version: 0, gone: 0 } : {}, {
+      lasso: null,
+      order: null,
+    });
+    settle();
+    if (!first) draw();
+  } else if (pins) state.pins = view.pins;
+  if (pins) drawPins();
+  if (found) show(found.head);
+  else if (state.comparing && state.pins.length) show(null);
+  else shut();
 }
-
-const link = (index) => writeAddress(study().heads[index][3], state.study, data.studies.length);
 
 const open = (index) => {
-  if (location.hash === link(index)) show(index);
-  else location.hash = link(index);
+  if (location.hash === link(index, { comparing: false })) show(index);
+  else location.hash = link(index, { comparing: false });
 };
 
 function close() {
   const was = state.head;
-  history.pushState(null, "", location.pathname + location.search);
+  Object.assign(state, { head: null, comparing: false });
+  history.pushState(null, "", link(null) || location.pathname + location.search);
   shut();
-  body.querySelector(`#centre [data-head="${was}"]`)?.focus();
+  if (was !== null) body.querySelector(`#centre [data-head="${was}"]`)?.focus({ preventScroll: true });
+  tip.hidden = true;
 }
 
 function shut() {
   state.head = null;
-  hover(null);
   panel.hidden = true;
+  panel.replaceChildren();
+  for (const node of [top, body, strip]) node.inert = false;
   document.body.classList.remove("opened");
+  hover(null);
   mark();
 }
 
-function show(index) {
+// A head, or the pinned ones side by side.
+function show(index = state.head) {
   state.head = index;
+  state.focus = index ?? state.focus;
   const step = (by) => open((index + by + study().heads.length) % study().heads.length);
-  panel.replaceChildren(headPage(study(), index, state, { close, step }));
+  panel.replaceChildren(
+    index === null
+      ? comparison(study(), state.pins, { text: state.text, close, open })
+      : headPage(study(), index, {
+          text: state.text,
+          chooseText: (text) => {
+            state.text = text;
+            remember();
+          },
+          close,
+          step,
+          pin: () => {
+            pin(index);
+            keepFocus(panel, () => show(index));
+          },
+          pinned: state.pins.includes(index),
+          copy: () => copy(location.href),
+        }),
+  );
   panel.hidden = false;
   panel.scrollTop = 0;
   document.body.classList.add("opened");
+  tip.hidden = true;
   panel.querySelector("#head-title").focus({ preventScroll: true });
+  for (const node of [top, body, strip]) node.inert = true;
   mark();
 }
 
-// Where the heads of the chosen study are drawn: in the grids, the scatter and the map of heads.
+// Where the heads of the chosen study are drawn: in the grid, the scatter and the map of heads.
 const drawn = (index) =>
   body.querySelectorAll(
-    ["#centre", "#alike"]
+    ["#centre", "#alike", "#explore"]
       .flatMap((part) => [`${part} [data-head="${index}"]`, `${part} [data-point="${index}"]`])
       .join(","),
   );
@@ -135,116 +219,193 @@ function mark() {
 
 function hover(index, event) {
   for (const node of body.querySelectorAll(".hovered")) node.classList.remove("hovered");
-  tip.hidden = index === null;
+  tip.hidden = true;
   if (index === null) return;
   for (const node of drawn(index)) node.classList.add("hovered");
-  const colourings = [colouringOf(state.colouring), colouringOf(state.beside)].filter(Boolean);
+  if (index !== state.focus || !body.querySelector(".card")) {
+    state.focus = index;
+    current.card(index);
+  }
+  // Where the head is told beside the grid, a tip would say the same again.
+  const beside = innerWidth >= 900 && event.target.closest("#centre");
+  if (beside) return;
+  const colourings = [shownColouring(study(), state), against()].filter(Boolean);
+  tip.hidden = false;
   fillTip(tip, study().heads[index][3], colourings, index);
   placeTip(tip, event.target.getBoundingClientRect());
 }
 
-const matches = (index) => keeps(study().heads[index][3], index, colouringOf(state.colouring), state);
-
-function draw() {
-  const one = study();
-  if (!colouringOf(state.colouring)) {
-    // At first what happens without a head, and beside it what is most likely asked next.
-    state.colouring = one.colourings[0]?.id ?? null;
-    state.beside =
-      one.colourings.find((each, index) => index && (each.id.startsWith("pruning/") || each.id === "roles"))?.id ??
-      one.colourings[0]?.beside ??
-      "";
-  }
-  if (!colouringOf(state.beside)) state.beside = "";
-  const colouring = colouringOf(state.colouring);
-  body.replaceChildren(
-    ...[
-      data.studies.length > 1
-        ? [
-            ...several(data, choose),
-            select(
-              "Study",
-              data.studies.map((each, number) => ({ value: String(number), title: each.name })),
-              String(state.study),
-              (value) => choose(Number(value)),
-            ),
-          ]
-        : null,
-      findings(one),
-      colouring ? h("div", { id: "centre" }) : null,
-      one.positions.map((told) => positions(one, told, open, tip)),
-      one.pairs.map((told) => pairs(one, told, open, tip)),
-      h(
-        "div",
-        { class: "pair" },
-        one.layers.map(layers),
-        colouring ? histogram(one, colouring.effect ? colouring : one.colourings.find((each) => each.effect)) : null,
-      ),
-      one.budgets.map((told) => budget(told, tip)),
-      h("div", { class: "pair" }, [...one.curves].reverse().map(curves)),
-      one.dynamics ? dynamics(one.dynamics) : null,
-      h(
-        "div",
-        { class: "pair" },
-        one.colourings.filter((each) => each.id === "roles").map(kinds),
-        one.embedding && colouring ? h("div", { id: "alike" }) : null,
-      ),
-      one.probes.map((told, number) => probe(told, number, open)),
-      one.cues.map(cues),
-      patterns(one),
-      one.maps.length ? walls(one, open) : null,
-      one.costs.map(costs),
-      gaps(one),
-      provenance(one, data.version),
-    ]
-      .flat(Infinity)
-      .filter(Boolean),
-  );
-  if (colouring) centre();
-  mark();
+// What the numbers of the grid are set against: what was chosen, at first the effect of the head or its importance.
+function against() {
+  const { colourings } = study();
+  if (state.against !== null) return colourings.find(({ id }) => id === state.against) ?? null;
+  const usual = [
+    effectOf(study()),
+    ...colourings.filter(({ id }) => id.startsWith("pruning/") || id.startsWith("measures/")),
+  ];
+  return usual.find((one) => one && one.id !== current.colouring?.id && one.kind !== "category") ?? null;
 }
 
-function choose(number) {
-  Object.assign(state, { study: number, colouring: null, beside: "", sort: null, map: 0, kind: "", least: "" });
-  if (state.head !== null) {
-    history.pushState(null, "", location.pathname + location.search);
-    shut();
-  }
+function pin(index) {
+  const { pins } = state;
+  state.pins = pins.includes(index) ? pins.filter((one) => one !== index) : [...pins, index].slice(-MOST_PINS);
+  remember();
+  drawPins();
+  current.card(state.focus);
+}
+
+function drawPins() {
+  keepFocus(strip, () =>
+    strip.replaceChildren(
+      pinStrip(study(), state.pins, {
+        unpin: pin,
+        compare: () => {
+          location.hash = link(null, { comparing: true });
+        },
+      }),
+    ),
+  );
+}
+
+// Another tab, number or filter. Each begins with its own numbers and without the filter of another one.
+function change(what) {
+  const moved = "tab" in what || "by" in what;
+  Object.assign(state, what);
+  if ("tab" in what) Object.assign(state, { by: null, sort: "", gone: firstGone() });
+  if (moved) Object.assign(state, { kinds: [], sure: false, lasso: null, order: null });
+  if (state.by === "") state.by = null;
+  settle();
+  remember();
+  if ("tab" in what) draw();
+  else keepFocus(body, drawStage);
+}
+
+const firstGone = () => removals(study())[state.which]?.chosen ?? 0;
+
+function chooseStudy(number) {
+  Object.assign(state, readView("", data.studies, number), {
+    study: number,
+    focus: null,
+    which: 0,
+    version: 0,
+    gone: 0,
+  });
+  settle();
+  if (state.tab === "small") state.gone = firstGone();
+  history.pushState(null, "", link(null) || location.pathname + location.search);
+  shut();
   draw();
 }
 
-// The grid and everything that depends on the chosen colourings, redrawn without the rest of the page.
-function centre() {
-  const [colouring, beside] = [colouringOf(state.colouring), colouringOf(state.beside)];
-  const shared = { open, hover, matches, chosen: state.head };
-  const redraw = (change) => {
-    Object.assign(state, change);
-    centre();
+function drawTop() {
+  const tools = h(
+    "div",
+    { class: "tools" },
+    copyButton("Copy link", () => location.href, { name: "Copy link to this view" }),
+    h("button", { type: "button", class: "small", onclick: cite }, "Cite"),
+    lights.button,
+  );
+  const chooser =
+    data.studies.length > 1
+      ? select(
+          "Study",
+          data.studies.map((each, number) => ({ value: String(number), title: each.name })),
+          String(state.study),
+          (value) => chooseStudy(Number(value)),
+        )
+      : null;
+  keepFocus(top, () =>
+    top.replaceChildren(h("span", { class: "wordmark" }, "Headcount"), identity(study()), chooser ?? "", tools),
+  );
+}
+
+function cite() {
+  const node = document.getElementById("cite");
+  node.open = true;
+  node.scrollIntoView({ block: "center" });
+  node.querySelector("summary").focus();
+}
+
+function draw() {
+  drawTop();
+  const one = study();
+  const places = { explore: h("section", { id: "explore" }), alike: h("div", { id: "alike" }) };
+  if (state.tab === "small" && !state.gone) state.gone = firstGone();
+  const choose = (tab, focus) => {
+    change({ tab });
+    if (focus) document.getElementById(`tab-${tab}`).focus();
   };
-  const content = everyHead(study(), colouring, beside, state, { shared, redraw, refresh });
-  document.getElementById("centre").replaceChildren(...content);
-  list();
-  const alike = document.getElementById("alike");
-  if (alike) alike.replaceChildren(...[embedding(study(), colouring, shared)].filter(Boolean));
+  keepFocus(body, () =>
+    body.replaceChildren(
+      ...[
+        one.heads.length ? keyNumbers(one) : null,
+        tabs(state.tab, choose, { carries: !effectOf(one) && one.colourings.some(({ patched }) => patched) }),
+        h(
+          "div",
+          { id: "stage", role: "tabpanel", "aria-labelledby": `tab-${state.tab}` },
+          h("div", { id: "centre" }),
+          data.studies.length > 1
+            ? several(data, state, {
+                choose: chooseStudy,
+                open: (number, index) => {
+                  location.hash = writeAddress(data.studies[number].heads[index][3], number, data.studies.length);
+                },
+              })
+            : null,
+          sections(one, state, { open, tip, version: data.version, places }),
+        ),
+      ].filter(Boolean),
+    ),
+  );
+  drawStage();
+  drawPins();
+}
+
+// The grid and everything that depends on the chosen number, without the rest of the page.
+function drawStage() {
+  const one = study();
+  current = stage(one, state, { open, hover, pin, change });
+  document.getElementById("centre").replaceWith(current.node);
+  const { colouring } = current;
+  if (colouring) {
+    if (state.focus === null) state.focus = firstFocus(one, colouring);
+    current.card(state.focus);
+    drawExplore();
+    const alike = document.getElementById("alike");
+    const shared = { open, hover, chosen: state.head, choose: lassoed };
+    if (alike) alike.replaceChildren(...[embedding(one, colouring, shared)].filter(Boolean));
+  }
   mark();
 }
 
-function list() {
-  const sort = (column) => {
-    state.sort = { column, up: state.sort?.column === column ? !state.sort.up : column < 0 };
-    list();
+const lassoed = (heads) => {
+  state.lasso = heads.length ? heads : null;
+  drawExplore();
+};
+
+function drawExplore() {
+  const place = document.getElementById("explore");
+  const { colouring, matches } = current;
+  if (!place || !colouring || colouring.id === "present") return;
+  const shared = { open, hover, matches, chosen: state.head };
+  const redraw = (what) => {
+    Object.assign(state, what);
+    remember();
+    drawExplore();
+    mark();
   };
-  document
-    .getElementById("list")
-    .replaceChildren(
-      headTable(study(), [colouringOf(state.colouring), colouringOf(state.beside)], state, { open, matches, sort }),
-    );
+  keepFocus(place, () => place.replaceChildren(...explore(study(), colouring, against(), state, { shared, redraw })));
 }
 
-function refresh() {
-  for (const node of body.querySelectorAll("#centre [data-head], #centre [data-point]"))
-    node.classList.toggle("dimmed", !matches(Number(node.dataset.head ?? node.dataset.point)));
-  list();
+// The head that is told before one is pointed at: the best example, or the one with the largest value.
+function firstFocus(one, colouring) {
+  if (one.best?.length) return one.best[0].head;
+  const numeric = one.colourings.find(({ id }) => id === "measures/position:previous") ?? colouring;
+  let best = 0;
+  numeric.values.forEach((value, index) => {
+    if (Math.abs(value ?? 0) > Math.abs(numeric.values[best] ?? 0)) best = index;
+  });
+  return best;
 }
 
 start();

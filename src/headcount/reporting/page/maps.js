@@ -1,217 +1,270 @@
-// One head's attention map: as a picture with its tokens, and as lines between words.
+// A map of attention between tokens as a picture: with its tokens, a crosshair, a zoom and a scale of colours.
 
-import { interpolateBlues, interpolateViridis } from "d3-scale-chromatic";
-import { rgb } from "./colour.js";
+import { enlarge } from "./blocks.js";
+import { isDark, setLight } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
-import { plain, shorten } from "./format.js";
+import { plain, shorten, signed } from "./format.js";
+import { CHANGES, isCausal, strongest, tableOf, WEIGHTS } from "./shades.js";
 import { layer } from "./unpack.js";
 
-export const weight = (byte) => (byte / 255) ** 2;
-
-// A byte is the square root of a weight: small weights stay visible. One 32-bit number a shade, as pictures hold them.
-const tables = new Map();
-
-function shades() {
-  const dark = document.documentElement.dataset.dark === "yes";
-  if (!tables.has(dark)) {
-    const of = dark ? interpolateViridis : interpolateBlues;
-    tables.set(
-      dark,
-      Uint32Array.from({ length: 256 }, (_, byte) => {
-        const [r, g, b] = rgb(of(byte / 255));
-        return (255 << 24) | (b << 16) | (g << 8) | r;
-      }),
-    );
-  }
-  return tables.get(dark);
-}
-
-export function picture(bytes, offset, rows, columns) {
+export function picture(bytes, offset, rows, columns, { dark = isDark(), shades = WEIGHTS } = {}) {
   const canvas = h("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
-  const table = shades();
+  const table = tableOf(shades, dark);
   for (let at = 0; at < pixels.length; at++) pixels[at] = table[bytes[offset + at]];
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
+// A picture in a drawing, light in its downloads.
+export function mapImage(attributes, bytes, offset, rows, columns, shades = WEIGHTS) {
+  const image = s("image", {
+    ...attributes,
+    preserveAspectRatio: "none",
+    class: "pixels",
+    href: picture(bytes, offset, rows, columns, { shades }).toDataURL(),
+  });
+  return setLight(image, () => ({
+    href: picture(bytes, offset, rows, columns, { dark: false, shades }).toDataURL(),
+  }));
+}
+
 // Which colour is which weight: shades go by the square root, so that small weights stay visible.
-export function mapScale() {
-  const weights = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1];
-  const ramp = picture(
-    Uint8Array.from({ length: 256 }, (_, byte) => byte),
-    0,
-    1,
-    256,
-  );
-  const x = (value) => 106 + 256 * Math.sqrt(value);
+export function mapScale(shades = WEIGHTS) {
+  const ramp = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  const x = (value) => 86 + 256 * shades.at(value);
   return drawing(
     400,
     32,
-    "Colours of weights from 0 to 1, by their square roots",
-    s("text", { x: 98, y: 12, "text-anchor": "end", class: "tick" }, "weight"),
-    s("image", {
-      x: 106,
-      y: 2,
-      width: 256,
-      height: 12,
-      preserveAspectRatio: "none",
-      href: ramp.toDataURL(),
-    }),
-    weights.map((value) => s("text", { x: x(value), y: 27, "text-anchor": "middle", class: "tick" }, String(value))),
+    shades === CHANGES ? "Colours of changes from -1 to 1" : "Colours of weights from 0 to 1, by their square roots",
+    s("text", { x: 78, y: 12, "text-anchor": "end", class: "tick" }, shades.name),
+    mapImage({ x: 86, y: 2, width: 256, height: 12 }, ramp, 0, 1, 256, shades),
+    shades.ticks.map((value) =>
+      s("text", { x: x(value), y: 27, "text-anchor": "middle", class: "tick" }, String(value).replace("-", "−")),
+    ),
   );
 }
 
-// One head's map with its tokens; the cell under the pointer is told in words.
-export async function headMap(stack, layerNumber, head, told, more) {
+// The bytes of one head's map.
+export async function headBytes(stack, layerNumber, head) {
   const bytes = await layer(stack, layerNumber);
   const [, , rows, columns] = stack.shape;
-  return tokenMap(bytes, head * rows * columns, stack.queries, stack.keys, told, more);
+  return bytes.subarray(head * rows * columns, (head + 1) * rows * columns);
 }
+
+const ROOM = 560,
+  MOST = 22,
+  LABELS = 106;
 
 // `outlines`: rectangles in cells [row, column, rows, columns]; `choose` is called with the cell that is clicked.
-export function tokenMap(bytes, offset, queries, keys, told, { outlines = [], choose = null } = {}) {
+// `told` says in words what is pointed at. Gives a node that redraws itself when it is zoomed.
+export function tokenMap(
+  bytes,
+  queries,
+  keys,
+  told,
+  { outlines = [], choose = null, shades = WEIGHTS, room = ROOM } = {},
+) {
   const [rows, columns] = [queries.length, keys.length];
-  const named = Math.max(rows, columns) <= 64;
-  const size = Math.max(1, Math.min(16, Math.floor(420 / Math.max(rows, columns))) || 1);
-  const cell = Math.max(rows, columns) > 420 ? 420 / Math.max(rows, columns) : size;
-  const left = named ? 106 : 8,
-    top = named ? 106 : 8;
-  const width = left + columns * cell + 6,
-    height = top + rows * cell + 6;
-  const image = s("image", {
-    x: left,
-    y: top,
-    width: columns * cell,
-    height: rows * cell,
-    preserveAspectRatio: "none",
-    class: "pixels",
-    href: picture(bytes, offset, rows, columns).toDataURL(),
-  });
-  const font = Math.min(11, Math.max(6, cell));
-  const names = named
-    ? [
-        queries.map((token, row) =>
-          s(
-            "text",
-            { x: left - 4, y: top + (row + 0.75) * cell, "text-anchor": "end", class: "token", "font-size": font },
-            shorten(token, 13),
-          ),
-        ),
-        keys.map((token, column) =>
-          s(
-            "text",
-            {
-              transform: `translate(${left + (column + 0.75) * cell},${top - 4}) rotate(-90)`,
-              class: "token",
-              "font-size": font,
-            },
-            shorten(token, 13),
-          ),
-        ),
-      ]
-    : [];
-  const frames = outlines.map(([row, column, high, wide]) =>
-    s("rect", {
-      x: left + column * cell,
-      y: top + row * cell,
-      width: wide * cell,
-      height: high * cell,
-      class: "outline",
-    }),
+  const causal = shades === WEIGHTS && isCausal(bytes, rows, columns);
+  const container = h("div", { class: "token-map" });
+  let part = { bytes, top: 0, left: 0, height: rows, width: columns };
+  let at = [0, 0];
+  const write = shades === CHANGES ? signed : plain;
+  const tell = (row, column) => {
+    told.textContent = `${queries[row]} → ${keys[column]}: ${write(shades.read(bytes[row * columns + column]))}`;
+  };
+  const zoomTo = (top, left, height, width) => {
+    part = { bytes: cut(bytes, columns, top, left, height, width), top, left, height, width };
+    draw();
+  };
+  const zoom = (factor) => {
+    const side = Math.round(Math.max(part.height, part.width) * factor);
+    if (side >= Math.max(rows, columns)) return zoomTo(0, 0, rows, columns);
+    const size = Math.max(4, side);
+    const near = enlarge(bytes, 0, [rows, columns], at[0], at[1], size);
+    return zoomTo(near.top, near.left, near.height, near.width);
+  };
+  const button = (text, name, work) =>
+    h("button", { type: "button", class: "small", "aria-label": name, onclick: work }, text);
+  const tools = h(
+    "div",
+    { class: "map-tools" },
+    button("+", "Zoom into the map", () => zoom(0.5)),
+    button("−", "Zoom out of the map", () => zoom(2)),
+    button("Whole map", "Show the whole map", () => zoomTo(0, 0, rows, columns)),
+    h("span", { class: "quiet" }, "Drag over the map to enlarge a part."),
   );
-  const said = "Attention map: from the tokens on the left to the tokens above";
-  const node = drawing(width, height, said, names, image, frames);
-  const under = (event) => {
-    const pointer = new DOMPoint(event.clientX, event.clientY).matrixTransform(node.getScreenCTM().inverse());
-    const column = Math.floor((pointer.x - left) / cell),
-      row = Math.floor((pointer.y - top) / cell);
-    return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
-  };
-  node.addEventListener("mousemove", (event) => {
-    const at = under(event);
-    told.textContent = at
-      ? `${queries[at[0]]} → ${keys[at[1]]}: ${plain(weight(bytes[offset + at[0] * columns + at[1]]))}`
-      : "";
-  });
-  if (choose) {
-    node.classList.add("choosable");
-    node.addEventListener("click", (event) => {
-      const at = under(event);
-      if (at) choose(...at);
-    });
-  }
-  return node;
-}
+  const holder = h("div", {});
 
-// Lines between words, as thick as the weight: those of one token when it is pointed at or focused.
-export async function lines(stack, layerNumber, head) {
-  const bytes = await layer(stack, layerNumber);
-  const [, , rows, columns] = stack.shape;
-  const offset = head * rows * columns;
-  const step = Math.max(rows, columns) > 80 ? 12 : 16,
-    gap = 150,
-    left = 126,
-    top = 10;
-  const height = top + Math.max(rows, columns) * step + 8;
-  const beams = s("g", {});
-  const draw = (only) => {
-    beams.replaceChildren();
-    const found = [];
-    for (let row = 0; row < rows; row++) {
-      if (only !== null && row !== only) continue;
-      for (let column = 0; column < columns; column++) {
-        const value = weight(bytes[offset + row * columns + column]);
-        if (value >= 0.02) found.push([value, row, column]);
-      }
-    }
-    found.sort((a, b) => b[0] - a[0]);
-    for (const [value, row, column] of found.slice(0, 900).reverse())
-      beams.append(
-        s("line", {
-          x1: left,
-          y1: top + (row + 0.5) * step,
-          x2: left + gap,
-          y2: top + (column + 0.5) * step,
-          class: "beam",
-          opacity: Math.min(1, 0.08 + value).toFixed(2),
-          "stroke-width": (0.5 + 2.5 * value).toFixed(1),
-        }),
+  function draw() {
+    const longest = Math.max(part.height, part.width);
+    const side = Math.min(MOST, longest > room ? room / longest : Math.floor(room / longest));
+    const [left, top] = [LABELS, LABELS];
+    const [width, height] = [left + part.width * side + 6, top + part.height * side + 6];
+    const every = Math.max(1, Math.ceil(8.5 / side));
+    const font = Math.min(11, Math.max(8, side));
+    const labels = (tokens, start, count, make) =>
+      Array.from({ length: count }, (_, place) =>
+        place % every ? null : make(shorten(tokens[start + place], 13), place, tokens[start + place]),
       );
-  };
-  draw(null);
-  const node = drawing(
-    left + gap + 126,
-    height,
-    "Attention as lines from the tokens on the left to those on the right",
-    beams,
-    stack.queries.map((token, row) =>
+    const rowLabels = labels(queries, part.top, part.height, (text, row) =>
       s(
         "text",
         {
-          x: left - 6,
-          y: top + (row + 0.72) * step,
+          x: left - 5,
+          y: top + (row + 0.5) * side + font / 3,
           "text-anchor": "end",
           class: "token",
-          "font-size": step - 4,
-          tabindex: 0,
-          onmouseenter: () => draw(row),
-          onmouseleave: () => draw(null),
-          onfocus: () => draw(row),
-          onblur: () => draw(null),
+          "font-size": font,
         },
-        shorten(token, 13),
+        text,
       ),
-    ),
-    stack.keys.map((token, column) =>
+    );
+    const columnLabels = labels(keys, part.left, part.width, (text, column) =>
       s(
         "text",
-        { x: left + gap + 6, y: top + (column + 0.72) * step, class: "token", "font-size": step - 4 },
-        shorten(token, 13),
+        {
+          transform: `translate(${left + (column + 0.5) * side + font / 3},${top - 5}) rotate(-90)`,
+          class: "token",
+          "font-size": font,
+        },
+        text,
       ),
-    ),
+    );
+    const cross = s(
+      "g",
+      { class: "crosshair", hidden: true },
+      s("rect", { x: left, width: part.width * side, height: side }),
+      s("rect", { y: top, width: side, height: part.height * side }),
+    );
+    const node = drawing(
+      width,
+      height,
+      `Attention map: from the tokens on the left to the tokens above${shades === CHANGES ? ", change" : ""}`,
+      rowLabels,
+      columnLabels,
+      mapImage(
+        { x: left, y: top, width: part.width * side, height: part.height * side },
+        part.bytes,
+        0,
+        part.height,
+        part.width,
+        shades,
+      ),
+      causal && part.height === rows
+        ? s("path", {
+            class: "unseen",
+            d: Array.from(
+              { length: rows - 1 },
+              (_, row) =>
+                `M${left + (row + 1) * side},${top + row * side} h${(columns - row - 1) * side} v${side} h${-(columns - row - 1) * side} z`,
+            ).join(" "),
+          })
+        : null,
+      outlines.map(([row, column, high, wide]) =>
+        s("rect", {
+          x: left + (column - part.left) * side,
+          y: top + (row - part.top) * side,
+          width: wide * side,
+          height: high * side,
+          class: "outline",
+        }),
+      ),
+      cross,
+    );
+    node.setAttribute("tabindex", 0);
+    const under = (event) => {
+      const pointer = new DOMPoint(event.clientX, event.clientY).matrixTransform(node.getScreenCTM().inverse());
+      const [column, row] = [Math.floor((pointer.x - left) / side), Math.floor((pointer.y - top) / side)];
+      const inside = row >= 0 && row < part.height && column >= 0 && column < part.width;
+      return inside ? [row + part.top, column + part.left] : null;
+    };
+    const point = (cell) => {
+      cross.toggleAttribute("hidden", !cell);
+      for (const one of node.querySelectorAll(".token.pointed")) one.classList.remove("pointed");
+      if (!cell) {
+        told.textContent = "";
+        return;
+      }
+      at = cell;
+      cross.children[0].setAttribute("y", top + (cell[0] - part.top) * side);
+      cross.children[1].setAttribute("x", left + (cell[1] - part.left) * side);
+      rowLabels[cell[0] - part.top]?.classList.add("pointed");
+      columnLabels[cell[1] - part.left]?.classList.add("pointed");
+      tell(...cell);
+    };
+    let from = null;
+    node.addEventListener("mousemove", (event) => {
+      point(under(event));
+    });
+    node.addEventListener("mouseleave", () => point(null));
+    node.addEventListener("pointerdown", (event) => {
+      from = under(event);
+    });
+    node.addEventListener("pointerup", (event) => {
+      const to = under(event);
+      const [start, drawn] = [from, from && to && (Math.abs(from[0] - to[0]) > 1 || Math.abs(from[1] - to[1]) > 1)];
+      from = null;
+      if (!drawn) return;
+      const [up, down] = [Math.min(start[0], to[0]), Math.max(start[0], to[0])];
+      const [west, east] = [Math.min(start[1], to[1]), Math.max(start[1], to[1])];
+      zoomTo(up, west, down - up + 1, east - west + 1);
+    });
+    node.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const within = (value, start, count) => Math.max(start, Math.min(start + count - 1, value));
+      point([within(at[0] + step[0], part.top, part.height), within(at[1] + step[1], part.left, part.width)]);
+    });
+    if (choose) {
+      node.classList.add("choosable");
+      node.addEventListener("click", (event) => {
+        const cell = under(event);
+        if (cell) choose(...cell);
+      });
+    }
+    holder.replaceChildren(node);
+  }
+  draw();
+  container.append(
+    holder,
+    mapScale(shades),
+    tools,
+    causal ? h("p", { class: "quiet" }, "Hatched: later tokens, which the head cannot see.") : "",
+    inWords(bytes, queries, keys, write, shades),
+  );
+  return container;
+}
+
+function cut(bytes, columns, top, left, height, width) {
+  const found = new Uint8Array(height * width);
+  for (let row = 0; row < height; row++) {
+    const start = (top + row) * columns + left;
+    found.set(bytes.subarray(start, start + width), row * width);
+  }
+  return found;
+}
+
+// The same in words, for those who do not see the picture: where each token looks most.
+function inWords(bytes, queries, keys, write, shades) {
+  const node = h("details", { class: "in-words" }, h("summary", {}, "In words: where each token looks most"));
+  node.addEventListener(
+    "toggle",
+    () =>
+      node.append(
+        h(
+          "ul",
+          {},
+          strongest(bytes, queries.length, keys.length, shades.read).map(([row, column, value]) =>
+            h("li", {}, `${queries[row]} → ${keys[column]}: ${write(value)}`),
+          ),
+        ),
+      ),
+    { once: true },
   );
   return node;
 }

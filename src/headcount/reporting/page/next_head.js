@@ -14,6 +14,7 @@ export function nextHead(cells, index, key) {
   const rowOf = (one) => `${cells.get(one).stack}/${cells.get(one).layer}`;
   const rows = [...new Set(order.map(rowOf))];
   const row = rows[rows.indexOf(rowOf(index)) + step[0]];
-  const distance = (one) => Math.abs(cells.get(one).head - cells.get(index).head);
+  const column = (one) => cells.get(one).column ?? cells.get(one).head;
+  const distance = (one) => Math.abs(column(one) - column(index));
   return order.filter((one) => rowOf(one) === row).sort((a, b) => distance(a) - distance(b))[0];
 }

@@ -1,4 +1,5 @@
 // Which heads are listed, and in which order.
+import { stepOf } from "./bins.js";
 import { sure } from "./format.js";
 
 // Whether a head is what someone looks for: `L1` is a layer, not L10 or L11, and `H3` a head of any layer.
@@ -9,13 +10,13 @@ export function isFound(name, find) {
   return at >= 0 && !(/\d$/.test(wanted) && /^\d/.test(said.slice(at + wanted.length)));
 }
 
-// Whether the filter keeps a head: a part of its name, significant ones only, one kind or a least value of the colouring.
-export function keeps(name, index, colouring, { find, only, least, kind }) {
+// Whether the filter keeps a head: a part of its name, significant ones only, some of the legend's kinds or steps.
+export function keeps(name, index, colouring, { find = "", only = false, kinds = [], steps = null }) {
   if (find && !isFound(name, find)) return false;
   if (only && colouring?.q && !sure(colouring, index)) return false; // what was not tested has no box to untick
-  if (colouring?.kind === "category") return !kind || colouring.values[index] === Number(kind);
-  if (least === "" || !colouring) return true;
-  return colouring.values[index] !== null && colouring.values[index] >= Number(least);
+  if (!kinds.length || !colouring) return true;
+  const value = colouring.values[index];
+  return kinds.includes(colouring.kind === "category" || !steps ? value : stepOf(steps, value));
 }
 
 // Heads sorted by a colouring, or by their own order without one; those without a value come last either way.

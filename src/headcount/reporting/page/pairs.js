@@ -146,7 +146,7 @@ export function pairs(study, told, open, tip) {
             {},
             h("th", {}, "pair"),
             ["both", "first", "second", "interaction [95 %]", "q"].map((title) => h("th", { class: "right" }, title)),
-            h("th", {}, ""),
+            h("th", {}, "kind"),
           ),
         ),
         h("tbody", {}, shown.map(line)),

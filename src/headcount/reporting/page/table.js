@@ -12,7 +12,7 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
     const now = by?.column === column ? (by.up ? "ascending" : "descending") : "none";
     return h(
       "th",
-      { class: column >= 0 ? "right" : "", "aria-sort": now },
+      { class: column >= 0 ? "right" : "", scope: "col", "aria-sort": now },
       h(
         "button",
         { type: "button", class: "plain", onclick: () => sort(column) },
@@ -37,14 +37,19 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
     h(
       "tbody",
       {},
-      order.slice(0, 400).map((index) =>
+      order.slice(0, 400).map((index, row) =>
         h(
           "tr",
           {},
           h(
             "th",
-            {},
-            h("button", { type: "button", class: "plain", onclick: () => open(index) }, study.heads[index][3]),
+            { scope: "row" },
+            // One stop of the tabulator for all rows: the arrow keys go from row to row.
+            h(
+              "button",
+              { type: "button", class: "plain", tabindex: row ? -1 : 0, onclick: () => open(index) },
+              study.heads[index][3],
+            ),
           ),
           columns.map((colouring) =>
             h("td", { class: "right" }, shown(colouring, index), sure(colouring, index) ? " ●" : ""),
@@ -53,6 +58,7 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
       ),
     ),
   );
+  table.addEventListener("keydown", rove);
   const rows = () =>
     order.map((index) =>
       Object.fromEntries([
@@ -77,7 +83,20 @@ export function headTable(study, colourings, state, { open, matches, sort }) {
   return figure(
     "Heads as a table",
     `${count}. Click a column to sort; the CSV has every number of every head shown.`,
-    h("div", { class: "scroll tall" }, table),
-    { rows },
+    h("div", { class: "scroll tall", tabindex: 0, role: "group", "aria-label": "Heads as a table" }, table),
+    { rows, level: "h3", subject: study.model },
   );
+}
+
+function rove(event) {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const here = event.target.closest?.("tbody button");
+  if (!by || !here) return;
+  const all = [...here.closest("tbody").querySelectorAll("th button")];
+  const next = all[all.indexOf(here) + by];
+  event.preventDefault();
+  if (!next) return;
+  here.setAttribute("tabindex", -1);
+  next.setAttribute("tabindex", 0);
+  next.focus();
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until someone says otherwise.
+// Light or dark: as the system has it, until someone or the link says otherwise.
 import { h } from "./dom.js";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -9,6 +9,13 @@ function apply() {
   document.documentElement.dataset.dark = dark ? "yes" : "no";
   return dark;
 }
+
+export const setTheme = (wanted) => {
+  chosen = wanted;
+  apply();
+};
+
+export const chosenTheme = () => chosen;
 
 export function theme(changed) {
   const button = h("button", {
@@ -30,5 +37,5 @@ export function theme(changed) {
     changed();
   });
   show();
-  return button;
+  return { button, show };
 }

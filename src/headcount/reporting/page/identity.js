@@ -1,0 +1,47 @@
+// What the page is about: the model, its size and its task in one line, and the numbers that sum the study up.
+import { h } from "./dom.js";
+import { explained } from "./glossary.js";
+
+const count = (value) =>
+  value >= 1e9
+    ? `${(value / 1e9).toFixed(1)} billion`
+    : value >= 1e6
+      ? `${(value / 1e6).toFixed(1)} million`
+      : value.toLocaleString("en");
+
+const spelled = (text) => text.replace(/(\d) x (\d)/g, "$1 × $2").replace(/-(?=\d)/g, "−");
+
+export function identity(study) {
+  const { shape, parameters, asks } = study.identity;
+  const size = [shape && spelled(shape), parameters && `${count(parameters)} parameters`].filter(Boolean);
+  const task = study.task ? [h("b", {}, study.task), asks ? `: ${asks}` : ""] : null;
+  return h(
+    "h1",
+    {},
+    h("span", { class: "name-of-model" }, study.model || study.name),
+    size.map((part) => [" ", h("span", { class: "fact" }, part)]),
+    task ? [" ", h("span", { class: "fact asks" }, task)] : null,
+  );
+}
+
+export function keyNumbers(study) {
+  if (!study.keyNumbers.length) return null;
+  return h(
+    "ul",
+    { class: "key-numbers", "aria-label": "Key numbers" },
+    study.keyNumbers.map((one) =>
+      h(
+        "li",
+        { class: one.missing ? "missing" : "" },
+        h(
+          "p",
+          { class: "value" },
+          one.missing ? "not measured" : spelled(one.value),
+          one.spread ? h("span", { class: "spread" }, ` ${spelled(one.spread)}`) : null,
+        ),
+        h("p", { class: "what" }, explained(one.title)),
+        h("p", { class: "quiet" }, one.missing ?? spelled(one.beside)),
+      ),
+    ),
+  );
+}
