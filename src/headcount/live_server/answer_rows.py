@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from headcount.data.kinds.typed import Question
@@ -54,7 +54,7 @@ def _options(
         values = {"whole": float(ours[option])} | ({} if theirs is None else {"without": float(theirs[option])})
         row: dict[str, Any] = {"option": option, "name": name}
         if probabilities:
-            shown = {model: float(torch.tensor(value).exp()) for model, value in values.items()}
+            shown = {model: math.exp(value) for model, value in values.items()}
             row |= shown | {"log_probability": values}
         else:
             row |= (shown := values)

@@ -49,7 +49,7 @@ def describe_model(live: LiveModel, has_study: bool = False) -> dict[str, Any]:
         ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "replacements": [{"how": how, "missing": live.why_not(how)} for how in REPLACEMENTS],
-        "examples": [list(kind.as_typed(texts[: live.most_texts])) for texts in live.examples[:SHOWN]],
+        "examples": [list(kind.as_typed(texts)) for texts in live.examples[:SHOWN]],
         "limits": {**asdict(live.limits), "tokens": live.longest},
         "study": has_study,
     }

@@ -148,7 +148,7 @@ class LiveModel:
     def _reference(self, texts: Texts) -> dict[str, Any] | None:
         """The inputs of an example; None for one that cannot be read."""
         try:
-            inputs = self.read(texts).inputs
+            inputs = self.read(texts[: self.most_texts]).inputs
         except HeadcountError:
             return None
         return {key: value for key, value in inputs.items() if isinstance(value, Tensor)}

@@ -65,6 +65,10 @@ class Translation(Language):
         labels = tokenizer(text_target=target, truncation=True, max_length=limit)["input_ids"]
         return Typed({**rows[0], "labels": list(labels)}, (Question("next token", len(labels) - 1),), cut > 0)
 
+    def as_typed(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The source alone: the target is what the model is asked for."""
+        return (texts[0],)
+
     def typed_inputs(self, model: Any, batch: Mapping[str, Tensor]) -> dict[str, Any]:
         return self.inputs(model, batch)
 

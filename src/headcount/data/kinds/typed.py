@@ -47,8 +47,8 @@ class Answers:
     """Whether the model can go on writing."""
 
     def suits(self, config: Any) -> bool:
-        """Whether a model with the right head and this config does this kind of task, not another with that head."""
-        return True
+        """Whether a model with the right head and this config does this kind, which must say how it answers."""
+        return type(self).answers is not Answers.answers
 
     def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
         """The example that these texts are, truncated to `limit` tokens."""
@@ -68,7 +68,7 @@ class Answers:
 
     def as_typed(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Texts of data as a user would type them."""
-        return tuple(texts)
+        return tuple(texts[: self.most_texts or len(self.text_titles)])
 
 
 def word_names(options: Sequence[int], tokenizer: Any) -> list[str]:
