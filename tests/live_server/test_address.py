@@ -15,20 +15,20 @@ TOKEN = "a-token-of-some-length"
 
 def test_any_free_port() -> None:
     taken = take_address()
-    with taken.socket:
+    with taken:
         assert taken.socket.getsockname()[0] == "127.0.0.1"
         assert taken.url == f"http://127.0.0.1:{taken.port}/"
 
 
 def test_a_port_that_is_taken() -> None:
     first = take_address()
-    with first.socket, pytest.raises(InvalidOption, match=f"port={first.port} is taken"):
+    with first, pytest.raises(InvalidOption, match=f"port={first.port} is taken"):
         take_address(port=first.port)
 
 
 def test_the_token_stands_where_no_server_sees_it() -> None:
     taken = take_address("0.0.0.0", token=TOKEN)
-    with taken.socket:
+    with taken:
         assert taken.url == f"http://{socket.gethostname()}:{taken.port}/#token={TOKEN}"
 
 

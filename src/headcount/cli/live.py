@@ -42,11 +42,10 @@ def live(
     """
     from headcount.live_server.address import take_address
 
-    address = take_address(host, port, token)  # before the model is loaded
+    with take_address(host, port, token) as address:  # before the model is loaded
+        from headcount.live_server.live import serve
+        from headcount.live_server.memory_needed import check_memory
 
-    from headcount.live_server.live import serve
-    from headcount.live_server.memory_needed import check_memory
-
-    check_memory(model, device, dtype)
-    loaded, loaded_tokenizer = options.load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
-    serve(loaded, loaded_tokenizer, address, study, browser, lambda line: print(line, flush=True))
+        check_memory(model, device, dtype)
+        loaded, words = options.load_model_and_tokenizer(model, device, dtype, trust_remote_code, tokenizer)
+        serve(loaded, words, address, study, browser, lambda line: print(line, flush=True))

@@ -23,6 +23,12 @@ class Address:
     socket: socket.socket
     token: str | None
 
+    def __enter__(self) -> Address:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.socket.close()
+
     @property
     def port(self) -> int:
         number: int = self.socket.getsockname()[1]

@@ -43,7 +43,8 @@ def live(
     an address that other machines can reach needs a `token`. `browser`: open the page. What the page asks for can be
     asked for by programs too: docs/live.md describes the routes.
     """
-    serve(model, tokenizer, take_address(host, port, token), study, browser)
+    with take_address(host, port, token) as address:
+        serve(model, tokenizer, address, study, browser)
 
 
 def serve(
@@ -59,51 +60,50 @@ def serve(
 
     from headcount.live_server.app import make_app
 
-    with address.socket:
-        _check_no_loop()
-        check_untouched(model, "headcount live shows what the model itself does; leave the context")
-        served = None if study is None else ServedStudy(study, model)
-        loaded = LiveModel(model, tokenizer, example_texts(model, served))
-        lost: list[BaseException] = []
-        server: uvicorn.Server
+    _check_no_loop()
+    check_untouched(model, "headcount live shows what the model itself does; leave the context")
+    served = None if study is None else ServedStudy(study, model)
+    loaded = LiveModel(model, tokenizer, example_texts(model, served))
+    lost: list[BaseException] = []
+    server: uvicorn.Server
 
-        def stop(error: BaseException) -> None:
-            lost.append(error)
-            server.should_exit = True
+    def stop(error: BaseException) -> None:
+        lost.append(error)
+        server.should_exit = True
 
-        worker = Worker(loaded.limits.waiting, stop)
+    worker = Worker(loaded.limits.waiting, stop)
 
-        class Server(uvicorn.Server):
-            async def startup(self, sockets: Any = None) -> None:
-                await super().startup(sockets)
-                for note in served.notes if served else []:
-                    say(f"note: {note}")
-                say(f"{shown_name(model)} is at {address.url} (Ctrl-C stops it)")
-                if browser:
-                    open_browser(address.url)
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            for note in served.notes if served else []:
+                say(f"note: {note}")
+            say(f"{shown_name(model)} is at {address.url} (Ctrl-C stops it)")
+            if browser:
+                open_browser(address.url)
 
-        app = make_app(loaded, worker, served, address.host, address.token)
-        config = uvicorn.Config(
-            app,
-            log_level="critical",
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            http="h11",
-            loop="asyncio",
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=128,
-            timeout_graceful_shutdown=GRACE,
-        )
-        server = Server(config)
-        try:
-            server.run(sockets=[address.socket])
-        finally:
-            worker.stop(GRACE)
-        if lost:
-            reason = str(lost[0]).strip().partition("\n")[0]
-            raise HeadcountError(f"the device failed and is of no use to this process ({reason}); start again")
+    app = make_app(loaded, worker, served, address.host, address.token)
+    config = uvicorn.Config(
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        http="h11",
+        loop="asyncio",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=128,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = Server(config)
+    try:
+        server.run(sockets=[address.socket])
+    finally:
+        worker.stop(GRACE)
+    if lost:
+        reason = str(lost[0]).strip().partition("\n")[0]
+        raise HeadcountError(f"the device failed and is of no use to this process ({reason}); start again")
 
 
 def _check_no_loop() -> None:
