@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from headcount.engines.compute import Compute as Compute
     from headcount.engines.engine import Ray as Ray
     from headcount.errors import HeadcountError as HeadcountError
+    from headcount.live_server.live import live as live
     from headcount.measures.compare import compare as compare
     from headcount.measures.measure import measure as measure
     from headcount.models.checkpoint import save as save
@@ -120,6 +121,7 @@ _HOMES = {
     "heads": "trace.heads",
     "importance": "choosing.importance",
     "learn_gates": "choosing.gates",
+    "live": "live_server.live",
     "load": "models.load",
     "maps": "attention_maps.maps",
     "mean_outputs": "ablation.means",

@@ -36,6 +36,7 @@ from headcount.cli.gates import gates
 from headcount.cli.groups import PARAMETERS
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
+from headcount.cli.live import live
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
 from headcount.cli.partial import partial
@@ -72,6 +73,7 @@ app = App(
 )
 for verb in (
     demo,
+    live,
     heads,
     sweep,
     measure,

@@ -38,6 +38,7 @@ AT_THE_END = (
     "export",
     "figure",
     "heads",
+    "live",
     "maps",
     "refit",
     "report",
@@ -62,6 +63,8 @@ def stopped_line(words: list[str]) -> str:
     verb = next((word for word in words if word in RESUMED or word in AT_THE_END), None)
     if verb is None:
         return "stopped"
+    if verb == "live":
+        return f"stopped, the page answers no more; to start again: {_command(words)}"
     option = RESUMED.get(verb)
     whole = (verb == "prune" and option_value(words, "--heads")) or (verb == "gates" and "--roles" not in words)
     if option is None or whole:

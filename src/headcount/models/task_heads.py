@@ -5,6 +5,7 @@ from __future__ import annotations
 from transformers import PreTrainedModel
 
 from headcount.data.kinds.catalogue import KINDS
+from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.language import Language
 
 ENDINGS = {
@@ -47,4 +48,15 @@ def language_of(model: PreTrainedModel) -> Language | None:
         if isinstance(kind, Language) and has_head(model, kind.auto_class) and kind.labels_are_inputs == both:
             # ELECTRA's ForPreTraining detects replaced tokens and predicts no words.
             return kind if model.get_output_embeddings() is not None else None
+    return None
+
+
+def kind_of(model: PreTrainedModel) -> Kind | None:
+    """The kind of task that the model's head answers; None without a head, or with one for another kind."""
+    language = language_of(model)
+    if language is not None:
+        return language
+    for kind in KINDS.values():
+        if not isinstance(kind, Language) and has_head(model, kind.auto_class) and kind.suits(model.config):
+            return kind
     return None

@@ -13,6 +13,7 @@ from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_LOSS, F1, MATTHEWS, Outputs
 from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
 from headcount.data.kinds.own_labels import draw_classes
+from headcount.data.kinds.typed import Typed
 from headcount.data.kinds.whole_text import WholeText
 from headcount.data.kinds.wrong_classes import wrong_classes
 
@@ -36,6 +37,13 @@ class Classification(WholeText):
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
         return labels.classes()
+
+    def suits(self, config: Any) -> bool:
+        # Several labels at once are no distribution over classes.
+        return config.num_labels > 1 and config.problem_type in (None, self.problem_type)
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        return logits_of(result)[:, None]
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return class_losses(result, labels)

@@ -14,6 +14,7 @@ from headcount.data.kinds.metrics import LOGIT_DIFFERENCE, Metric, Outputs
 from headcount.data.kinds.outputs import class_distances, logits_of
 from headcount.data.kinds.texts import Texts
 from headcount.data.kinds.tokens import Encoding, length
+from headcount.data.kinds.typed import Answers
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Labels = tuple[Any, tuple[str, ...]]
 """The labels of all examples, and notes for the user on how they were read."""
 
 
-class Kind(Texts):
+class Kind(Texts, Answers):
     """A kind of task. To add one, write a subclass in a file of its own and add it to `catalogue.py`.
 
     A subclass defines at least `name`, `text_columns`, `metrics`, `auto_class`, `read_labels`, `encode`, `losses`,
@@ -160,6 +161,9 @@ class Kind(Texts):
     def logit_differences(self, result: Any, labels: Tensor, wrong: Tensor) -> Tensor:
         """[example]: of kinds with `contrasts`, the right answer's logit minus the wrong one's; differentiable."""
         raise NotImplementedError
+
+    def typed_inputs(self, model: Any, batch: Mapping[str, Tensor]) -> dict[str, Any]:
+        return self.prompt(model, batch)
 
     # Scores
 

@@ -20,6 +20,7 @@ from headcount.data.kinds.outputs import (
     token_losses,
 )
 from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
+from headcount.data.kinds.typed import Typed, word_names
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
@@ -59,6 +60,13 @@ class Language(Kind):
         for row in rows:
             row["labels"] = list(row["input_ids"])
         return rows, cut
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        positions = [question.position for question in typed.questions]
+        return logits_of(result)[:, positions]
+
+    def option_names(self, options: Sequence[int], tokenizer: Any, classes: Mapping[int, str]) -> list[str]:
+        return word_names(options, tokenizer)
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return mean_token_losses(*self.aligned(logits_of(result), labels))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headcount.data.kinds.language import Language
-from headcount.data.kinds.tokens import IGNORED, Encoding
+from headcount.data.kinds.tokens import IGNORED, Encoding, tokenize
+from headcount.data.kinds.typed import MASK, Question, Typed
 from headcount.errors import DataProblem
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class MaskedLM(Language):
     aliases = ("fill-mask", "mlm")
     auto_class = "AutoModelForMaskedLM"
     masked = True
+    no_question = f"type {MASK} for the word that the model is to guess"
 
     def special_ids(self, tokenizer: Any) -> set[int]:
         """Unknown and masked words too, since the model is not asked to predict them."""
@@ -52,6 +55,19 @@ class MaskedLM(Language):
         free = [np.flatnonzero(np.array(flags) == 0) for flags in special]
         numbered = zip(rows, free, examples.ids, strict=True)
         return [mask_tokens(row, tokens, tokenizer, seed, int(number)) for row, tokens, number in numbered], cut
+
+    def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
+        """Each masked word is a question."""
+        text = texts[0] if tokenizer.mask_token is None else texts[0].replace(MASK, tokenizer.mask_token)
+        rows, cut = tokenize(tokenizer, [text], None, limit)
+        masked = [at for at, token in enumerate(rows[0]["input_ids"]) if token == tokenizer.mask_token_id]
+        return Typed(rows[0], tuple(Question("masked word", at) for at in masked), cut > 0)
+
+    def as_typed(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The first text with its longest word masked."""
+        words = texts[0].split(" ")
+        longest = max(range(len(words)), key=lambda number: len(words[number]))
+        return (" ".join([*words[:longest], MASK, *words[longest + 1 :]]),)
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"])

@@ -14,6 +14,7 @@ from headcount.data.kinds.metrics import ACCURACY, CLASS_LOG_PROBABILITY, CLASS_
 from headcount.data.kinds.outputs import class_differences, class_losses, logits_of
 from headcount.data.kinds.own_labels import draw_classes
 from headcount.data.kinds.tokens import Encoding, tokenize
+from headcount.data.kinds.typed import Question, Typed
 from headcount.data.kinds.wrong_classes import wrong_classes
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class MultipleChoice(Kind):
     has_choices = True
     own_answers = True
     contrasts = True
+    text_titles = ("context", "first choice", "second choice")
+    texts_needed = 3
+    most_texts = 9
     contexts: ClassVar[int] = 1
     """How many texts precede the choices."""
 
@@ -54,6 +58,17 @@ class MultipleChoice(Kind):
             part = rows[number * count : (number + 1) * count]
             merged.append({key: [row[key] for row in part] for key in part[0]} | {"labels": label})
         return merged, cut
+
+    def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
+        context, *choices = texts
+        rows, cut = tokenize(tokenizer, [context] * len(choices), choices, limit)
+        return Typed({key: [row[key] for row in rows] for key in rows[0]}, (Question(self.name),), cut > 0)
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        return logits_of(result)[:, None]
+
+    def option_names(self, options: Sequence[int], tokenizer: Any, classes: Mapping[int, str]) -> list[str]:
+        return [f"choice {option + 1}" for option in options]
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         return class_losses(result, labels)

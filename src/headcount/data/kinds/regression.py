@@ -11,6 +11,7 @@ from torch import Tensor
 from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import PEARSON, SPEARMAN, SQUARED_ERROR, Outputs
 from headcount.data.kinds.outputs import logits_of, upcast
+from headcount.data.kinds.typed import Typed
 from headcount.data.kinds.whole_text import WholeText
 from headcount.errors import ModelUnavailable
 
@@ -31,6 +32,15 @@ class Regression(WholeText):
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         assert labels is not None  # the kind has a label column
         return labels.numbers(), ()
+
+    def suits(self, config: Any) -> bool:
+        return bool(config.num_labels == 1)
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        return logits_of(result)[:, None]
+
+    def option_names(self, options: Sequence[int], tokenizer: Any, classes: Mapping[int, str]) -> list[str]:
+        return ["score"] * len(options)
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         scores = upcast(logits_of(result)).squeeze(-1)

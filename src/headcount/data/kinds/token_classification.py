@@ -15,6 +15,7 @@ from headcount.data.kinds.metrics import TAG_ACCURACY
 from headcount.data.kinds.outputs import NOT_FINITE, logits_of, mean_token_distances, mean_token_losses
 from headcount.data.kinds.own_labels import draw_tags
 from headcount.data.kinds.tokens import IGNORED, Encoding
+from headcount.data.kinds.typed import Question, Typed
 from headcount.errors import DataProblem
 
 if TYPE_CHECKING:
@@ -59,6 +60,18 @@ class TokenClassification(Kind):
             labels = [tags[word] if new else IGNORED for word, new in zip(numbers, first, strict=True)]
             rows.append({**encoding, "labels": labels})
         return rows, cut
+
+    def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
+        """The words are what stands between spaces; each is a question."""
+        words = texts[0].split()
+        encoding = tokenizer(words, is_split_into_words=True, truncation=True, max_length=limit)
+        numbers = encoding.word_ids()
+        first = [at for at, word in enumerate(numbers) if word is not None and word not in numbers[:at]]
+        questions = tuple(Question(words[numbers[at]], at) for at in first)
+        return Typed({key: list(encoding[key]) for key in encoding}, questions, len(questions) < len(words))
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        return logits_of(result)[:, [question.position for question in typed.questions]]
 
     def nothing_left(self, row: Encoding) -> bool:
         return all(label == IGNORED for label in row["labels"])

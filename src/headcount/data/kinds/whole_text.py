@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor
 
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import logits_of
 from headcount.data.kinds.tokens import Encoding, tokenize
+from headcount.data.kinds.typed import Question, Typed
 from headcount.errors import ModelUnavailable
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class WholeText(Kind):
 
     text_columns = (("sentence1", "sentence2"), ("sentence",), ("text",))
     auto_class = "AutoModelForSequenceClassification"
+    text_titles: ClassVar[tuple[str, ...]] = ("text", "second text")
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         pairs = [text[1] for text in examples.texts] if len(examples.texts[0]) > 1 else None
@@ -28,6 +30,10 @@ class WholeText(Kind):
         for row, label in zip(rows, examples.labels, strict=True):
             row["labels"] = label
         return rows, cut
+
+    def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
+        rows, cut = tokenize(tokenizer, [texts[0]], [texts[1]] if len(texts) > 1 else None, limit)
+        return Typed(rows[0], (Question(self.name),), cut > 0)
 
     def output_shapes(self, model: Any, rows: list[Encoding]) -> dict[str, tuple[int, ...]]:
         return {"logits": (model.config.num_labels,)}
