@@ -115,6 +115,7 @@ def prepare_job(
     check_weights(model)
     task = find_known_task(data, task)
     check_classifier(model, task, untrained)
+    task = task.for_model(model)
     table = read_data(data, task, tokenizer, limit, seed)
     class_names = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, class_names, limit, seed, tokenizer)
