@@ -163,8 +163,8 @@ def vectors(result: Any, labels: Tensor) -> Tensor:
     places = torch.arange(states.shape[1], device=states.device)
     counted = ((places >= spans[:, 0]) & (places < spans[:, 1])).to(states.dtype)
     means = (counted[:, None] @ states)[:, 0] / counted.sum(1, keepdim=True)
-    unit: Tensor = functional.normalize(means, dim=-1)
-    return unit.unflatten(0, (-1, 2))
+    unit: Tensor = functional.normalize(means, dim=-1).unflatten(0, (-1, 2))
+    return unit
 
 
 def scale_of(scores: np.ndarray) -> float:
