@@ -21,7 +21,7 @@ from tests.contracts.zoo import BY_NAME, exact
 
 COUNT = 10
 TEXTS = planted.texts(COUNT, seed=4)["sentence"]
-KINDS = ("classification", "regression", "tags", "choice", "masked", "gpt2", "completion", "t5", "marian")
+KINDS = ("classification", "regression", "similarity", "tags", "choice", "masked", "gpt2", "completion", "t5", "marian")
 
 
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
@@ -47,6 +47,10 @@ def sentences() -> pd.DataFrame:
 
 def numbers() -> pd.DataFrame:
     return sentences().assign(label=np.linspace(0, 5, COUNT))
+
+
+def pairs() -> pd.DataFrame:
+    return pd.DataFrame({"sentence1": TEXTS, "sentence2": TEXTS.values[::-1], "label": np.linspace(0, 5, COUNT)})
 
 
 def tagged() -> pd.DataFrame:
@@ -82,6 +86,8 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
         return random_model(), sentences(), find_task("sst2")
     if kind == "regression":
         return random_model(num_labels=1, id2label={0: "score"}, label2id={"score": 0}), numbers(), find_task(kind)
+    if kind == "similarity":
+        return random_model("BertModel"), pairs(), find_task(kind)
     if kind == "tags":
         return random_model("BertForTokenClassification"), tagged(), find_task("token-classification")
     if kind == "choice":
@@ -108,7 +114,7 @@ def job_of(model: Any, data: pd.DataFrame, task: Task, tokenizer: Any) -> Job:
 def alone(job: Job, row: int) -> dict[str, Tensor]:
     """One example as the model takes it, with its labels: the model then computes its own loss."""
     given = job.encodings.rows[row]
-    if job.task.kind.name == "multiple-choice":
+    if isinstance(given["input_ids"][0], list):
         width = max(map(len, given["input_ids"]))
         found = {
             key: torch.tensor([[[*one, *[0] * (width - len(one))] for one in given[key]]])
@@ -118,7 +124,20 @@ def alone(job: Job, row: int) -> dict[str, Tensor]:
     else:
         found = {key: torch.tensor([given[key]]) for key in given if key != "labels"}
     known = {key: value for key, value in found.items() if _takes(job.model, key)}
+    if job.task.kind.bare:
+        return {key: tensor[0] for key, tensor in known.items()}
     return known | {"labels": torch.tensor([given["labels"]]).to(*_number(job))}
+
+
+def own_loss(job: Job, row: int, batch: dict[str, Tensor] | None = None) -> Tensor:
+    """The loss that the model gives an example; without a head, that of the naive formula."""
+    batch = alone(job, row) if batch is None else batch
+    result = job.model(**batch)
+    if not job.task.kind.bare:
+        return result.loss
+    lengths = batch["attention_mask"].sum(1)
+    one, other = (states[:length].mean(0) for states, length in zip(result.last_hidden_state, lengths, strict=True))
+    return (torch.cosine_similarity(one, other, dim=0) - float(job.examples.labels[row])) ** 2
 
 
 def _number(job: Job) -> tuple[torch.dtype, ...]:
@@ -139,7 +158,7 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
             stack: torch.ones(layout.layers(stack), layout.width(stack), requires_grad=True) for stack in layout.stacks
         }
         with hc.gated(job.model, gates):
-            loss = job.model(**batch).loss
+            loss = own_loss(job, row, batch)
         slopes = dict(zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True))
         if job.task.kind.name == "translation":  # the model makes its decoder's inputs of the labels
             batch["decoder_input_ids"] = job.model.prepare_decoder_input_ids_from_labels(labels=batch["labels"])
@@ -149,7 +168,7 @@ def one_by_one(job: Job) -> dict[str, np.ndarray]:
         for head in layout:
             slope = float(slopes[head.stack][head.layer, head.head])
             lengths = seen[head.stack][head.layer, head.head].norm(dim=-1)
-            weight = mask if job.task.kind.name == "multiple-choice" else torch.ones_like(lengths)
+            weight = mask if job.task.kind.several_rows else torch.ones_like(lengths)
             values["michel"][head], values["taylor"][head] = abs(slope), -slope
             values["norm"][head] = float(((lengths * weight).sum(1) / weight.sum(1)).mean())
         for name, one in values.items():
@@ -172,7 +191,7 @@ def unit_slopes(job: Job, labels: Any = None) -> np.ndarray:
             stack: torch.ones(units.layers(stack), units.width(stack), requires_grad=True) for stack in units.stacks
         }
         with hc.gated(job.model, units=gates):
-            loss = job.model(**batch).loss
+            loss = own_loss(job, row, batch)
         for stack, slopes in zip(gates, torch.autograd.grad(loss, list(gates.values())), strict=True):
             found[row, stacks.index(stack), : slopes.shape[0], : slopes.shape[1]] = -slopes.numpy()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -132,6 +133,8 @@ def test_every_kind_of_task(kind: str, hidden: bool, tokenizer: Any) -> None:
 
 def naive_distance(model: Any, whole: Any, kind: Any, batch: dict[str, Tensor]) -> float:
     """Row by row and token by token."""
+    if kind.bare:
+        return vector_distance(model, whole, batch)
     with torch.no_grad():
         ours, theirs = (each(**kind.inputs(each, batch)).logits.double() for each in (model, whole))
     if kind.name == "regression":
@@ -150,6 +153,18 @@ def naive_distance(model: Any, whole: Any, kind: Any, batch: dict[str, Tensor]) 
         at = [token - shift for token in range(shift, labels.shape[1]) if labels[row, token] != IGNORED]
         found.append(of_rows(ours[row, at], theirs[row, at]).mean())
     return float(torch.stack(found).mean())
+
+
+@torch.no_grad()
+def vector_distance(model: Any, whole: Any, batch: dict[str, Tensor]) -> float:
+    """The squared distance of the vectors of each text alone, which have length 1."""
+    found = []
+    for row, text in np.ndindex(batch["input_ids"].shape[:2]):
+        length = int(batch["attention_mask"][row, text].sum())
+        ids = batch["input_ids"][row, text, :length][None]
+        ours, theirs = (each(ids).last_hidden_state[0].mean(0) for each in (model, whole))
+        found.append(float((ours / ours.norm() - theirs / theirs.norm()).pow(2).sum()))
+    return float(np.mean(found))
 
 
 def test_padding_does_not_count(tokenizer: Any) -> None:

@@ -200,8 +200,10 @@ def _used_names(job: Job, pairs: Counterparts, patch: Patch, choices: Choices) -
             job.task.kind.answer_positions(job.encodings.rows[0])  # an error where answers have no positions
         elif isinstance(name, str) and name != LAST:
             check_spans(job.examples, pairs, name)
-    if names and job.task.kind.has_choices:
-        raise InvalidOption("got positions=; the texts of multiple choice are several rows, patched at all positions")
+    if names and job.task.kind.several_rows:
+        raise InvalidOption(
+            f"got positions=; the texts of {job.task.kind.name} are several rows, patched at all positions"
+        )
     if names and "cross" in job.anatomy.stacks and any(h.stack != "encoder" for heads in choices.sets for h in heads):
         raise InvalidOption(
             "got positions= for an encoder-decoder: they are those of the text, which the encoder reads; take "
@@ -267,7 +269,7 @@ def resample_donor(job: Job, resample: Resample, seed: int) -> Donor:
     lengths, rows = job.encodings.lengths, job.encodings.rows
     if len(rows) < 2:
         raise DataProblem("how='resample' draws other examples; got one example, expected at least two")
-    if "cross" in job.anatomy.stacks or job.task.kind.has_choices:
+    if "cross" in job.anatomy.stacks or job.task.kind.several_rows:
         raise InvalidOption(
             "how='resample' matches the positions of two texts, and this model reads several at once; take how='mean'"
         )

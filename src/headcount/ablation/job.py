@@ -21,6 +21,7 @@ from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.counterparts import WRONG, Counterparts, read_counterparts, with_wrong_answers
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
+from headcount.data.in_memory import InMemory
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import DIFFERENCE, Metric
 from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
@@ -36,7 +37,7 @@ from headcount.models.task_heads import class_endings, has_head
 from headcount.trace.anatomy import read_anatomy
 from headcount.zoo.bundled import find_data, spell_model
 
-Data = str | Path | pd.DataFrame | Synthetic
+Data = str | Path | InMemory | Synthetic
 BATCH_TOKENS = 4096
 """Padded tokens of a batch of inputs whose outputs are averaged."""
 
@@ -115,6 +116,7 @@ def prepare_job(
     check_weights(model)
     task = find_known_task(data, task)
     check_classifier(model, task, untrained)
+    task = task.for_model(model)
     table = read_data(data, task, tokenizer, limit, seed)
     class_names = getattr(model.config, "id2label", None)
     examples = read_examples(table, task, class_names, limit, seed, tokenizer)
@@ -187,9 +189,10 @@ def read_data(data: Data, task: Task, tokenizer: Any = None, limit: int | None =
     if synthetic is not None and tokenizer is not None:
         return synthetic.read(tokenizer, limit, seed)
     refuse_source(data, "synthetic texts have no labels", "labelled examples")
-    source: str | Path | pd.DataFrame = find_data(data)
-    if isinstance(source, pd.DataFrame) or Path(source).exists():
-        return read_table(source)
+    source: str | Path | InMemory = find_data(data)
+    own = task.hub[2] if task.hub else None
+    if not isinstance(source, str | Path) or Path(source).exists():
+        return read_table(source, own=own)
     glue = find_glue(source)
     if isinstance(source, str) and (glue is not None or source.startswith("hub:")):
         from headcount.data.hub import read_hub

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import xarray as xr
 from transformers import GenerationConfig, PreTrainedModel
 
@@ -30,6 +29,7 @@ from headcount.core.renamed import renamed
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.kinds.language import Language
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
@@ -205,7 +205,7 @@ def sweep(
         "test": which_pair_test(job.metric)
         if choices.paired is not None
         else which_test(job.metric, 1 if donor is None else donor.draws),
-        "data": str(data)[:200] if not isinstance(data, pd.DataFrame) else "data frame",
+        "data": name_of(data),
         "cut": job.encodings.cut,
         ATTRIBUTE: dict(job.examples.blank),
         "notes": list(job.examples.notes),

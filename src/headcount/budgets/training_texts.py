@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from headcount.ablation.job import Data, read_data
 from headcount.data.blank_rows import leave_out_blank
+from headcount.data.in_memory import as_frame, choose_split
 from headcount.data.tables import find_file
 from headcount.data.tasks import Task
 from headcount.errors import DataProblem, InvalidOption
@@ -38,6 +40,9 @@ def training_texts(
 
 def _given(train: Data, data: Data) -> Data:
     """The training examples that were given; of a folder its training split, as its other one may evaluate."""
+    if isinstance(train, Mapping):
+        frame: Data = as_frame(train, "train")
+        return frame
     if isinstance(train, str | Path) and Path(train).is_dir():
         train = find_file(Path(train), "train")
     paths = [Path(one).absolute() for one in (train, data) if isinstance(one, str | Path)]
@@ -47,8 +52,10 @@ def _given(train: Data, data: Data) -> Data:
     return train
 
 
-def find_training(data: Data) -> Path | None:
-    """The training split of a folder of data; None where there is none."""
+def find_training(data: Data) -> Data | None:
+    """The training split of a folder of data or of several tables by name; None where there is none."""
+    if isinstance(data, Mapping):
+        return as_frame(data, "train") if len(choose_split(data, "train")) == 1 else None
     if not isinstance(data, str | Path) or not Path(data).is_dir():
         return None
     try:

@@ -40,6 +40,7 @@ from headcount.core.statistics import mean_interval
 from headcount.core.sweep_schemas import PATCHED
 from headcount.core.writers import writes_study
 from headcount.data.batches import by_length, collate, plan_batches
+from headcount.data.in_memory import name_of
 from headcount.data.kinds.metrics import DIFFERENCE
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -147,7 +148,7 @@ def attribution(
             "summary": "the change of the metric that patching the head would make, to first order",
             "paper": PAPER,
             "metric": job.metric_name,
-            "data": str(data)[:200] if isinstance(data, str | Path) else type(data).__name__,
+            "data": name_of(data),
             **how_options(patch),
             **job.attributes,
         },

@@ -23,6 +23,7 @@ from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import false_discovery
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.kinds.language import Language
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -124,7 +125,7 @@ def carriers(
             "title": question.schemas[variable].title,
             "task": known.name,
             "how": how,
-            "data": str(data)[:200] if isinstance(data, str | Path) else type(data).__name__,
+            "data": name_of(data),
             "top": top,
             "randoms": randoms,
             "heads": layout.count,

@@ -30,6 +30,7 @@ from headcount.core.results import Labelled
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.kinds.metrics import Metric
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -133,7 +134,7 @@ def circuit(
     alone = trials.numbers().keeping(heads)
     attributes = {key: swept.attrs[key] for key in SAID if key in swept.attrs}
     attributes |= {
-        "data": str(data)[:200] if isinstance(data, str | Path) else type(data).__name__,
+        "data": name_of(data),
         "tolerance": target.spelled,
         "keep": target.keep,
         "by_estimate": by_estimate,

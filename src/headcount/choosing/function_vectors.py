@@ -24,6 +24,7 @@ from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import false_discovery, rank_correlation
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.kinds.completion import Completion
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
@@ -162,7 +163,7 @@ def function_vectors(
         {"task": known.name, "repeated": repeated, "texts": texts, "limit": limit, "measured": _digest(measured)},
         {
             "task": known.name,
-            "data": str(data)[:200] if isinstance(data, str | Path) else type(data).__name__,
+            "data": name_of(data),
             "repeated": repeated,
             "texts": measured.sizes["example"],
             "examples": swept.sizes["example"],

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Task = Annotated[
     str | None,
     Parameter(
-        help="A GLUE task (mrpc, rte, ...) or a kind of task: classification, regression, token-classification, "
-        "multiple-choice, masked-lm, causal-lm, completion, translation. Only synthetic texts have a default: "
-        "completion."
+        help="A GLUE task (mrpc, rte, ...) or a kind of task: classification, regression, similarity (of texts, by "
+        "their vectors; also similarity,pooling=first), token-classification, multiple-choice, masked-lm, causal-lm, "
+        "completion, translation. Only synthetic texts have a default: completion."
     ),
 ]
 Data = Annotated[
@@ -192,9 +192,16 @@ def load_for_task(
     device_map: str | None = None,
 ) -> tuple[PreTrainedModel, Any]:
     """Load a model that has a task head, and its tokenizer; `untrained` adds a new head to a bare model."""
-    head = kind if untrained else None
+    head = kind if untrained else bare_head(kind)
     loaded = load_ready(model, device, dtype, trust_remote_code, head=head, uses_head=True, device_map=device_map)
     return loaded, find_tokenizer(model, tokenizer, trust_remote_code)
+
+
+def bare_head(kind: str) -> str | None:
+    """The `head` with which models are loaded for a kind of task that needs none: a head is then left out."""
+    from headcount.data.kinds.catalogue import find_kind
+
+    return kind if find_kind(kind).bare else None
 
 
 def load_model_and_tokenizer(

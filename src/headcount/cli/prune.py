@@ -40,6 +40,7 @@ from headcount.cli.engine_options import with_engine
 from headcount.cli.groups import FIRST, ORDER, RECOVERY
 from headcount.cli.options import (
     as_stored,
+    bare_head,
     find_named_task,
     find_tokenizer,
     load_ready,
@@ -242,13 +243,14 @@ def prune(
     check_apart(out, {"the model": find_model(model), "the data": find_data(data), "the study": study})
     check_output_folder(out, overwrite)
     console = Console(highlight=False)
-    loaded = load_ready(model, device, dtype, trust_remote_code, uses_head=True)
+    known = None if heads is not None else find_named_task(task, data, text, label, labels)
+    head = None if known is None else bare_head(known.kind.name)
+    loaded = load_ready(model, device, dtype, trust_remote_code, head=head, uses_head=True)
     loaded_tokenizer = find_tokenizer(model, tokenizer, trust_remote_code)
-    if heads is not None:
+    if heads is not None or known is None:
         check_head(loaded, *WRITTEN)
         lines, smaller, state = remove_heads(loaded, heads), loaded, None
     else:
-        known = find_named_task(task, data, text, label, labels)
         check_temperature(temperature, known.kind)
         chosen_by = {option: given[option] for option in PASSED_ON if given[option] is not None}
         examples: dict[str, Any] = {"metric": metric, "limit": limit, "seed": seed or 0, "max_length": max_length}

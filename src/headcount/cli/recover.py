@@ -8,7 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import as_stored, find_named_task, load_for_task, load_ready, spell_lora, spell_teacher
+from headcount.cli.options import (
+    as_stored,
+    bare_head,
+    find_named_task,
+    load_for_task,
+    load_ready,
+    spell_lora,
+    spell_teacher,
+)
 from headcount.cli.stopping import state_beside
 from headcount.core.options import belongs_to
 
@@ -77,7 +85,11 @@ def recover(
     check_apart(out, apart if teacher is None else apart | {"the teacher": find_model(teacher)})
     check_output_folder(out, overwrite)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
-    whole = None if teacher is None else load_ready(teacher, device, dtype, trust_remote_code, uses_head=True)
+    whole = (
+        None
+        if teacher is None
+        else load_ready(teacher, device, dtype, trust_remote_code, head=bare_head(known.kind.name), uses_head=True)
+    )
     state = state_beside(out)
     with show_progress("recover", "steps") as progress:
         run(

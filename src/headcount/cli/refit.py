@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import as_stored, find_named_task, find_tokenizer, load_ready
+from headcount.cli.options import as_stored, bare_head, find_named_task, find_tokenizer, load_ready
 
 
 def refit(
@@ -60,7 +60,10 @@ def refit(
         out, {"the model": find_model(model), "the whole model": find_model(whole), "the data": find_data(data)}
     )
     check_output_folder(out, overwrite)
-    loaded, before = (load_ready(name, device, dtype, trust_remote_code, uses_head=True) for name in (model, whole))
+    loaded, before = (
+        load_ready(name, device, dtype, trust_remote_code, head=bare_head(known.kind.name), uses_head=True)
+        for name in (model, whole)
+    )
     loaded_tokenizer = find_tokenizer(model, tokenizer, trust_remote_code)
     with show_progress("refit", "batches") as progress:
         run(

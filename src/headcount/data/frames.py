@@ -13,6 +13,7 @@ import pandas as pd
 
 from headcount.data.blank_rows import is_absent
 from headcount.data.framenet import INDEX, PREFIX, read_framenet
+from headcount.data.in_memory import InMemory
 from headcount.data.row_numbers import name_row, source_of
 from headcount.data.tables import read_table
 from headcount.data.word_pieces import Span
@@ -41,7 +42,7 @@ class AnnotationSet:
     """Those that are realised."""
 
 
-def read_frames(data: str | Path | pd.DataFrame) -> Iterator[AnnotationSet]:
+def read_frames(data: str | Path | InMemory) -> Iterator[AnnotationSet]:
     """The annotation sets of a table, or of a copy of FrameNet (a folder with `frameIndex.xml`, or `nltk:NAME`).
 
     A table has the columns `text`, `target` (a list of [start, end) in characters) and `fes` (a list of elements, each

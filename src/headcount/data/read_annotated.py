@@ -10,6 +10,7 @@ import pandas as pd
 from headcount.data.annotations import Annotated, check_sentence
 from headcount.data.blank_rows import is_absent
 from headcount.data.conllu import CONLLU, read_conllu
+from headcount.data.in_memory import InMemory
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import SUFFIXES, list_of, read_table
 from headcount.errors import DataProblem, listed, short
@@ -17,7 +18,7 @@ from headcount.errors import DataProblem, listed, short
 EACH_WORD = ", one entry for each word"
 
 
-def read_annotated(data: str | Path | pd.DataFrame, texts: bool = True) -> list[Annotated]:
+def read_annotated(data: str | Path | InMemory, texts: bool = True) -> list[Annotated]:
     """The sentences of a `.conllu` file, or of a table (parquet, csv, tsv, jsonl, folder, data frame), in their order.
 
     A `.conllu` file may have `Antecedent=N` in a pronoun's MISC column: N is the number of the noun it stands for.
@@ -32,7 +33,7 @@ def read_annotated(data: str | Path | pd.DataFrame, texts: bool = True) -> list[
     >>> word_classes(sentence)["subject"], word_links(sentence)["verb-subject"]
     ((0,), ((1, 0),))
     """
-    if isinstance(data, pd.DataFrame):
+    if not isinstance(data, str | Path):
         return list(_from_table(read_table(data), "the data frame", texts))
     path = Path(data)
     if path.suffix == CONLLU:

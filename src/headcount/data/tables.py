@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from headcount.data.conllu import CONLLU, read_conllu
+from headcount.data.in_memory import InMemory, as_frame, choose_split, name_of
 from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem, short
 
@@ -19,12 +20,16 @@ ABSENT = [""]
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
 
-def read_table(source: str | Path | pd.DataFrame, split: str = "validation") -> pd.DataFrame:
-    """The rows of a parquet, csv, tsv, jsonl or CoNLL-U file, of a folder's file for the split, or of a data frame."""
-    if isinstance(source, pd.DataFrame):
-        table, name = source, "the data frame"
+def read_table(source: str | Path | InMemory, split: str = "validation", own: str | None = None) -> pd.DataFrame:
+    """The rows of a parquet, csv, tsv, jsonl or CoNLL-U file, of a folder's file for the split, or of a table
+    in memory.
+
+    `own`: the name that the task has for the split, such as `validation_mismatched`.
+    """
+    if not isinstance(source, str | Path):
+        table, name = as_frame(source, split, own), f"the {name_of(source)}"
     else:
-        path = find_file(Path(source), split)
+        path = find_file(Path(source), split, own)
         table, name = remember_source(_read(path), str(path)), str(path)
     if not len(table):
         raise DataProblem(f"{name} has no rows; expected at least one example")
@@ -37,14 +42,19 @@ def _numbered(index: pd.Index) -> bool:
     return bool(numbers and index[0] >= 0)
 
 
-def find_file(path: Path, split: str) -> Path:
-    """The file itself or, in a folder, the file that is named after the split."""
+def find_file(path: Path, split: str, own: str | None = None) -> Path:
+    """The file itself or, in a folder, the file that is named after the split, or begins with the task's `own` name."""
     if path.is_dir():
         files = sorted(path.iterdir())
-        matching = [file for file in files if file.suffix in SUFFIXES and file.stem == split]
+        tables = [file for file in files if file.suffix in SUFFIXES]
+        names = choose_split(dict.fromkeys(file.stem for file in tables), split, own)
+        matching = [file for file in tables if file.stem in names]
         if not matching:
-            names = ", ".join(file.name for file in files[:6]) or "nothing"
-            raise DataProblem(f"the folder {path} has no {split} file ({', '.join(SUFFIXES)}); it has {names}")
+            held = ", ".join(file.name for file in files[:6]) or "nothing"
+            raise DataProblem(f"the folder {path} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
+        if len(matching) > 1:
+            held = ", ".join(file.name for file in matching)
+            raise DataProblem(f"the folder {path} has several {split} files ({held}); leave one, or call it {split}.*")
         return matching[0]
     if not path.is_file():
         raise DataProblem(f"there is no file {path}; expected {', '.join(SUFFIXES)} or a folder with {split}.*")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import pandas as pd
 
@@ -44,6 +45,10 @@ class Task:
     """Whether the metric is the task's own, not one that the user named."""
     wrong: str | None = None
     """The column of wrong answers; None for `wrong`, if the table has it."""
+
+    def for_model(self, model: Any) -> Task:
+        """The task as this model does it."""
+        return replace(self, kind=self.kind.for_model(model))
 
     def columns(self, table: pd.DataFrame) -> tuple[str, ...]:
         """The text columns of this table."""
@@ -130,6 +135,25 @@ def _task_of(kind: Kind) -> Task:
     return Task(kind.name, kind, kind.text_columns, label, kind.metrics[0].name)
 
 
+def read_options(name: str) -> tuple[str, dict[str, str]]:
+    """A task's name, and the options of its kind that follow it.
+
+    >>> read_options("similarity,pooling=first"), read_options("mrpc")
+    (('similarity', {'pooling': 'first'}), ('mrpc', {}))
+    """
+    name, *words = name.split(",")
+    options: dict[str, str] = {}
+    for word in words:
+        option, equals, value = word.partition("=")
+        if not equals or option in options:
+            raise InvalidOption(
+                f"got {short(word)} behind the task {short(name)}; expected each option once, such as "
+                "'similarity,pooling=first'"
+            )
+        options[option.strip()] = value
+    return name, options
+
+
 @renamed(texts="text=", names="labels=")
 def find_task(
     name: str,
@@ -140,14 +164,17 @@ def find_task(
     metric: str | None = None,
     counterpart: Iterable[str] | None = None,
     wrong: str | None = None,
+    **options: Any,
 ) -> Task:
     """A GLUE task or a kind of task by name, with other columns, label names or metric if given.
 
     `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
     model's words. `counterpart`: the columns of a second input, for patching, which take the place of the first text
-    columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). The result can be
-    passed as `task=` to every function that takes one.
+    columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). `options`: those of the kind of
+    task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity. The
+    result can be passed as `task=` to every function that takes one.
     """
+    name, spelled_options = read_options(name)
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}
     spelled = {plain_name(known_name): known_name for known_name in known} | _ALSO
     spelled |= {plain_name(alias): kind.name for kind in KINDS.values() for alias in kind.aliases}
@@ -156,6 +183,9 @@ def find_task(
         meant = f"did you mean {spelled[near[0]]}? Expected" if near else "expected"
         raise InvalidOption(f"got the task {short(name)}; {meant} one of {', '.join(known)}")
     task = known[spelled[plain_name(name)]]
+    options = spelled_options | options
+    if options:
+        task = replace(task, kind=task.kind.with_options(options))
     without_effect("label", label if task.label is None else None, f"{task.kind.name} has no label column")
     if not task.kind.named_classes:
         without_effect("labels", labels, f"{task.kind.name} has no classes to name")

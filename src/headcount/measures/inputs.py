@@ -16,6 +16,7 @@ from headcount.core.provenance import fingerprint
 from headcount.data.annotations import Annotated, join_sentences
 from headcount.data.blank_rows import is_absent, known_blank
 from headcount.data.examples import draw_present_rows
+from headcount.data.in_memory import InMemory
 from headcount.data.kinds.texts import PLAIN
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.translation import Translation
@@ -33,7 +34,7 @@ from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
 from headcount.zoo.bundled import find_data
 
-Data = str | Path | pd.DataFrame | Synthetic
+Data = str | Path | InMemory | Synthetic
 Annotate = Callable[[list[str]], list[Annotated]]
 """From plain texts to annotated ones: a spaCy pipeline, or a tagger."""
 COLUMNS = (
@@ -144,8 +145,8 @@ def _check_alone(both: bool) -> None:
         )
 
 
-def _is_conllu(data: str | Path | pd.DataFrame) -> bool:
-    if isinstance(data, pd.DataFrame):
+def _is_conllu(data: str | Path | InMemory) -> bool:
+    if not isinstance(data, str | Path):
         return False
     path = Path(data)
     return path.suffix == ".conllu" and (path.is_file() or not path.exists())

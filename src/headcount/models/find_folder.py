@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from headcount.data.kinds.sentence_files import transformer_folder
 from headcount.errors import ModelUnavailable
 from headcount.models.loading_errors import first_line
 from headcount.zoo.bundled import find_model
@@ -26,6 +27,7 @@ def find_folder(name: str, weights: bool = True) -> str:
         return path
     if is_run(folder):
         folder = folder / "model"
+    folder = transformer_folder(folder) or folder
     config = folder / "config.json"
     if not config.is_file():
         raise ModelUnavailable(f"the folder {name!r} has no config.json; expected what save_pretrained writes")

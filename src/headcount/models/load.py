@@ -24,6 +24,7 @@ from headcount.models.finite_weights import check_weights
 from headcount.models.loading_errors import LOADING, reason_of
 from headcount.models.matching_weights import check_matching, matching_notes
 from headcount.models.progress_bars import no_progress_bar
+from headcount.models.sentence_files import find_sentence_files, keep_sentence_files
 
 CONFIG, RECORD = "config.json", "record of removed heads (config.json, headcount)"
 """What the weights must fit, as errors name it."""
@@ -44,7 +45,9 @@ def load(
     A folder, a name on the hub, or a model that comes with the package: `bundled:qnli`, `bundled:pretrained`.
     `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
-    `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none.
+    `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none;
+    `similarity` gives the model without a head. A folder that sentence-transformers wrote gives its model without a
+    head, and `save` writes its other files again.
 
     `device_map` spreads a large model over several devices (accelerate): `"auto"`, `"balanced"`, `"sequential"`, or a
     dict from parts of the model to devices, `cpu` or `disk`; from there, weights come to the GPU when they are needed.
@@ -93,7 +96,10 @@ def load_model(
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, **_where(options))
         for key, value in (changes or {}).items():
             setattr(config, key, value)
-        whole = getattr(transformers, find_kind(head).auto_class) if head else _model_class(config, trust_remote_code)
+        files = find_sentence_files(name, options)
+        whole = getattr(transformers, find_kind(head).auto_class) if head else None
+        # What sentence-transformers calls in such a folder is the model without its head, whatever the config names.
+        whole = whole or (AutoModel if files else _model_class(config, trust_remote_code))
         is_auto = whole.__name__.startswith("Auto")
         model_class = whole
         pruned = getattr(config, "headcount", None) or getattr(config, "pruned_heads", None)
@@ -127,6 +133,7 @@ def load_model(
     if pruned:
         model.__class__ = whole  # its modules have their shapes by now, and pickles and copies know this class
     check_weights(model)
+    keep_sentence_files(model, files)
     loaded: PreTrainedModel = model.eval()
     return loaded
 

@@ -30,6 +30,8 @@ def class_endings(auto_class: str) -> tuple[str, ...]:
 
 def has_head(model: PreTrainedModel, auto_class: str) -> bool:
     """Whether the model has the head of the models that an Auto class gives."""
+    if auto_class == "AutoModel":
+        return model.base_model is model
     return type(model).__name__.endswith(class_endings(auto_class))
 
 

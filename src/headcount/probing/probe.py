@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
 import torch
 import xarray as xr
 from transformers import PreTrainedModel
@@ -17,6 +16,7 @@ from headcount.core.options import belongs_to, one_of
 from headcount.core.provenance import origin_of
 from headcount.core.results import label_axes
 from headcount.core.writers import writes_study
+from headcount.data.in_memory import InMemory
 from headcount.data.number_options import check_numbers
 from headcount.data.synthetic.source import refuse_source
 from headcount.data.token_spans import check_reads_texts
@@ -57,7 +57,7 @@ Answer = TypeVar("Answer")
 def probe(
     model: PreTrainedModel,
     tokenizer: Any,
-    data: str | Path | pd.DataFrame,
+    data: str | Path | InMemory,
     *,
     kind: str = "dependencies",
     relations: Sequence[str] | str | None = None,

@@ -41,6 +41,7 @@ class HeldOut:
         seed: int = 0,
     ) -> HeldOut:
         """The examples of a table, encoded for the model."""
+        task = task.for_model(model)
         examples = read_examples(table, task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
         encodings = encode(examples, tokenizer, longest_input(model, tokenizer, max_length), seed)
         labels = task.kind.scored_labels(examples.labels, encodings.rows)

@@ -52,6 +52,7 @@ def prepare_fit(
     All Gram matrices are in memory at once: 8 n^2 bytes for each block of n columns.
     """
     one_of("how", how, FITS)
+    task = task.for_model(model)
     texts = read_texts(model, tokenizer, data, task, None, seed, max_length)
     keys = all_keys(read_anatomy(model))
     batches = input_batches(model, tokenizer, task.kind, texts)

@@ -30,9 +30,10 @@ from headcount.pruning.lora import LEARNING_RATE as LORA_RATE
 from headcount.pruning.lora import RANK, adapters, check_lora
 from headcount.pruning.recovery_folder import SaveOften, load_finished, save_finished, state_folder
 from headcount.pruning.teacher import TaughtTrainer, find_teacher
+from headcount.training.kind_trainer import trainer_for
 from headcount.training.run import known_rows
 from headcount.training.run_folder import last_checkpoint
-from headcount.training.trainer import RunTrainer, Settings, StepProgress, check_trained, make_trainer
+from headcount.training.trainer import Settings, StepProgress, check_trained, make_trainer
 
 RATE = 2e-5
 
@@ -92,6 +93,7 @@ def recover(
         raise UnsuitableModel("the model is in float16, which is too coarse to train; give dtype=float32, or lora=True")
     known = find_known_task(data, task)
     check_classifier(model, known)
+    known = known.for_model(model)
     taught = None if teacher is None else find_teacher(teacher, model, known, temperature, hidden)
     named = getattr(model.config, "id2label", None)
     table = read_data(data, known, tokenizer, limit, seed)
@@ -123,7 +125,7 @@ def recover(
             return model.eval()
     added = adapters(model, rank, seed) if lora else nullcontext()
     with state_folder(folder, identity) as state, no_progress_bar(), added:
-        build = RunTrainer if taught is None else partial(TaughtTrainer, teacher=taught)
+        build = trainer_for(known.kind) if taught is None else partial(TaughtTrainer, teacher=taught)
         trainer = make_trainer(model, tokenizer, rows, state, settings, seed, build)
         if folder is not None:
             trainer.add_callback(SaveOften())

@@ -66,6 +66,7 @@ def refit(
     keys = changed_blocks(model, whole)
     known = find_known_task(data, task)
     check_classifier(whole, known)
+    known = known.for_model(whole)
     texts = read_texts(whole, tokenizer, data, known, limit, seed, max_length)
     if len(texts.rows) < LEAST_TEXTS:
         raise DataProblem(f"got {len(texts.rows)} texts for a refit; expected at least {LEAST_TEXTS}, better 1,000")

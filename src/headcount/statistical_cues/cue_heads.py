@@ -22,6 +22,7 @@ from headcount.core.results import HEAD_DIMS, Labelled, head_coords, label_axes
 from headcount.core.schema import with_schemas
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.ledger import perform
@@ -184,7 +185,7 @@ def cue_heads(
             "task": cue_task.task.name,
             "kind": cue_task.task.kind.name,
             "how": how,
-            "data": str(data)[:200] if isinstance(data, str | Path) else "data frame",
+            "data": name_of(data),
             "examples": len(ids),
             "named": only is not None,
             "side": read.data.side or ("" if read.data.is_choice else "both"),

@@ -18,6 +18,7 @@ from headcount.core.results import Labelled
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.data.blank_rows import ATTRIBUTE
+from headcount.data.in_memory import name_of
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task
 from headcount.engines.ledger import perform
@@ -168,7 +169,7 @@ def _attributes(data: Data, read: CueData, counting: Counting, job: Job | None) 
     return {
         "task": task.name,
         "kind": task.kind.name,
-        "data": str(data)[:200] if isinstance(data, str | Path) else "data frame",
+        "data": name_of(data),
         "examples": len(read),
         "choices": read.names if read.is_choice else [],
         "labels": [] if read.is_choice else read.names,

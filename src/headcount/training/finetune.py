@@ -10,6 +10,7 @@ import pandas as pd
 
 from headcount.core.options import no_repeats, without_effect
 from headcount.core.renamed import renamed
+from headcount.data.in_memory import InMemory
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
 from headcount.engines.engine import Ray, takes_engine
@@ -28,7 +29,7 @@ from headcount.training.trainer import Settings
 def finetune(
     model: str | Path,
     tasks: Iterable[str | Task] | str,
-    data: str | Path | None,
+    data: str | Path | InMemory | None,
     out: str | Path,
     *,
     init: str | Iterable[str] = "pretrained",

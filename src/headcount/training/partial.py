@@ -14,6 +14,7 @@ import pandas as pd
 from headcount.core.options import no_repeats, without_effect
 from headcount.data.blank_rows import leave_out_blank
 from headcount.data.examples import draw_rows
+from headcount.data.in_memory import InMemory
 from headcount.data.kinds.multiple_choice import MultipleChoice
 from headcount.data.number_options import check_numbers
 from headcount.data.tasks import Task, find_task
@@ -42,7 +43,7 @@ PartRun = TrainingRun | BaselineRun
 @takes_engine
 def partial(
     model: str | Path,
-    data: str | Path | None,
+    data: str | Path | InMemory | None,
     out: str | Path,
     *,
     inputs: Iterable[str] | str,
@@ -218,7 +219,7 @@ def find_kind_name(task: str) -> str:
 
 
 def _read_parts(
-    columns: _Columns, inputs: list[str], data: str | Path | None, limit: int | None, tokenizer: Any
+    columns: _Columns, inputs: list[str], data: str | Path | InMemory | None, limit: int | None, tokenizer: Any
 ) -> tuple[Splits, list[Part]]:
     """Both splits without the rows that are blank in one of the inputs, and the inputs."""
     splits = read_splits(columns.task, data)

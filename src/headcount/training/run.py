@@ -19,6 +19,7 @@ from headcount.errors import NotFinite, TrainingDiverged
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
+from headcount.training.kind_trainer import trainer_for
 from headcount.training.models import build_model
 from headcount.training.run_folder import OPTIONS, RESULT, finished_result, last_checkpoint, write_json
 from headcount.training.scored_sets import score_sets, unscored_sets
@@ -125,7 +126,8 @@ def has_everything(run: TrainingRun, result: dict[str, Any]) -> bool:
 
 
 def _encoded(run: TrainingRun, model: Any, tokenizer: Any, table: Any, longest: int) -> tuple[Examples, Encodings]:
-    examples = read_examples(table, run.splits.task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
+    task = run.splits.task.for_model(model)
+    examples = read_examples(table, task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     return examples, encode(examples, tokenizer, longest, run.seed)
 
 
@@ -140,7 +142,8 @@ def first_examples(split: tuple[Examples, Encodings], most: int) -> tuple[Exampl
 def _train(run: TrainingRun, model: Any, tokenizer: Any, encodings: Encodings, progress: Progress | None) -> int:
     """Train to the end, from the last complete checkpoint if there is one; the number of steps."""
     state = run.folder / "state"
-    trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed)
+    build = trainer_for(run.splits.task.for_model(model).kind)
+    trainer = make_trainer(model, tokenizer, known_rows(model, encodings), state, run.settings, run.seed, build)
     batch_size = run.settings.per_device_train_batch_size * run.settings.gradient_accumulation_steps
     total = math.ceil(math.ceil(len(encodings.rows) / batch_size) * run.settings.num_train_epochs)
     steps = checkpoint_steps(run.settings.checkpoints, total, run.settings.spacing)
@@ -181,8 +184,11 @@ def _made(folder: Path) -> Path:
 
 
 def known_rows(model: Any, encodings: Encodings) -> list[dict[str, Any]]:
-    """The rows without the inputs that the model does not take: a tokenizer may return more of them."""
+    """The rows without the inputs that the model does not take: a tokenizer may return more of them.
+
+    Labels stay: of a model without a head, another part of the training reads them.
+    """
     import inspect
 
     known = inspect.signature(model.forward).parameters
-    return [{key: value for key, value in row.items() if key in known} for row in encodings.rows]
+    return [{key: value for key, value in row.items() if key in known or key == "labels"} for row in encodings.rows]

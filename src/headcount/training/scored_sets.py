@@ -40,7 +40,7 @@ def add_sets(splits: Splits, tests: Sources, parts: Sequence[Part], tokenizer: A
     """The splits with further tables, each without the rows that are blank in one of the parts."""
     tables = {}
     for name, source in tests.items():
-        table = read_table(source if isinstance(source, pd.DataFrame) else find_data(source) or source)
+        table = read_table(find_data(source))
         _check_columns(name, table, splits, parts)
         for part in parts:
             table = leave_out_blank(table, (*part.columns, *part.choices), splits.task.kind, tokenizer)

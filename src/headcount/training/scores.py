@@ -53,6 +53,7 @@ def score_table(
     model: PreTrainedModel, tokenizer: Any, table: pd.DataFrame, task: Task, max_length: int | None = None
 ) -> dict[str, float]:
     """The scores of a model on the examples of a table."""
+    task = task.for_model(model)
     examples = read_examples(table, task, getattr(model.config, "id2label", None), tokenizer=tokenizer)
     return score(
         model, tokenizer, examples, encode(examples, tokenizer, longest_input(model, tokenizer, max_length), 0)

@@ -12,10 +12,11 @@ import pandas as pd
 
 from headcount.core.provenance import fingerprint
 from headcount.data.blank_rows import leave_out_blank
+from headcount.data.in_memory import InMemory, name_of
 from headcount.data.number_options import check_numbers
 from headcount.data.row_numbers import name_row
 from headcount.data.synthetic.source import refuse_source
-from headcount.data.tables import SUFFIXES, read_table
+from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, plain_name
 from headcount.errors import DataProblem, listed, short
 from headcount.zoo.bundled import find_data
@@ -43,9 +44,10 @@ class Splits:
 
 
 def read_splits(
-    task: Task, root: str | Path | None, limit: int | None = None, seed: int = 0, tokenizer: Any = None
+    task: Task, root: str | Path | InMemory | None, limit: int | None = None, seed: int = 0, tokenizer: Any = None
 ) -> Splits:
-    """The splits of a task: `root` is its folder, one with a folder for each task, or a file, a fifth held out.
+    """The splits of a task: `root` is its folder, one with a folder for each task, a DatasetDict, or a file or a table
+    in memory, of which a fifth is held out.
 
     With a tokenizer, rows that are blank to it are left out before `limit` examples are sampled.
     """
@@ -57,8 +59,11 @@ def read_splits(
             return table
         return leave_out_blank(table, task.columns(table), task.kind, tokenizer)
 
-    if root is not None and Path(root).is_file():
-        train, validation = _held_out(without_blank(read_table(root)), str(root))
+    if isinstance(root, Mapping):
+        own = task.hub[2] if task.hub else None
+        train, validation = map(without_blank, (read_table(root, "train"), read_table(root, "validation", own)))
+    elif root is not None and (not isinstance(root, str | Path) or Path(root).is_file()):
+        train, validation = _held_out(without_blank(read_table(root)), name_of(root))
     else:
         train, validation = map(without_blank, _from_hub(task) if root is None else _from_folder(task, Path(root)))
     check_numbers(limit=limit)
@@ -93,21 +98,7 @@ def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     _, config, split = task.hub or (None, task.name, "validation")
     folders = {plain_name(path.name): path for path in sorted(root.iterdir(), reverse=True) if path.is_dir()}
     folder = folders.get(plain_name(task.name)) or folders.get(plain_name(config)) or root
-    return read_table(_split_file(folder, "train")), read_table(_split_file(folder, "validation", split))
-
-
-def _split_file(folder: Path, split: str, own: str | None = None) -> Path:
-    """`train.parquet`, the file that begins with the task's own name for it, or the only one like `train_subset`."""
-    files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
-    matching = [path for path in files if own not in (None, split) and path.stem.startswith(str(own))]
-    matching = matching or [path for path in files if path.stem == split]
-    matching = matching or [path for path in files if path.stem.startswith(f"{split}_")]
-    held = ", ".join(path.name for path in files) or "no table"
-    if not matching:
-        raise DataProblem(f"the folder {folder} has no {split} file ({', '.join(SUFFIXES)}); it has {held}")
-    if len(matching) > 1:
-        raise DataProblem(f"the folder {folder} has several {split} files ({held}); leave one, or call it {split}.*")
-    return matching[0]
+    return read_table(folder, "train"), read_table(folder, "validation", split)
 
 
 def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -25,6 +25,7 @@ from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption, NotFinite, TrainingDiverged
 from headcount.models.finite_weights import check_weights
 from headcount.models.progress_bars import no_progress_bar
+from headcount.models.sentence_files import write_sentence_files
 
 EARLIER = {
     "batch": "per_device_train_batch_size",
@@ -189,6 +190,7 @@ def save_whole(model: PreTrainedModel, tokenizer: Any, path: Path) -> None:
         with no_progress_bar():
             model.save_pretrained(new)
             tokenizer.save_pretrained(new)
+            write_sentence_files(model, new)
         new.replace(path)
     except SafetensorError as error:
         raise OSError(errno.EIO, str(error).splitlines()[0]) from error

@@ -9,12 +9,13 @@ import pandas as pd
 from headcount.data.coreference import gap, litbank
 from headcount.data.coreference.conll2012 import SUFFIX, read_conll2012
 from headcount.data.coreference.documents import Document
+from headcount.data.in_memory import InMemory
 from headcount.data.row_numbers import source_of
 from headcount.data.tables import SUFFIXES, read_table
 from headcount.errors import DataProblem, listed
 
 
-def read_coreference(data: str | Path | pd.DataFrame) -> list[Document]:
+def read_coreference(data: str | Path | InMemory) -> list[Document]:
     """The documents of a CoNLL-2012 file (its name ends in `conll`), a folder of them, or a table.
 
     A table has the columns of LitBank (`tokens`, `sent_lens`, `clusters`: lists of [start, end) spans) or those of GAP
@@ -25,7 +26,7 @@ def read_coreference(data: str | Path | pd.DataFrame) -> list[Document]:
     >>> [(document.words[mention.head], mention.kind) for mention in document.mentions]
     [('Ann', 'nominal'), ('she', 'pronoun')]
     """
-    if isinstance(data, pd.DataFrame):
+    if not isinstance(data, str | Path):
         return _from_table(read_table(data))
     path = Path(data)
     if _is_conll(path):

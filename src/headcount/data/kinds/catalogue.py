@@ -9,6 +9,7 @@ from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.masked_lm import MaskedLM
 from headcount.data.kinds.multiple_choice import MultipleChoice
 from headcount.data.kinds.regression import Regression
+from headcount.data.kinds.similarity import Similarity
 from headcount.data.kinds.token_classification import TokenClassification
 from headcount.data.kinds.translation import Translation
 from headcount.errors import InvalidOption, short
@@ -18,6 +19,7 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Classification(),
         Regression(),
+        Similarity(),
         TokenClassification(),
         MultipleChoice(),
         MaskedLM(),

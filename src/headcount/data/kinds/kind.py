@@ -65,8 +65,30 @@ class Kind(Texts, Answers):
     contrasts: ClassVar[bool] = False
     """Whether the logit of a right answer can be compared with that of a wrong one."""
 
+    bare: ClassVar[bool] = False
+    """Whether its models have no head, so that they do not compute a loss themselves."""
+    several_rows: ClassVar[bool] = False
+    """Whether an example is several rows inside the model, so that positions of its texts name nothing."""
     has_probabilities: ClassVar[bool] = True
     """Whether logits are those of classes or words, which a softmax turns into probabilities."""
+
+    # Options
+
+    def with_options(self, options: Mapping[str, Any]) -> Kind:
+        """This kind with options of its own; an error for others."""
+        self.check_options(options, ())
+        return self
+
+    def check_options(self, options: Mapping[str, Any], known: Sequence[str]) -> None:
+        """Refuse options that this kind does not have."""
+        for option in options:
+            if option not in known:
+                has = " and ".join(f"{name}=" for name in known) or "no options of its own"
+                raise InvalidOption(f"got {option}= for {self.name}, which has {has}; leave it out")
+
+    def for_model(self, model: Any) -> Kind:
+        """This kind as the model does it, where that differs between models."""
+        return self
 
     # Reading
 

@@ -32,6 +32,7 @@ class MultipleChoice(Kind):
     metrics = (ACCURACY, CLASS_LOSS, CLASS_LOG_PROBABILITY)
     auto_class = "AutoModelForMultipleChoice"
     has_choices = True
+    several_rows = True
     own_answers = True
     contrasts = True
     text_titles = ("context", "first choice", "second choice")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -20,6 +19,7 @@ from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.coreference.read import read_coreference
+from headcount.data.in_memory import InMemory
 from headcount.measures.contract import Setting, Values
 from headcount.probing.coreference.antecedents import CANDIDATES, Asked, Cases, find_cases
 from headcount.probing.coreference.excerpts import cut_excerpt
@@ -186,7 +186,7 @@ class CoreferentMentions(Kind):
     def __post_init__(self) -> None:
         one_of("candidates", self.candidates, CANDIDATES)
 
-    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Window]:
+    def read(self, data: str | Path | InMemory, tokenizer: Any, longest: int) -> list[Window]:
         return cut_documents(read_coreference(data), tokenizer, longest)
 
     def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> Coreference:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -20,6 +19,7 @@ from headcount.core.provenance import fingerprint
 from headcount.core.results import Labelled
 from headcount.core.schema import Schema
 from headcount.data.annotations import Annotated
+from headcount.data.in_memory import InMemory
 from headcount.data.join_multiword import join_multiword
 from headcount.data.read_annotated import read_annotated
 from headcount.measures.contract import Setting, Values
@@ -127,7 +127,7 @@ class DependencyTrees(Kind):
     def __post_init__(self) -> None:
         one_of("words", self.words, WORDS)
 
-    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Annotated]:
+    def read(self, data: str | Path | InMemory, tokenizer: Any, longest: int) -> list[Annotated]:
         if self.words == "annotated":
             return [replace(sentence, multiword=()) for sentence in read_annotated(data, texts=False)]
         return [join_multiword(sentence) for sentence in read_annotated(data)]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -19,6 +18,7 @@ from headcount.core.results import Labelled, with_interval
 from headcount.core.schema import Schema
 from headcount.data.frame_links import ELEMENTS, Filtered, FrameSentence, filter_links
 from headcount.data.frames import read_frames
+from headcount.data.in_memory import InMemory
 from headcount.measures.contract import Setting, Values
 from headcount.probing.frames.link_pairs import FramePairs, GoldPairs, find_pairs
 from headcount.probing.frames.link_weights import (
@@ -181,7 +181,7 @@ class FrameLinks(Kind):
     def __post_init__(self) -> None:
         one_of("elements", self.elements, ELEMENTS)
 
-    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[FrameSentence]:
+    def read(self, data: str | Path | InMemory, tokenizer: Any, longest: int) -> list[FrameSentence]:
         return filter_links(read_frames(data), self.elements)
 
     def ask(self, sentences: Sentences, layout: Layout, source: str, control: bool) -> Frames:

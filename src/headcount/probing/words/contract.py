@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from torch import Tensor
 
 from headcount.core.heads import Layout
 from headcount.core.probe_names import causal_stacks
+from headcount.data.in_memory import InMemory
 from headcount.measures.contract import Question, Setting, Values
 from headcount.probing.selection.accuracies import halves
 from headcount.probing.words.between_words import WordPieces, between_words, from_words, to_words
@@ -123,7 +123,7 @@ class Kind(ABC):
     """Texts that it needs: one half selects, the other evaluates."""
 
     @abstractmethod
-    def read(self, data: str | Path | pd.DataFrame, tokenizer: Any, longest: int) -> list[Any]:
+    def read(self, data: str | Path | InMemory, tokenizer: Any, longest: int) -> list[Any]:
         """The texts, each with a `name` and `words`, checked; what is longer than `longest` tokens may be cut here."""
 
     @abstractmethod
