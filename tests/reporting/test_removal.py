@@ -22,6 +22,7 @@ def test_the_order_in_which_heads_go(view: View) -> None:
     assert [names[head] for head in told["orders"][0]] == [str(one) for one in curve["sequence"].values[0]]
     for order, heads in zip(map(str, curve["order"].values), told["orders"], strict=True):
         assert bool(heads) != order.startswith("random ")
+    assert told["safe"] in (True, False)
     assert told["chosen"] is None or told["chosen"] in curve["removed"].values
 
 

@@ -10,7 +10,8 @@ from headcount.reporting.view import View
 
 
 def find_removals(view: View) -> list[dict[str, Any]]:
-    """For each curve, by its name: the number of every head in the order in which it goes, and the selected step.
+    """For each curve, by its name: the number of every head in the order in which it goes, the selected step, and
+    whether it is shown to be safe (else it was selected by its point estimate alone).
 
     Of two halves of the examples, the held-out one: its curve is what is claimed.
     """
@@ -27,10 +28,10 @@ def find_removals(view: View) -> list[dict[str, Any]]:
             [indices[str(head)] for head in sequence if str(head) in indices]
             for sequence in curve["sequence"].transpose("order", "rank").values
         ]
-        chosen = None
+        chosen, shown_safe = None, False
         if selection is not None and "bound_low" in selection:
             cut = choose_cut(selection, str(curve["order"].values[0]), TOLERANCE)
-            chosen = cut.count or cut.by_estimate or None
+            chosen, shown_safe = cut.count or cut.by_estimate or None, bool(cut.count)
         # The random orders are a control: which heads they take says nothing.
         named = [not str(order).startswith("random ") for order in curve["order"].values]
         found.append(
@@ -38,6 +39,7 @@ def find_removals(view: View) -> list[dict[str, Any]]:
                 "curve": name,
                 "orders": [order if shown else [] for order, shown in zip(orders, named, strict=True)],
                 "chosen": chosen,
+                "safe": shown_safe,
             }
         )
     return found

@@ -8,7 +8,14 @@ export function removals(study) {
     const curve = study.curves.find((one) => one.name === told.curve);
     if (!curve) return [];
     return told.orders
-      .map((heads, at) => ({ curve, heads, at, order: curve.lines[at]?.order, chosen: at ? null : told.chosen }))
+      .map((heads, at) => ({
+        curve,
+        heads,
+        at,
+        order: curve.lines[at]?.order,
+        chosen: at ? null : told.chosen,
+        safe: told.safe,
+      }))
       .filter((one) => one.heads.length && one.order);
   });
 }
@@ -41,7 +48,7 @@ export function stepAt(curve, gone) {
   return step;
 }
 
-export function scoreWords({ curve, at, chosen, order }, gone) {
+export function scoreWords({ curve, at, chosen, safe, order }, gone) {
   const step = stepAt(curve, gone);
   const half = curve.name.endsWith("-confirming") ? "held-out " : "";
   if (step < 0) return `All heads: ${curve.metric} ${plain(curve.baseline)} on ${curve.examples} ${half}examples.`;
@@ -54,7 +61,10 @@ export function scoreWords({ curve, at, chosen, order }, gone) {
   const which = randoms.length === 1 ? "a random order" : `the mean of ${randoms.length} random orders`;
   const control = randoms.length ? `; ${which}: ${from(mean)}` : "";
   const nearest = count === gone ? "" : ` (the measured step nearest below ${gone})`;
-  const selected = count === chosen ? " This is the selected cut." : "";
+  const how = safe
+    ? "This is the selected cut"
+    : "This cut was selected by its point estimate alone: none is shown to be safe";
+  const selected = count === chosen ? ` ${how}.` : "";
   return (
     `Without ${count} of ${curve.heads} heads${nearest}, by ${order}: ${curve.metric} ${plain(line.score[step])}, ` +
     `a change of ${from(line.score[step])} [${from(line.low[step])}, ${from(line.high[step])}] on ` +

@@ -178,7 +178,7 @@ function roomOf(study) {
   const alone = study.colourings.length === 1;
   return {
     width: narrow ? Math.min(wide, 640) : Math.round(wide * (alone ? 0.52 : 0.44)),
-    height: narrow ? 640 : Math.max(380, Math.min(640, innerHeight - 410)),
+    height: narrow ? 640 : Math.max(380, Math.min(640, innerHeight - 425)),
   };
 }
 
