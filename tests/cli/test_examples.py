@@ -49,7 +49,7 @@ STORY = {
     "table": "heads.csv",
 }
 """The verbs in the order in which their examples need each other, and what each leaves behind."""
-ELSEWHERE = {"demo"}  # tests/cli/test_demo.py
+ELSEWHERE = {"demo", "live"}  # tests/cli/test_demo.py, tests/cli/test_live.py
 FEW_SHOT = "--data synthetic:few-shot --limit 200 --out study"
 PROMPTS = "--data prompts.csv --task completion --repeated synthetic:repeat,length=6 --texts 3 --out vectors-study"
 STAND_INS = {

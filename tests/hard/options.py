@@ -43,6 +43,16 @@ ROWS = [
         "a bare model, on its own",
         "BertModel",
     ),
+    bad("live: for others without a token", "live {classifier} --host 0.0.0.0", "--host", "--token"),
+    bad("live: a token that can be guessed", "live {classifier} --token secret", "token of 6", "at least 16"),
+    bad("live: a port that is none", "live {classifier} --port 70000", "--port", "70000"),
+    bad(
+        "live: a host that is none",
+        "live {classifier} --host 192.0.2.1 --token 0123456789abcdef",
+        "--host",
+        "192.0.2.1",
+    ),
+    bad("live: a bare model", "live {bare}", "BertModel", "no task"),
     # Numbers that are too small, for all verbs that have them.
     *over(adding("--limit 0", *ALL), "no example", "limit", "0", "at least 1"),
     *over(adding("--seed=-1", *ALL), "a negative seed", "seed", "-1"),
