@@ -239,7 +239,7 @@ def _stretch(tokens: list[str], start: int, count: int) -> str:
 def _encode_one(
     tokenizer: Any, limit: int, text: str, pair: str | None, segmented: bool
 ) -> tuple[dict[str, list[int]], list[int] | None, int]:
-    """Token ids, the text of each token (None for a single one without segments), and how many tokens were truncated."""
+    """Token ids, the text of each token (None: a single one, no segments), and how many tokens were truncated."""
     options = {"return_token_type_ids": True} if segmented else {}
     encoding, cut = _encode(tokenizer, limit, *(part for part in (text, pair) if part is not None), **options)
     ids = {"": list(encoding["input_ids"])}
