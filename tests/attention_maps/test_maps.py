@@ -332,18 +332,21 @@ def test_an_unknown_word_is_text() -> None:
     assert hc.maps(tiny("bert"), words_tokenizer(), "zebra").tokens.values.tolist() == ["<unk>", "</s>"]
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mpnet", "distilbert", "modernbert"])
-def test_a_model_without_segments_takes_no_pair(name: str) -> None:
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+def test_a_decoder_takes_no_pair(name: str) -> None:
     with pytest.raises(InvalidOption, match="the model has no segments"):
         hc.maps(tiny(name, BY_NAME[name].kernels[0]), words_tokenizer(), TEXT, PAIR)
 
 
-def test_a_single_token_type_is_no_segment() -> None:
+@pytest.mark.parametrize("name", ["mpnet", "distilbert", "modernbert", "roberta"])
+def test_a_pair_without_segments(name: str) -> None:
     """The RoBERTa that people use has one token type, although its config could have two."""
-    config = tf.RobertaConfig(**BY_NAME["roberta"].options | {"type_vocab_size": 1})
-    with pytest.raises(InvalidOption, match="the model has no segments"):
-        hc.maps(tf.RobertaModel(config).eval(), words_tokenizer(), TEXT, PAIR)
-    assert set(hc.maps(tiny("roberta"), words_tokenizer(), TEXT, PAIR).segments.values) == {"text", "pair"}
+    model = tiny(name, BY_NAME[name].kernels[0])
+    model.config.type_vocab_size = 1
+    plan = plan_maps(model, words_tokenizer(), TEXT, PAIR)
+    assert set(plan.inputs) == {"input_ids"}
+    seen = hc.maps(model, words_tokenizer(), TEXT, PAIR)
+    assert seen.segments.values.tolist() == ["text"] * 7 + ["pair"] * 4
 
 
 def test_an_encoder_decoder_needs_a_target() -> None:

@@ -17,7 +17,7 @@ from headcount.data.read_annotated import read_annotated
 from headcount.errors import BlankRows, DataProblem, HeadcountError, UnsuitableModel
 from headcount.measures.inputs import Inputs, read_inputs
 from headcount.zoo.bundled import bundled_sentences
-from tests.contracts.zoo import tiny
+from tests.contracts.zoo import BY_NAME, tiny
 from tests.measures.planted import NOUNS, PAIRS, SENTENCES, VERBS
 from tests.measures.tiny import bare_tokenizer, causal, masked, translator
 
@@ -403,13 +403,26 @@ def test_an_empty_target(bart: Any) -> None:
     refused(DataProblem, "all 1 rows are blank", "'source' and 'target'", pair=bart, data=data)
 
 
-@pytest.mark.parametrize("name", ["roberta", "distilbert", "gpt2"])
+@pytest.mark.parametrize("name", ["roberta", "distilbert", "modernbert", "mpnet", "deberta-v2"])
 def test_pairs_where_the_model_has_no_segments(bert: Any, name: str) -> None:
-    model = tiny(name)
-    if name == "roberta":
-        model.config.type_vocab_size = 1  # as the checkpoints have it
+    """The tokenizer's encoding says which text a token belongs to; the model gets no token types."""
+    model = tiny(name, BY_NAME[name].kernels[0])
+    model.config.type_vocab_size = 0 if name == "deberta-v2" else 1  # as the checkpoints have it
     data = pd.DataFrame(PAIRS, columns=["sentence1", "sentence2"])
-    refused(DataProblem, "no segments", "one text column", pair=(model, bert[1]), data=data)
+    found, expected = read((model, bert[1]), data), read(bert, data)
+    assert found.pairs
+    assert [facts.segment for facts in found.facts] == [facts.segment for facts in expected.facts]
+    assert [facts.classes for facts in found.facts] == [facts.classes for facts in expected.facts]
+    assert [facts.segment for facts in found.facts] == [row["token_type_ids"] for row in expected.rows]
+    assert all("token_type_ids" not in row for row in found.rows)
+
+
+def test_pairs_without_a_separator(bert: Any) -> None:
+    """A decoder would read both texts as one."""
+    data = pd.DataFrame(PAIRS, columns=["sentence1", "sentence2"])
+    for words in (bert[1], bare_tokenizer()):
+        refused(DataProblem, "no segments", "one text column", pair=(tiny("gpt2"), words), data=data)
+    refused(DataProblem, "separator", "one text column", pair=(tiny("distilbert"), bare_tokenizer()), data=data)
 
 
 def test_pairs_where_the_tokenizer_tells_no_segments(bert: Any) -> None:

@@ -61,7 +61,7 @@ def maps(
 ) -> xr.Dataset:
     """The attention maps of a text, `maps_<stack>` uint8 [layer, head, query, key], with its tokens; see `unpack`.
 
-    `pair` is the second segment if the model has segments, and the target text of an encoder-decoder, which needs one.
+    `pair` is the second text of a pair, and the target text of an encoder-decoder, which needs one.
     `out` is a study folder for the maps, in the group `maps/<name>`; maps that it has already are read, not computed.
     `present_<stack>` [layer, head] is False if the model has no such head: its map is 0. `tokens` and `segments`
     ("text" or "pair") are those of the queries; an encoder-decoder has `tokens_encoder` and `tokens_decoder` (what the

@@ -14,20 +14,22 @@ from headcount.attention_maps.exact_blocks import ExactBlocks, plan_blocks
 from headcount.core.heads import Layout
 from headcount.core.provenance import Origin, fingerprint
 from headcount.data.number_options import check_numbers
-from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, short
+from headcount.data.pair_boundary import separates_texts, text_numbers
+from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, UnsuitableModel, short
 from headcount.models.anatomy import Anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.fingerprint import find_origin
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
+from headcount.models.segments import has_segments
 from headcount.trace.anatomy import read_anatomy
 
 SCALE = "sqrt/255"
 MOST_BYTES, MOST_CELLS = 64 * 10**6, 512
 """Maps that would take more bytes are kept between so many stretches of the text."""
 SEGMENTS = ("text", "pair")
-"""The names of the token types 0 and 1."""
+"""The names of the texts 0 and 1."""
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 """By name: dimensions and values."""
@@ -42,11 +44,13 @@ class MapsPlan:
     ids: dict[str, list[int]]
     """By side: only "", or "encoder" and "decoder"."""
     types: list[int] | None
-    """The segment of each token, if the model has segments."""
+    """The text of each token, 0 or 1, if the model has segments or there is a pair."""
     tokens: dict[str, list[str]]
     origin: Origin
     options: dict[str, Any]
     attributes: dict[str, Any]
+    segmented: bool = True
+    """Whether the model is told `types`."""
     pooled: int = 1
     """How many tokens share a cell of the maps: of a long text, the maps between stretches are kept."""
 
@@ -61,7 +65,7 @@ class MapsPlan:
         inputs = {"input_ids": self.ids.get("", self.ids.get("encoder", []))}
         if "decoder" in self.ids:
             inputs["decoder_input_ids"] = self.ids["decoder"]
-        return inputs if self.types is None else inputs | {"token_type_ids": self.types}
+        return inputs if self.types is None or not self.segmented else inputs | {"token_type_ids": self.types}
 
     def dims(self, stack: str) -> tuple[str, ...]:
         query, key = _sides(stack, self.ids)
@@ -153,11 +157,11 @@ def plan_maps(
     anatomy = read_anatomy(model)
     check_weights(model)
     both = {"encoder", "decoder"} <= set(anatomy.stacks)
-    segmented = not both and "encoder" in anatomy.stacks and (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+    segmented = not both and "encoder" in anatomy.stacks and has_segments(model)
     _check_text(tokenizer, "text", text)
     if pair is not None:
         _check_text(tokenizer, "pair", pair)
-    _check_pair(model, pair, both, segmented)
+    _check_pair(model, tokenizer, pair, both)
     limit = longest_input(model, tokenizer, max_length)
     if both:
         ids, cut = _encode_both(model, tokenizer, limit, text, pair)
@@ -174,7 +178,7 @@ def plan_maps(
     # Without an encoder a decoder's cross-attention has nothing to attend to.
     stacks = tuple(stack for stack in anatomy.stacks if stack != "cross" or both)
     origin = find_origin(model, fingerprint([ids, types]), seed=0)  # nothing is drawn
-    return _pooled_if_large(MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes))
+    return _pooled_if_large(MapsPlan(anatomy, stacks, ids, types, tokens, origin, options, attributes, segmented))
 
 
 def _check_model(model: PreTrainedModel, tokenizer: Any) -> None:
@@ -197,12 +201,20 @@ def _check_text(tokenizer: Any, option: str, value: Any) -> None:
         raise DataProblem(f"nothing but special tokens in the {option} {short(value)}; expected some words")
 
 
-def _check_pair(model: PreTrainedModel, pair: str | None, both: bool, segmented: bool) -> None:
+def _check_pair(model: PreTrainedModel, tokenizer: Any, pair: str | None, both: bool) -> None:
     name = type(model).__name__
     if both and pair is None:
         raise InvalidOption(f"{name} is an encoder-decoder: give the target text with pair=")
-    if pair is not None and not both and not segmented:
-        raise InvalidOption(f"got a pair, but the model has no segments ({name}); leave pair= out")
+    if pair is None or both or has_segments(model):
+        return
+    if not separates_texts(tokenizer) or "encoder" not in read_anatomy(model).stacks:
+        raise InvalidOption(
+            f"got a pair, but the model has no segments ({name}), nor a separator between texts; leave pair= out"
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise UnsuitableModel(
+            f"got {type(tokenizer).__name__}; expected a fast tokenizer, which tells the texts of a pair apart"
+        )
 
 
 def _pooled_if_large(plan: MapsPlan) -> MapsPlan:
@@ -227,10 +239,13 @@ def _stretch(tokens: list[str], start: int, count: int) -> str:
 def _encode_one(
     tokenizer: Any, limit: int, text: str, pair: str | None, segmented: bool
 ) -> tuple[dict[str, list[int]], list[int] | None, int]:
-    """Token ids, segments if the model has them, and how many tokens were truncated."""
+    """Token ids, the text of each token (None: a single one, no segments), and how many tokens were truncated."""
     options = {"return_token_type_ids": True} if segmented else {}
     encoding, cut = _encode(tokenizer, limit, *(part for part in (text, pair) if part is not None), **options)
-    return {"": list(encoding["input_ids"])}, list(encoding["token_type_ids"]) if segmented else None, cut
+    ids = {"": list(encoding["input_ids"])}
+    if segmented:
+        return ids, list(encoding["token_type_ids"]), cut
+    return ids, None if pair is None else text_numbers(encoding.sequence_ids()), cut
 
 
 def _encode_both(

@@ -106,14 +106,18 @@ class VocabularyIds:
 
 
 def find_facts(
-    row: dict[str, Any], known: VocabularyIds, words: Sequence[Any], sentence: Annotated | None = None
+    row: dict[str, Any],
+    known: VocabularyIds,
+    words: Sequence[Any],
+    sentence: Annotated | None = None,
+    texts: Sequence[int] | None = None,
 ) -> Facts:
     """The facts of one encoding; `words` are the word numbers of the tokens (None for special tokens).
 
-    The words of a pair are distinguished by their segments.
+    `texts`: which text of a pair each token belongs to, by which its words are distinguished; its segment if None.
     """
     ids: list[int] = list(row["input_ids"])
-    segment = list(row.get("token_type_ids") or [0] * len(ids))
+    segment = list(row.get("token_type_ids") or [0] * len(ids) if texts is None else texts)
 
     def positions(members: Collection[int | None]) -> list[int]:
         return [position for position, number in enumerate(ids) if number in members]

@@ -32,6 +32,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import input_device
 from headcount.models.finite_weights import check_weights
 from headcount.models.longest import longest_input
+from headcount.models.segments import has_segments
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 from headcount.trace.modes import evaluating
@@ -196,8 +197,8 @@ def _check_alike(measurement: Measurement, other: PreTrainedModel) -> Any:
     sizes = [{block.head_size for block in one} for one in (measurement.anatomy, anatomy)]
     if sizes[0] != sizes[1]:
         raise UnsuitableModel(f"the models differ in the size of their heads: {sizes[0]} and {sizes[1]}")
-    if measurement.inputs.pairs and getattr(other.config, "type_vocab_size", 0) < 2:
-        raise InvalidOption(f"got pairs of texts, but {type(other).__name__} has no segments; give one text column")
+    if measurement.inputs.pairs and has_segments(measurement.model) != has_segments(other):
+        raise InvalidOption("got pairs of texts, but only one of the two models has segments; give one text column")
     pieces = [model.config.vocab_size for model in (measurement.model, other)]
     if pieces[0] != pieces[1]:
         raise UnsuitableModel(

@@ -21,6 +21,7 @@ from headcount.data.kinds.texts import PLAIN
 from headcount.data.kinds.tokens import Encoding
 from headcount.data.kinds.translation import Translation
 from headcount.data.marks import Facts, VocabularyIds, find_facts
+from headcount.data.pair_boundary import separates_texts, text_numbers
 from headcount.data.rarity import mark_rarest
 from headcount.data.read_annotated import read_annotated
 from headcount.data.row_numbers import name_row
@@ -32,6 +33,8 @@ from headcount.data.word_pieces import with_spaces, words_of_tokens
 from headcount.errors import DataProblem, InvalidOption, UnsuitableModel, listed, short
 from headcount.models.decoder_inputs import decoder_inputs
 from headcount.models.longest import longest_input
+from headcount.models.segments import has_segments
+from headcount.trace.anatomy import read_anatomy
 from headcount.zoo.bundled import find_data
 
 Data = str | Path | InMemory | Synthetic
@@ -137,6 +140,15 @@ def check_tokenizer(tokenizer: Any) -> None:
         )
 
 
+def check_pairs(model: PreTrainedModel, tokenizer: Any) -> None:
+    """An error where neither segments nor a separator tell the texts of a pair apart."""
+    if not has_segments(model) and not (separates_texts(tokenizer) and "encoder" in read_anatomy(model).stacks):
+        raise DataProblem(
+            f"got pairs of texts, but {type(model).__name__} has no segments to tell them apart, nor a separator "
+            "between them; give one text column"
+        )
+
+
 def _check_alone(both: bool) -> None:
     if both:
         raise DataProblem(
@@ -190,14 +202,20 @@ def _plain(
 ) -> Inputs:
     """Texts or pairs as they are, or as the words that `sentences` makes of them."""
     pairs = len(texts[0]) == 2
-    if pairs and getattr(model.config, "type_vocab_size", 0) < 2:
-        raise DataProblem(
-            f"got pairs of texts, but {type(model).__name__} has no segments to tell them apart; give one text column"
-        )
+    if pairs:
+        check_pairs(model, tokenizer)
     if sentences is not None:
         texts = [tuple(" ".join(one.words) for one in parts) for parts in sentences]
     columns = [list(column) for column in zip(*texts, strict=True)]
-    rows, facts, cut = _encode(tokenizer, columns, lambda at: name_row(attrs, ids[at]), longest, sentences, spans=spans)
+    rows, facts, cut = _encode(
+        tokenizer,
+        columns,
+        lambda at: name_row(attrs, ids[at]),
+        longest,
+        sentences,
+        spans=spans,
+        segments=has_segments(model),
+    )
     lengths = np.array([one.length for one in facts])
     linked = sentences is not None and any(any(one.heads) for parts in sentences for one in parts)
     return Inputs(
@@ -223,15 +241,17 @@ def _encode(
     sentences: list[tuple[Annotated, ...]] | None = None,
     gold: bool = False,
     spans: list[Spans] | None = None,
+    segments: bool = False,
 ) -> tuple[list[Encoding], list[Facts], int]:
     """Encodings and facts of all texts, and how many were longer than the model takes.
 
-    Every word of a `gold` sentence must have a token; a tagger may see words in marks that tokenizers drop.
+    `segments`: whether the model is told the texts of a pair. Every word of a `gold` sentence must have a token; a
+    tagger may see words in marks that tokenizers drop.
     """
     pairs = len(columns) > 1
     if longest <= tokenizer.num_special_tokens_to_add(pairs):
         raise InvalidOption(f"got room for {longest} tokens, which leaves none for the text; give a larger max_length=")
-    options: dict[str, Any] = {"return_offsets_mapping": True} | ({"return_token_type_ids": True} if pairs else {})
+    options: dict[str, Any] = {"return_offsets_mapping": True} | ({"return_token_type_ids": segments} if pairs else {})
     whole = tokenizer(*columns, verbose=False, **options)
     long = {number for number, ids in enumerate(whole["input_ids"]) if len(ids) > longest}
     made = tokenizer(*columns, truncation=True, max_length=longest, **options) if long else whole
@@ -249,7 +269,7 @@ def _encode(
                 raise DataProblem(
                     f"{where(number)}: the tokenizer makes no token of the word {short(sentence.words[lost[0]])}"
                 )
-        described = find_facts(row, known, words, sentence)
+        described = find_facts(row, known, words, sentence, text_numbers(made.sequence_ids(number)) if pairs else None)
         if len(described.classes["special"]) == described.length:
             text = " | ".join(column[number] for column in columns)
             raise DataProblem(f"{where(number)}: nothing but special tokens in {short(text)}; expected some text")
