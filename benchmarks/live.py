@@ -2,10 +2,11 @@
 
     python benchmarks/live.py [--presses 60] [--decoder FOLDER] [--no-wide]
 
-Each key press makes the text one letter longer (24 tokens at the end), with heads switched off and the map of a head, so
-that nothing is repeated; the next one is typed when the answer is there. Then the sweep of one text, on the bundled model
-and on a random one with 12 layers of 12 heads and 384 dimensions, and with --decoder the next tokens of a causal language
-model and the first tokens of a continuation. On a busy machine times are longer: the load is printed too.
+Each key press makes the text one letter longer (24 tokens at the end), with heads switched off and the map of a head,
+so that nothing is repeated; the next one is typed when the answer is there. Then the sweep of one text, on the
+bundled model and on a random one with 12 layers of 12 heads and 384 dimensions, and with --decoder the next tokens of
+a causal language model and the first tokens of a continuation. On a busy machine times are longer: the load is
+printed too.
 """
 
 from __future__ import annotations
