@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import transformers as tf
 import xarray as xr
 
 import headcount as hc
@@ -24,8 +25,13 @@ from headcount.engines.sinks import HERE, RAN_ON
 from headcount.errors import HeadcountWarning, InvalidOption
 from headcount.training.trainer import Settings
 from tests import planted
+from tests.closeness import assert_same
 from tests.contracts.test_runs import datasets
+from tests.contracts.two_parts import dispatched
 from tests.contracts.writers import TIMES, make_checkpoints, writers
+from tests.contracts.zoo import BY_NAME, build
+from tests.measures.planted import WORDS
+from tests.measures.tiny import bare_tokenizer
 from tests.training import toy
 
 VERBS = (
@@ -56,6 +62,20 @@ def test_as_in_this_process(two_workers: RayExecutor, verbs: dict[str, Any], tmp
         places = {str(place) for one in found.values() for place in one[RAN_ON].values}
         assert places
         assert all("process" in place for place in places)
+
+
+def test_a_model_in_two_parts(two_workers: RayExecutor, tmp_path: Path) -> None:
+    """What `device_map` has spread stays spread on the workers: here the upper layers are on the disk."""
+    case = BY_NAME["llama"]
+    config = tf.LlamaConfig(**case.options | {"vocab_size": len(WORDS), "tie_word_embeddings": True})
+    whole = build(tf.LlamaForCausalLM, config, "sdpa", case.spread).double()
+    parts, tokenizer = dispatched(whole, tmp_path), bare_tokenizer(WORDS)
+    texts = pd.DataFrame({"text": [" ".join(WORDS[5 + row : 13 + row]) for row in range(6)]})
+    expected = hc.sweep(whole, tokenizer, texts, task="causal-lm")
+    with executing(two_workers):
+        found = hc.sweep(parts, tokenizer, texts, task="causal-lm")
+    assert all("process" in str(place) for place in found[RAN_ON].values)
+    assert_same(found["score"].values, expected["score"].values)
 
 
 def test_a_run_that_began_elsewhere_goes_on_here(two_workers: RayExecutor, tmp_path: Path) -> None:
