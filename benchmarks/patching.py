@@ -3,6 +3,7 @@
     python benchmarks/patching.py --layers 2 --hidden 48 --heads 4 --words 500      # to try it out
     python benchmarks/patching.py                                                   # 2 CPU cores
     python benchmarks/patching.py --device cuda --prompts 64
+    python benchmarks/patching.py --how zero --loop-heads 4     # a sweep of the same prompts, beside the loop alone
 
 A GPT-2-shaped decoder with random weights in float32, prompts of random words with counterparts of the same length; the
 difference of the logits of two words after the prompt, with each head's output from the clean run at all positions.
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--loop-heads", type=int, default=None, help="of each layer, in both loops; scaled to all")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--how", choices=("patch", "zero"), default="patch")
     given = parser.parse_args()
     torch.manual_seed(0)
     config = GPT2Config(
@@ -52,16 +54,19 @@ def main() -> None:
         [[tokenizer.convert_tokens_to_ids(row[name].strip()) for name in ("completion", "wrong")] for row in rows(data)]
     ).to(given.device)
 
-    ways: dict[str, Any] = {"sweep": lambda: sweep(model, tokenizer, data)}
+    ways: dict[str, Any] = {"sweep": lambda: sweep(model, tokenizer, data, given.how)}
     chosen = range(given.heads if given.loop_heads is None else given.loop_heads)
-    ways["plain loop"] = lambda: plain_loop(model, ids["prompt"], ids["counterpart"], answers, chosen)
-    if lens := make_lens(model, tokenizer):
+    sides = (ids["prompt"], ids["counterpart"]) if given.how == "patch" else (None, ids["prompt"])
+    ways["plain loop"] = lambda: plain_loop(model, *sides, answers, chosen)
+    if given.how == "zero":
+        print("TransformerLens has no function for this, and is left out")
+    elif lens := make_lens(model, tokenizer):
         ways["TransformerLens"] = lambda: lens_patch(lens, ids["prompt"], ids["counterpart"], answers)
     else:
         print("transformer-lens is not installed and left out")
     times: dict[str, list[float]] = {name: [] for name in ways}
     results: dict[str, np.ndarray] = {}
-    sweep(model, tokenizer, data.head(2), by=["L0H0"])  # warm up: the first pass of a process is slow
+    sweep(model, tokenizer, data.head(2), given.how, by=["L0H0"])  # warm up: the first pass of a process is slow
     for _ in range(given.repeats):
         for name, run in ways.items():
             if given.device == "cuda":
@@ -110,14 +115,14 @@ def difference(logits: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
     return last.gather(1, answers[:, :1])[:, 0] - last.gather(1, answers[:, 1:])[:, 0]
 
 
-def sweep(model: Any, tokenizer: Any, data: pd.DataFrame, **options: Any) -> np.ndarray:
-    result = hc.sweep(model, tokenizer, data, task="completion", how="patch", **options)
+def sweep(model: Any, tokenizer: Any, data: pd.DataFrame, how: str, **options: Any) -> np.ndarray:
+    result = hc.sweep(model, tokenizer, data, task="completion", how=how, metric="logit_difference", **options)
     return np.asarray(result["score"].values).squeeze()
 
 
 @torch.inference_mode()
-def plain_loop(model: Any, clean: Any, corrupted: Any, answers: Any, chosen: range) -> np.ndarray:
-    """A pass of the whole model for each head, with a hook on its output projection."""
+def plain_loop(model: Any, giving: Any, inputs: Any, answers: Any, chosen: range) -> np.ndarray:
+    """A pass of the whole model for each head, with a hook on its output projection; zeros where nothing gives."""
     config, kept = model.config, {}
     size = config.n_embd // config.n_head
     outputs = [block.attn.c_proj for block in model.transformer.h]
@@ -129,7 +134,8 @@ def plain_loop(model: Any, clean: Any, corrupted: Any, answers: Any, chosen: ran
         return hook
 
     handles = [module.register_forward_pre_hook(keep(number)) for number, module in enumerate(outputs)]
-    model(input_ids=clean, use_cache=False)
+    if giving is not None:
+        model(input_ids=giving, use_cache=False)
     for handle in handles:
         handle.remove()
     scores = np.full((config.n_layer, config.n_head), np.nan)
@@ -139,11 +145,11 @@ def plain_loop(model: Any, clean: Any, corrupted: Any, answers: Any, chosen: ran
             def patch(_: Any, args: Any, layer: int = layer, head: int = head) -> tuple[Any, ...]:
                 edited = args[0].clone()
                 columns = slice(head * size, (head + 1) * size)
-                edited[..., columns] = kept[layer][..., columns]
+                edited[..., columns] = kept[layer][..., columns] if kept else 0
                 return (edited, *args[1:])
 
             handle = module.register_forward_pre_hook(patch)
-            logits = model(input_ids=corrupted, use_cache=False).logits
+            logits = model(input_ids=inputs, use_cache=False).logits
             handle.remove()
             scores[layer, head] = float(difference(logits, answers).mean())
     return scores
