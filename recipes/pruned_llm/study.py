@@ -1,4 +1,4 @@
-"""How many heads can a language model lose? Perplexity, speed and cache by head and by key/value group; recovery.
+"""How many heads can a language model lose? Perplexity, speed and cache by head and by group; recovery; who survives.
 
 Heads are ordered on passages of one text and evaluated on passages of another one.
 """
@@ -23,8 +23,9 @@ from headcount.data.tasks import Task, find_task
 from headcount.pruning.held_out import HeldOut
 from headcount.trace.anatomy import read_anatomy
 from recipes.pruned_llm.passages import read_passages
+from recipes.pruned_llm.survivors import survivors
 
-QUESTIONS = ("curve", "cost", "recovery")
+QUESTIONS = ("curve", "cost", "recovery", "survivors")
 
 
 class Study:
@@ -142,6 +143,18 @@ def recovery_table(study: Study) -> pd.DataFrame:
     return pd.DataFrame([{"model": "whole", "perplexity": first.whole[0]}, *rows])
 
 
+def survivor_table(study: Study) -> pd.DataFrame:
+    """Which induction heads are left after each cut, beside as many random heads."""
+    options = study.options
+    texts = f"synthetic:repeat,length={options.repeated}"
+    seen = hc.measure(study.model, study.tokenizer, texts, limit=12, only=["induction"])
+    gain = seen["induction"]["gain"].values[0]
+    special = [head for head in study.layout if gain[head.layer, head.head] >= options.at_least]
+    names = {head: study.layout.spell(head) for head in special}
+    print("induction heads:", *(f"{names[head]} {gain[head.layer, head.head]:.2f}" for head in special), flush=True)
+    return survivors(names, study.cuts(), study.layout.count)
+
+
 def _recover(
     options: argparse.Namespace, model: PreTrainedModel, tokenizer: Any, train: pd.DataFrame, task: Task
 ) -> None:
@@ -185,11 +198,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--train", type=int, default=160, help="passages to train on")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument(
+        "--repeated", type=int, default=32, help="random tokens that are repeated, to find induction heads"
+    )
+    parser.add_argument("--at-least", type=float, default=0.3, help="induction score (gain) of an induction head")
     parser.add_argument("--full", action="store_true", help="train all weights instead of adapters")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     study = Study(options)
-    tables = {"curve": curve_table, "cost": cost_table, "recovery": recovery_table}
+    tables = {"curve": curve_table, "cost": cost_table, "recovery": recovery_table, "survivors": survivor_table}
     for question in options.questions:
         study.write(question, tables[question](study))
 
