@@ -29,7 +29,13 @@ from headcount.reporting.cues import find_cue_tables
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
-from headcount.reporting.identity import find_identity, find_key_numbers, scored_model
+from headcount.reporting.identity import (
+    find_identity,
+    find_key_numbers,
+    find_shared_keys,
+    model_before,
+    scored_model,
+)
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.packed_numbers import split_numbers
 from headcount.reporting.pairs import find_pairs
@@ -140,6 +146,8 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "task": view.task,
         "identity": find_identity(view),
         "keyNumbers": find_key_numbers(view),
+        "before": model_before(view),
+        "sharedKeys": find_shared_keys(view),
         "stacks": [
             {"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
             for stack, layers in layout.stacks.items()

@@ -146,11 +146,34 @@ const slug = (title) =>
     .slice(0, 100) || "figure";
 
 // What all figures of a study are of, where they say nothing else: its model and task.
-export const about = { subject: "" };
+export const about = { subject: "", model: "", task: "" };
+
+// A table says in every row what it is of: the model, the task and, on the page of a head, the head.
+const labelled = (rows, head) =>
+  rows.map((row) => ({
+    ...("model" in row || "study" in row ? {} : { model: about.model }),
+    ...("task" in row || "study" in row ? {} : { task: about.task }),
+    ...(head && !("head" in row) ? { head } : {}),
+    ...row,
+  }));
+
+// A picture into the clipboard, or into a file where the browser gives none.
+async function copyPicture(name, picture) {
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+    return "Copied";
+  } catch {
+    save(`${name}.png`, await picture);
+    return "Saved";
+  }
+}
+
+const subjectOf = (head) => [about.subject, head].filter(Boolean).join(", ");
 
 // A figure with its heading, what it means, and its downloads; what is drawn is looked up when it is asked for.
-// `subject`: the model, head and text, which are in the name and the picture of what is saved.
-export function figure(title, caption, content, { rows, id, level = "h2", subject = about.subject } = {}) {
+// `subject`: the model, head and text, which are in the name and the picture of what is saved; `head`: the one that the
+// figure is about, where it is about one.
+export function figure(title, caption, content, { rows, id, level = "h2", head, subject = subjectOf(head) } = {}) {
   const name = slug([title, subject].filter(Boolean).join(" "));
   const drawnSheet = () => onPaper(() => sheet(title, content, subject));
   const drawn = content.matches?.("svg.drawing") || content.querySelector?.("svg.drawing");
@@ -161,10 +184,19 @@ export function figure(title, caption, content, { rows, id, level = "h2", subjec
     tools.append(
       button("SVG", "SVG", () => save(`${name}.svg`, new Blob([drawnSheet().markup], { type: "image/svg+xml" }))),
       button("PNG", "PNG", async () => save(`${name}.png`, await asPng(drawnSheet()))),
+      button("Copy", "Copy the picture", async (event) => {
+        const pressed = event.currentTarget;
+        pressed.textContent = await copyPicture(name, asPng(drawnSheet()));
+        setTimeout(() => {
+          pressed.textContent = "Copy";
+        }, 1500);
+      }),
     );
   }
   if (rows)
-    tools.append(button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
+    tools.append(
+      button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(labelled(rows(), head))], { type: "text/csv" }))),
+    );
   return h(
     "section",
     { class: "figure", id },
