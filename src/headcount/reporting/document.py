@@ -243,6 +243,9 @@ def _html(data: dict[str, Any], plain: str, numbers: dict[str, str], blobs: dict
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)} · Headcount</title>
+<meta property="og:title" content="{html.escape(title)} · Headcount">
+<meta property="og:type" content="article">
+<meta name="description" property="og:description" content="{html.escape(_summary(data["studies"]))}">
 <style>{style}</style>
 </head>
 <body>
@@ -255,6 +258,13 @@ def _html(data: dict[str, Any], plain: str, numbers: dict[str, str], blobs: dict
 </body>
 </html>
 """
+
+
+def _summary(studies: Sequence[dict[str, Any]]) -> str:
+    """What is said below a link to the page: the key numbers of the first study."""
+    numbers = [one for study in studies[:1] for one in study["keyNumbers"] if "value" in one]
+    said = [f"{one['title']}: {one['value']} {one.get('spread', '')}".strip() for one in numbers]
+    return "; ".join(said) or "What the attention heads of a model do."
 
 
 def _hash(text: str) -> str:

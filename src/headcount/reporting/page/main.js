@@ -8,7 +8,9 @@ import { headPage } from "./head.js";
 import { identity, keyNumbers } from "./identity.js";
 import { keepFocus } from "./keep_focus.js";
 import { mapTexts } from "./map_texts.js";
+import { onPaper } from "./paper.js";
 import { comparison, MOST_PINS, pinStrip } from "./pins.js";
+import { savePreview } from "./preview.js";
 import { readData } from "./read_data.js";
 import { removals } from "./removal.js";
 import { sections } from "./sections.js";
@@ -87,9 +89,7 @@ async function start() {
     width = innerWidth;
     draw();
   });
-  addEventListener("beforeprint", () => {
-    for (const node of document.querySelectorAll("details")) node.open = true;
-  });
+  onPaper();
 }
 
 // What the address leaves open: the tab and the number that the study shows first.
@@ -314,6 +314,19 @@ function drawTop() {
     "div",
     { class: "tools" },
     copyButton("Copy link", () => location.href, { name: "Copy link to this view" }),
+    study().heads.length
+      ? h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            "aria-label": "Picture to show beside a link",
+            title: "A picture of 1200 × 630, to show beside a link",
+            onclick: () => savePreview(study()),
+          },
+          "Picture",
+        )
+      : null,
     h("button", { type: "button", class: "small", onclick: cite }, "Cite"),
     lights.button,
   );

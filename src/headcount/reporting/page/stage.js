@@ -95,7 +95,7 @@ export function stage(study, state, actions) {
     drawn = again;
   };
   // As wide as the grid, whatever its legend says, so that tabs and numbers do not move what is beside it.
-  const widen = () => node.style.setProperty("--grid-width", `${Math.max(480, drawn.width.baseVal.value)}px`);
+  const widen = () => node.style.setProperty("--grid-width", `${Math.max(520, drawn.width.baseVal.value)}px`);
   widen();
   // Once it stands in the page: a grid whose legend would be below the window is made smaller.
   const fit = () => {
