@@ -86,7 +86,9 @@ function beforeAndAfter(one, state, { open, hover }) {
     none: 0,
   };
   const room = { width: Math.min(600, innerWidth - 40), height: 520 };
-  const boxes = text.maps.slice(0, 2).map((maps) =>
+  // In the order of time, where it is known.
+  const both = one.before ? text.maps.slice(0, 2).reverse() : text.maps.slice(0, 2);
+  const boxes = both.map((maps) =>
     h(
       "figure",
       { class: "beside" },

@@ -182,7 +182,7 @@ export function stage(study, state, actions) {
   return { node, card, colouring, matches, fit };
 }
 
-const LEAST_ROOM = 230;
+const LEAST_ROOM = 170;
 
 const inset = (cells) =>
   cells.map((cell) => {
