@@ -26,6 +26,7 @@ from headcount.story.sweeps import REPLACED
 
 MOST_MAIN = 10
 """Named choices at most."""
+NEEDED_ABOVE = re.compile(r"above \S+: .*\bneed")
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
 Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`,
@@ -268,6 +269,8 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
         "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
         "values": view.by_head(dataset[variable]),
         **({} if schema.centre is None else {"centre": schema.centre}),
+        # Orange is what is needed, and so it is where high values mean that.
+        **({"higher": False} if schema.signed and NEEDED_ABOVE.match(schema.direction) else {}),
     }
     if f"{variable}_low" in dataset and f"{variable}_high" in dataset:
         colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("low", "high")}
