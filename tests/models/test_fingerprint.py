@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from headcount.models.fingerprint import device_label, model_fingerprint
+import headcount as hc
+from headcount.models.fingerprint import device_label, model_fingerprint, shared_keys
 from tests.contracts.zoo import tiny
 
 
@@ -20,3 +21,14 @@ def test_fingerprints_tell_models_apart() -> None:
 
 def test_the_device_in_words() -> None:
     assert device_label(tiny("bert")) == "cpu"
+
+
+def test_how_many_heads_share_a_key() -> None:
+    """Of a model that was cut nothing is said, as its groups may differ in size."""
+    assert shared_keys(tiny("bert")) == {}
+    llama = tiny("llama")
+    config = llama.config
+    assert shared_keys(llama) == {
+        "heads_per_key": {"decoder": config.num_attention_heads // config.num_key_value_heads}
+    }
+    assert shared_keys(hc.prune(llama, ["L0H0"])) == {}

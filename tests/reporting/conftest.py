@@ -10,7 +10,7 @@ import pytest
 from tests.reporting.pages import CHROMIUM, SWITCHES, Shelf, Tab, Visit, unfold
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return Shelf(tmp_path_factory.mktemp("pages"))
 

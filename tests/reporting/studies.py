@@ -231,6 +231,15 @@ def patterns_study(path: Path) -> Path:
     return path
 
 
+def roles_study(path: Path) -> Path:
+    """What planted heads look at, and their maps: L0H0 the previous token, and so on."""
+    model, tokenizer = planted_attention()
+    pairs = pd.DataFrame(PAIRS, columns=["first", "second"])
+    hc.measure(model, tokenizer, pairs, text=("first", "second"), only=("position", "special"), out=path)
+    hc.maps(model, tokenizer, TEXT, PAIR, out=path)
+    return path
+
+
 def probed_study(path: Path) -> Path:
     """Planted heads beside dependencies and nothing else: L0H3 follows det at any distance."""
     model, tokenizer = planted_attention()

@@ -192,6 +192,7 @@ def test_importance() -> None:
     found = by_id(find_colourings(view))
     assert set(found) == {f"pruning/importance:{name}" for name in ("michel", "michel_normed", "taylor", "gate")}
     assert found["pruning/importance:taylor"]["kind"] == "diverging"
+    assert found["pruning/importance:taylor"]["higher"] is False, "orange is what is needed: a rise of the loss"
     assert found["pruning/importance:michel"]["kind"] == "sequential"
     for key, name in (("values", "michel"), ("low", "michel_low"), ("high", "michel_high")):
         assert found["pruning/importance:michel"][key] == expected(view.layout, data[name])
@@ -326,7 +327,10 @@ def test_patterns(tmp_path: Path) -> None:
     assert kinds["values"] == [int(share[head.layer, head.head].argmax()) for head in view.layout]
     assert set(kinds["values"]) == {0, 1, 3, 4}
     shares = {f"measures/patterns/{name}:share": f"{name.capitalize()}: maps with this pattern" for name in PATTERNS}
-    shapes = {f"measures/patterns/{name}:shapes": f"{name.capitalize()}: shape of its maps" for name in SHAPES}
+    shapes = {
+        f"measures/patterns/{name}:shapes": f"{name.replace('_', ' ').capitalize()}: shape of its maps"
+        for name in SHAPES
+    }
     sure = {"measures/patterns:sure": "How sure the rule is of the pattern"}
     assert {name: metric["title"] for name, metric in metrics.items()} == shares | shapes | sure
     assert {metric["group"] for metric in (kinds, *metrics.values())} == {"What its maps look like"}

@@ -56,6 +56,6 @@ def test_no_effect_at_all_is_white() -> None:
 
 
 def test_kinds_keep_their_colours() -> None:
-    colouring = {"names": ["itself", "mixed"], "colours": [3, 98], "none": 1}
+    colouring = {"names": ["the token itself", "mixed"], "colours": [3, 98], "none": 1}
     assert kind_colours(colouring) == [KINDS[3], NONE]
     assert kind_colours({"names": ["a", "b"]}) == [*KINDS[:2]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from headcount.reporting.identity import find_identity, find_key_numbers, scored_model
+from headcount.reporting.identity import find_identity, find_key_numbers, find_shared_keys, model_before, scored_model
 from headcount.reporting.view import View, read_view
 from tests.reporting import studies
 
@@ -51,3 +52,22 @@ def test_what_is_missing_names_the_command(tmp_path: Path) -> None:
     assert numbers[0]["value"] == "4"
     assert all("headcount" in one["missing"] for one in numbers[1:])
     assert find_key_numbers(read_view(studies.empty_study(tmp_path / "empty"))) == []
+
+
+def test_the_model_before_fine_tuning(view: View) -> None:
+    assert model_before(view) == "models/before"
+
+
+def test_what_is_not_known_is_not_said(tmp_path: Path) -> None:
+    maps = read_view(studies.partial_study(tmp_path / "maps"))
+    assert model_before(maps) == ""
+    assert find_shared_keys(maps) == {}
+
+
+def test_the_day_is_that_of_the_newest_result(tmp_path: Path) -> None:
+    path = studies.partial_study(tmp_path / "study")
+    for file in [path, *path.glob("*/*/zarr.json")]:
+        os.utime(file, (86_400 * 365, 86_400 * 365))
+    assert "197" in read_view(path).date
+    os.utime(next(path.glob("*/*/zarr.json")), (1_000_000_000, 1_000_000_000))
+    assert read_view(path).date in ("8 September 2001", "9 September 2001")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import headcount as hc
-from headcount.reporting.maps import LEVELS, deflate_layer, find_maps
+from headcount.reporting.maps import LEVELS, deflate_layer, find_maps, is_causal
 from headcount.reporting.view import View, find_layout
 from tests.measures import tiny as measured
 from tests.reporting import studies
@@ -208,3 +208,13 @@ def test_any_shape(layers: int, queries: int, keys: int) -> None:
     one = one.rename({"key": "key_encoder"}).assign(tokens_encoder=("key_encoder", [f"k{key}" for key in range(keys)]))
     told, blobs = find_maps(view_of({"maps/a": one}))
     np.testing.assert_array_equal(unpacked(told[0], blobs), one["maps_encoder"].values)
+
+
+def test_a_stack_is_causal_if_no_map_of_it_looks_ahead() -> None:
+    """A single head that only looks back is no reason to call later tokens out of sight."""
+    back = np.tril(np.full((2, 3, 4, 4), 9, dtype=np.uint8))
+    assert is_causal(back)
+    ahead = back.copy()
+    ahead[1, 2, 0, 3] = 1
+    assert not is_causal(ahead)
+    assert not is_causal(back[..., :3])

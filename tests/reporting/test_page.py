@@ -380,7 +380,7 @@ def test_arrows_walk_enter_opens_escape_closes(visit: Visit) -> None:
 def test_the_grid_is_reached_with_the_tabulator_alone(visit: Visit) -> None:
     page = visit("classifier", tab="without")
     page.get_by_label("SVG of " + EFFECT).focus()
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("Tab")
     assert focused(page) == "L0H0"
 
@@ -605,7 +605,7 @@ def test_no_tip_stays_when_a_head_is_closed(visit: Visit) -> None:
 
 def test_a_map_says_which_colour_is_which_weight(visit: Visit) -> None:
     page = visit("classifier", link="#L1H2")
-    scale = panel(page).get_by_label("Colours of weights from 0 to 1, by their square roots")
+    scale = panel(page).get_by_label("Colours of weights from 0 to 1, by their square roots").first
     playwright.expect(scale).to_be_visible()
     assert scale.locator("text").all_text_contents()[1:] == ["0", "0.01", "0.05", "0.1", "0.25", "0.5", "1"]
 
@@ -1042,9 +1042,9 @@ def test_each_cell_is_a_picture_of_its_own_map(visit: Visit, shelf: Shelf, name:
 
 def test_maps_of_two_models_stand_beside_each_other(visit: Visit) -> None:
     page = visit("classifier")
-    both = page.locator("section.figure", has=page.get_by_role("heading", name="The same maps in two models"))
+    both = page.locator("section.figure", has=page.get_by_role("heading", name="Before and after fine-tuning"))
     playwright.expect(both.locator("svg[data-painted]")).to_have_count(2)
-    assert both.locator("figcaption").all_inner_texts() == ["tuned", "before"]
+    assert both.locator("figcaption").all_inner_texts() == ["before: before", "after: tuned"]
     pictures = both.locator("image").evaluate_all("(all) => all.map((one) => one.getAttribute('href'))")
     assert pictures[0] != pictures[1]
     boxes = [one.bounding_box() for one in both.locator("figure").all()]
@@ -1058,7 +1058,7 @@ def test_before_after_and_the_difference(visit: Visit, shelf: Shelf) -> None:
     drawn = panel(page).locator("svg[aria-label^='Attention map']")
     drawn.wait_for()
     after = drawn.locator("image").get_attribute("href")
-    panel(page).get_by_role("button", name="before", exact=True).click()
+    panel(page).get_by_role("button", name="before: before", exact=True).click()
     playwright.expect(drawn.locator("image")).not_to_have_attribute("href", after)
     panel(page).get_by_role("button", name="difference", exact=True).click()
     playwright.expect(panel(page).get_by_label("Colours of changes from -1 to 1")).to_be_visible()

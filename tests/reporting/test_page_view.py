@@ -25,9 +25,9 @@ def test_what_the_study_is_about_and_its_numbers(visit: Visit) -> None:
     numbers = page.locator(".key-numbers li")
     assert numbers.count() == 4
     assert numbers.nth(2).inner_text().startswith("3 of 12")
-    missing = visit("partial-maps").locator(".key-numbers .missing").all_inner_texts()
-    assert len(missing) == 3
-    assert all("headcount" in one for one in missing)
+    missing = visit("grouped").locator(".key-numbers .missing").all_inner_texts()
+    assert len(missing) == 1
+    assert "headcount prune measures it" in missing[0]
 
 
 @pytest.mark.parametrize("question", ["do", "without", "small"])

@@ -13,7 +13,7 @@ def test_every_role_of_a_measure_has_a_colour() -> None:
 
 
 def test_colours_do_not_depend_on_what_else_there_is() -> None:
-    assert colours_of(["itself"]) == colours_of(["next token", "itself"])[1:]
+    assert colours_of(["the token itself"]) == colours_of(["next token", "the token itself"])[1:]
     assert len(set(colours_of([*COLOURS, "mine", "yours"]))) == len(COLOURS) + 2
 
 

@@ -24,7 +24,7 @@ from tests.measures.planted_decoder import planted_decoder
 PLANTED = {
     "previous": "previous token",
     "next": "next token",
-    "same": "itself",
+    "same": "the token itself",
     "separator": "[SEP]",
     "first": "[CLS]",
     "uniform": BROAD,
@@ -78,7 +78,7 @@ def test_planted_heads(of_pairs: dict[str, xr.Dataset], of_sentences: dict[str, 
 def test_a_head_can_have_several_roles(of_pairs: dict[str, xr.Dataset]) -> None:
     """The head for repeated words looks at all occurrences of its word: at itself and at the one in the other text."""
     found = roles_of(view_of(of_pairs))[ROLES["repeated word"]] or []
-    assert {"itself", "same word in the other text"} <= {role.name for role in found}
+    assert {"the token itself", "same word in the other text"} <= {role.name for role in found}
     strengths = [role.strength for role in found]
     assert strengths == sorted(strengths, reverse=True)
 
@@ -124,8 +124,8 @@ def test_only_the_measures_that_are_there_give_roles(of_pairs: dict[str, xr.Data
     assert {head: (roles or [""])[0] for head, roles in found.items() if roles} == {
         ROLES["previous"]: "previous token",
         ROLES["next"]: "next token",
-        ROLES["same"]: "itself",
-        ROLES["repeated word"]: "itself",
+        ROLES["same"]: "the token itself",
+        ROLES["repeated word"]: "the token itself",
     }
 
 
@@ -214,12 +214,12 @@ def test_examples_are_the_strongest_heads_each_once() -> None:
 
 
 def test_the_page_has_all_roles_of_a_head() -> None:
-    view = with_strengths(**{"[SEP]": [CLEAR, WEAK], "itself": [(0.6, 0.5, 0.7, 0), WEAK]})
+    view = with_strengths(**{"[SEP]": [CLEAR, WEAK], "the token itself": [(0.6, 0.5, 0.7, 0), WEAK]})
     told = next(each for each in find_colourings(view) if each["id"] == "roles")
-    assert told["names"] == ["itself", "no clear role"]
+    assert told["names"] == ["the token itself", "no clear role"]
     assert told["values"] == [0, told["none"]]
-    assert told["also"] == [[["itself", 0.6, 0.5, 0.7], ["[SEP]", 0.4, 0.3, 0.5]], []]
-    assert told["colours"][0] == COLOURS["itself"]
+    assert told["also"] == [[["the token itself", 0.6, 0.5, 0.7], ["[SEP]", 0.4, 0.3, 0.5]], []]
+    assert told["colours"][0] == COLOURS["the token itself"]
 
 
 def test_every_role_has_chance_a_title_and_a_colour_of_its_own(of_pairs: dict[str, xr.Dataset]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-INHERITED = ("model", "model_class", "device", "versions")
+INHERITED = ("model", "model_class", "device", "versions", "heads_per_key")
 PACKAGES = ("headcount", "torch", "transformers", "numpy")
 _command: ContextVar[str] = ContextVar("command", default="")
 

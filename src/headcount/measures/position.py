@@ -44,7 +44,7 @@ class Position(Question):
             "the previous token", role="previous token", baseline="previous_chance", rank=1, main=True
         ),
         "next": share_of_attention("the next token", role="next token", baseline="next_chance", rank=2),
-        "same": share_of_attention("the token itself", role="itself", baseline="same_chance", rank=3),
+        "same": share_of_attention("the token itself", role="the token itself", baseline="same_chance", rank=3),
         "previous_chance": chance_of("the previous token"),
         "next_chance": chance_of("the next token"),
         "same_chance": chance_of("the token itself"),

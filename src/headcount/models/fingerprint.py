@@ -8,6 +8,8 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.core.provenance import Origin, fingerprint
+from headcount.errors import UnknownFamily
+from headcount.models.anatomy import read_anatomy
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import input_device, is_dispatched, spell_devices, stored_tensors
 from headcount.zoo.bundled import spell_model
@@ -53,8 +55,26 @@ def find_origin(
         return Origin({"models": fingerprints, "data": data, "seed": seed}, {"device": device})
     dtype = str(model.dtype).removeprefix("torch.")
     identity = {"model": model_fingerprint(model), "data": data, "seed": seed, "dtype": dtype}
-    names = {"model": model_name(model), "model_class": type(model).__name__, "device": device_label(model)}
+    names: dict[str, object] = {"model": model_name(model), "model_class": type(model).__name__}
+    names |= {"device": device_label(model)} | shared_keys(model)
     if other is not None:
         second = {"other": model_fingerprint(other)}
         return Origin(identity | second, names | second | {"other_model": model_name(other)})
     return Origin(identity, names)
+
+
+@takes_compiled
+def shared_keys(model: PreTrainedModel) -> dict[str, dict[str, int]]:
+    """`heads_per_key`, by stack: how many heads in a row read the same key and value, where it is more than one.
+
+    Of a model that was cut nothing is said: its groups may differ in size.
+    """
+    if getattr(model.config, "headcount", None):
+        return {}
+    try:
+        stacks = read_anatomy(model).stacks
+    except UnknownFamily:
+        return {}
+    sizes = {stack: {block.count // max(1, block.kv_heads) for block in blocks} for stack, blocks in stacks.items()}
+    shared = {stack: size.pop() for stack, size in sizes.items() if len(size) == 1 and max(size) > 1}
+    return {"heads_per_key": shared} if shared else {}

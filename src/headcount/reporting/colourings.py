@@ -26,6 +26,7 @@ from headcount.story.sweeps import REPLACED
 
 MOST_MAIN = 10
 """Named choices at most."""
+NEEDED_ABOVE = re.compile(r"above \S+: .*\bneed")
 Colouring = dict[str, Any]
 """id, title, group, unit, says, kind (diverging, sequential, category), values by head, and low, high, p, q, if any.
 Of categories: names and, if there are any, the number of the category that stands for none of them and `colours`,
@@ -175,6 +176,7 @@ def _roles(view: View) -> list[Colouring]:
     strongest = [None if each is None else each[0].name if each else NO_ROLE for each in roles]
     counts = Counter(name for name in strongest if name not in (None, NO_ROLE))
     names = sorted(counts, key=lambda name: (colours_of([name]), name)) + [NO_ROLE] * (NO_ROLE in strongest)
+    titles = {test.name: test.schema.does for test in role_tests(view.named("measures")) if test.schema.does}
     return [
         {
             "id": "roles",
@@ -189,6 +191,8 @@ def _roles(view: View) -> list[Colouring]:
             # A role has the same colour on every page; no role stays in the background.
             "colours": colours_of(names),
             **({"none": names.index(NO_ROLE)} if NO_ROLE in names else {}),
+            # What a head with the role does, as a title.
+            "does": [titles.get(name, name) for name in names],
             "also": [
                 [[role.name, *(number(part) for part in (role.strength, role.low, role.high))] for role in each or ()]
                 for each in roles
@@ -244,7 +248,7 @@ def _variables(view: View, name: str, dataset: xr.Dataset) -> list[Colouring]:
             continue
         for index, label in enumerate(dataset[further[0]].values):
             part = dataset.isel({further[0]: index})  # not by its label, which may be any text
-            titled = replace(schema, title=f"{str(label).capitalize()}: {schema.title}")
+            titled = replace(schema, title=f"{str(label).replace('_', ' ').capitalize()}: {schema.title}")
             colourings.append(_colouring(view, f"{name}/{label}", part, variable, titled))
     return [colouring for colouring in colourings if any(value is not None for value in colouring["values"])]
 
@@ -265,6 +269,8 @@ def _colouring(view: View, name: str, dataset: xr.Dataset, variable: str, schema
         "kind": "category" if schema.names is not None else "diverging" if schema.signed else "sequential",
         "values": view.by_head(dataset[variable]),
         **({} if schema.centre is None else {"centre": schema.centre}),
+        # Orange is what is needed, and so it is where high values mean that.
+        **({"higher": False} if schema.signed and NEEDED_ABOVE.match(schema.direction) else {}),
     }
     if f"{variable}_low" in dataset and f"{variable}_high" in dataset:
         colouring |= {end: view.by_head(dataset[f"{variable}_{end}"]) for end in ("low", "high")}

@@ -29,7 +29,13 @@ from headcount.reporting.cues import find_cue_tables
 from headcount.reporting.examples import find_flips
 from headcount.reporting.findings import find_sentences
 from headcount.reporting.gaps import find_gaps
-from headcount.reporting.identity import find_identity, find_key_numbers, scored_model
+from headcount.reporting.identity import (
+    find_identity,
+    find_key_numbers,
+    find_shared_keys,
+    model_before,
+    scored_model,
+)
 from headcount.reporting.maps import ROOM, find_maps
 from headcount.reporting.packed_numbers import split_numbers
 from headcount.reporting.pairs import find_pairs
@@ -140,6 +146,8 @@ def describe(view: View, path: str, room: int = ROOM) -> tuple[dict[str, Any], d
         "task": view.task,
         "identity": find_identity(view),
         "keyNumbers": find_key_numbers(view),
+        "before": model_before(view),
+        "sharedKeys": find_shared_keys(view),
         "stacks": [
             {"stack": stack, "layers": [list(heads) for heads in layers], "width": layout.width(stack)}
             for stack, layers in layout.stacks.items()
@@ -235,6 +243,9 @@ def _html(data: dict[str, Any], plain: str, numbers: dict[str, str], blobs: dict
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)} · Headcount</title>
+<meta property="og:title" content="{html.escape(title)} · Headcount">
+<meta property="og:type" content="article">
+<meta name="description" property="og:description" content="{html.escape(_summary(data["studies"]))}">
 <style>{style}</style>
 </head>
 <body>
@@ -247,6 +258,13 @@ def _html(data: dict[str, Any], plain: str, numbers: dict[str, str], blobs: dict
 </body>
 </html>
 """
+
+
+def _summary(studies: Sequence[dict[str, Any]]) -> str:
+    """What is said below a link to the page: the key numbers of the first study."""
+    numbers = [one for study in studies[:1] for one in study["keyNumbers"] if "value" in one]
+    said = [f"{one['title']}: {one['value']} {one.get('spread', '')}".strip() for one in numbers]
+    return "; ".join(said) or "What the attention heads of a model do."
 
 
 def _hash(text: str) -> str:

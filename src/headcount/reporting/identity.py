@@ -31,7 +31,7 @@ def scored_model(view: View) -> str:
 
 
 def find_identity(view: View) -> dict[str, Any]:
-    """The shape of the model, its number of parameters if the study has it, and what the task asks."""
+    """The shape of the model, its number of parameters if the study has it, what the task asks, and the date."""
     stacks = [layers for layers in view.layout.stacks.values() if any(layers)]
     shape = ""
     if len(stacks) == 1:
@@ -39,7 +39,23 @@ def find_identity(view: View) -> dict[str, Any]:
         shape = f"{len(stacks[0])} x {counts.pop()} heads" if len(counts) == 1 else f"{view.layout.count} heads"
     elif stacks:
         shape = f"{view.layout.count} heads"
-    return {"shape": shape, "parameters": _parameters(view), "asks": ask(view.task)}
+    return {"shape": shape, "parameters": _parameters(view), "asks": ask(view.task), "date": view.date}
+
+
+def find_shared_keys(view: View) -> dict[str, int]:
+    """By stack, how many heads in a row read the same key and value, where it is more than one."""
+    own = [result.attrs for result in view.results.values() if "heads_per_key" in result.attrs]
+    return {str(stack): int(count) for stack, count in dict(own[0]["heads_per_key"]).items()} if own else {}
+
+
+def model_before(view: View) -> str:
+    """The model that the study's own is compared with: the one before fine-tuning."""
+    for result in view.of("compare").values():
+        names = {short_name(str(result.attrs[key])) for key in ("model", "other_model") if key in result.attrs}
+        others = names - {scored_model(view)}
+        if len(names) == 2 and len(others) == 1:
+            return others.pop()
+    return ""
 
 
 def _parameters(view: View) -> int | None:

@@ -65,6 +65,7 @@ def _describe_maps(index: int, name: str, dataset: xr.Dataset, levels: int, blob
             "queries": queries,
             "keys": keys,
             "layers": layers,
+            "causal": is_causal(array.values),
         }
         if f"blocks_{stack}" in dataset:
             described["blocks"] = _describe_blocks(index, dataset, stack, levels, blobs)
@@ -94,6 +95,12 @@ def _describe_blocks(index: int, dataset: xr.Dataset, stack: str, levels: int, b
         "queries": dataset[f"block_query_tokens_{stack}"].values.tolist(),
         "keys": dataset[f"block_key_tokens_{stack}"].values.tolist(),
     }
+
+
+def is_causal(maps: np.ndarray) -> bool:
+    """Whether no token of any map [..., query, key] looks at a later one."""
+    square = maps.shape[-1] == maps.shape[-2] > 2
+    return square and not any(np.triu(layer, 1).any() for layer in maps)
 
 
 def _pooled(attributes: dict[str, Any]) -> str:

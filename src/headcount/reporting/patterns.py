@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from headcount.reporting.maps import deflate_layer
+from headcount.reporting.maps import deflate_layer, is_causal
 from headcount.reporting.published import find_published_patterns
 from headcount.reporting.view import View, number
 
@@ -97,6 +97,7 @@ def find_typical(view: View) -> tuple[dict[str, Any] | None, dict[str, str]]:
                 "stack": stack,
                 "shape": shape,
                 "layers": ids,
+                "causal": is_causal(np.nan_to_num(maps.values[index]).reshape(-1, side, side)),
                 "named": named,
                 "text": dataset["text"].values[index].tolist(),
             }

@@ -35,7 +35,7 @@ def _part(view: View, path: str) -> View:
     results = {name: result for name, result in view.results.items() if not path or f"{name}/".startswith(f"{path}/")}
     if path and not results:
         raise StudyProblem(f"{view.name} has no complete result {path}")
-    return View(view.name, results, view.unfinished, find_layout(results) if path else view.layout)
+    return View(view.name, results, view.unfinished, find_layout(results) if path else view.layout, view.date)
 
 
 def _results(shown: Any) -> Iterable[tuple[str, xr.Dataset]]:

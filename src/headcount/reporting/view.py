@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,8 @@ class View:
     results: dict[str, xr.Dataset]
     unfinished: tuple[str, ...]
     layout: Layout
+    date: str = ""
+    """The day on which its last result was written, if it is a folder: "19 November 2026"."""
 
     def of(self, kind: str) -> dict[str, xr.Dataset]:
         """The results of one kind, such as `sweep`, by the rest of their names."""
@@ -52,6 +55,10 @@ class View:
 
 LARGEST = 1_000_000
 """Arrays with at most this many entries are always read."""
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 NEEDED = ("logits", "baseline_logits", "texts", "baseline_texts", "text", "pair")
 SETS = ("sweep/sets-", "sweep/draws-")
 """Sweeps whose numbers are part of the curves."""
@@ -62,7 +69,13 @@ def read_view(path: str | Path) -> View:
     read = read_results(path, _is_shown)
     results = {name: dataset for name, (complete, dataset) in read.items() if complete}
     unfinished = tuple(name for name in read if name not in results)
-    return View(Path(path).resolve().name, results, unfinished, find_layout(results))
+    return View(Path(path).resolve().name, results, unfinished, find_layout(results), _date_of(Path(path)))
+
+
+def _date_of(path: Path) -> str:
+    written = max((file.stat().st_mtime for file in (path, *path.glob("*/*/zarr.json"))), default=0)
+    day = date.fromtimestamp(written)
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def _is_shown(result: str, array: str, shape: tuple[int, ...]) -> bool:

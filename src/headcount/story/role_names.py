@@ -10,7 +10,7 @@ COLOURS = {
         (
             "previous token",
             "next token",
-            "itself",
+            "the token itself",
             "[SEP]",
             "[CLS]",
             "punctuation",
@@ -27,7 +27,7 @@ COLOURS = {
     )
 }
 """By role, the number of its colour."""
-_RENAMED = {"everything alike": BROAD}
+_RENAMED = {"everything alike": BROAD, "itself": "the token itself"}
 
 
 def current_name(role: str) -> str:

@@ -67,3 +67,13 @@ test("a link that makes no sense is a view as at first", () => {
   assert.deepEqual(read.pins, []);
   assert.equal(read.theme, null);
 });
+
+test("the slider, the model of the maps and the compared number are part of the view", () => {
+  const hash = writeAddress(null, 0, 1, { removed: 0, version: 1, shared: "measures/a:b" });
+  const view = readView(hash, studies, 0);
+  assert.deepEqual([view.removed, view.version, view.shared], [0, 1, "measures/a:b"]);
+  const usual = readView("", studies, 0);
+  assert.deepEqual([usual.removed, usual.version, usual.shared], [null, 0, null]);
+  assert.equal(writeAddress(null, 0, 1, { removed: null, version: 0, shared: null }), "");
+  assert.equal(readView("#?removed=-3&maps=x", studies, 0).removed, null);
+});

@@ -69,3 +69,16 @@ test("colours are read in both spellings, and ink is legible on them", () => {
   assert.equal(inkOn("#ffffff"), "#111");
   assert.equal(inkOn("#000000"), "#fff");
 });
+
+test("a scale reaches what it is told to reach", () => {
+  assert.deepEqual(colours({ kind: "diverging", values: [0.1], span: [-0.5, 0.2] }).domain, [-0.5, 0, 0.5]);
+  assert.deepEqual(colours({ kind: "sequential", values: [3, 4], unit: "nats", span: [1, 6] }).domain, [1, 6]);
+});
+
+test("what goes last stands out, on white paper and on dark paper", () => {
+  const light = (colour) => rgb(colour).reduce((sum, part) => sum + part);
+  const order = { kind: "sequential", values: [1, 9], unit: "", reversed: true };
+  const [white, dark] = [false, true].map((one) => colours(order, { dark: one }).of);
+  assert.ok(light(white(9)) < light(white(1)));
+  assert.ok(light(dark(9)) > light(dark(1)));
+});

@@ -3,23 +3,25 @@ import { h } from "./dom.js";
 import { plain, shown } from "./format.js";
 import { explained } from "./glossary.js";
 import { mapOf } from "./map_texts.js";
-import { headBytes, picture } from "./maps.js";
-import { effectWords, furtherRoles, patchWords, patternWords, roleWords } from "./told_heads.js";
+import { headBytes, picture, smallMap } from "./maps.js";
+import { WEIGHTS } from "./shades.js";
+import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
 import { arcsSay, wordArcs } from "./word_arcs.js";
 
 // `maps`: of the chosen text, or nothing. `colouring`: what the grid shows, told where the words do not.
-export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
+// `brief`: without the sentence, where there is less room.
+export function headCard(study, index, { maps, colouring, open, pin, pinned, brief = false }) {
   const [, , , name] = study.heads[index];
   const role = roleWords(study, index);
   const pattern = patternWords(study, index);
-  const further = furtherRoles(study, index);
   const told = colouring && !colouring.effect && colouring.id !== "roles" && colouring.id !== "patterns";
   const known = colouring && colouring.values[index] !== null && colouring.id !== "present";
   const facts = [
-    further ? `Also: ${further}.` : "",
+    strengthWords(study, index),
     pattern ? `Its maps are mostly ${pattern}.` : "",
     effectWords(study, index) || patchWords(study, index),
     told && known ? `${colouring.title}: ${shown(colouring, index)}${colouring.unit ? ` ${colouring.unit}` : ""}.` : "",
+    sharedWords(study, index),
   ].filter(Boolean);
   const arcs = h("div", { class: "card-arcs" });
   const thumb = h("button", {
@@ -31,17 +33,15 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
   const map = mapOf(maps, study.heads[index]);
   if (map)
     headBytes(map.found, map.layer, map.head).then((bytes) => {
-      const canvas = picture(bytes, 0, map.rows, map.columns);
-      canvas.className = map.rows > 180 ? "" : "pixels";
-      thumb.append(canvas);
+      thumb.append(smallMap(bytes, map));
       const { queries, keys } = map.found;
-      if (maps.pooled > 1) return;
+      if (maps.pooled > 1 || brief) return;
       const twice = queries.length !== keys.length || queries.some((token, at) => token !== keys[at]);
       arcs.append(wordArcs(bytes, queries, keys, { twice }), h("p", { class: "quiet" }, arcsSay(twice)));
     });
   return h(
     "article",
-    { class: "card", "aria-label": `Head ${name}` },
+    { class: `card${brief ? " brief" : ""}`, "aria-label": `Head ${name}` },
     h(
       "div",
       { class: "card-top" },
@@ -61,15 +61,29 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned }) {
           ),
         ),
       ),
-      map ? thumb : null,
+      map ? h("div", { class: "thumb-of" }, thumb, smallScale()) : null,
     ),
     arcs,
   );
 }
 
+// Which colour is which weight, as small as the map above it.
+function smallScale() {
+  const ramp = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  const canvas = picture(ramp, 0, 1, 256);
+  return h(
+    "p",
+    { class: "quiet small-scale", title: `Weights of attention. ${WEIGHTS.says}` },
+    "0",
+    canvas,
+    "1",
+    h("span", { class: "unseen-words" }, "weight, by its square root"),
+  );
+}
+
 // Three or four heads that show best what heads do, as pictures to click on.
 // `write`: how their numbers are written.
-export function bestExamples(study, maps, open, write = plain) {
+export function bestExamples(study, maps, open, { write = plain, digits = 2 } = {}) {
   const best = study.best.slice(0, 4);
   if (!best.length) return null;
   const cards = best.map((one) => {
@@ -78,11 +92,10 @@ export function bestExamples(study, maps, open, write = plain) {
     const map = mapOf(maps, study.heads[one.head]);
     if (map)
       headBytes(map.found, map.layer, map.head).then((bytes) => {
-        const canvas = picture(bytes, 0, map.rows, map.columns);
-        canvas.className = map.rows > 180 ? "" : "pixels";
-        face.append(canvas);
+        face.append(smallMap(bytes, map));
       });
-    const spread = one.low === null || one.low === undefined ? "" : ` [${write(one.low, 2)}, ${write(one.high, 2)}]`;
+    const spread =
+      one.low === null || one.low === undefined ? "" : ` [${write(one.low, digits)}, ${write(one.high, digits)}]`;
     return h(
       "li",
       {},
@@ -94,7 +107,12 @@ export function bestExamples(study, maps, open, write = plain) {
           "span",
           {},
           h("b", {}, one.title),
-          h("span", { class: "quiet" }, `${name}: ${write(one.strength, 2)}${spread}`),
+          h(
+            "span",
+            { class: "quiet" },
+            `${name}: ${write(one.strength, digits)} `,
+            h("span", { class: "spread" }, spread),
+          ),
         ),
       ),
     );

@@ -17,12 +17,12 @@ const KINDS = [
   "#a0622d",
   "#52b415",
   "#40b0a6",
-  "#c2385e",
+  "#8a6a5c",
   "#8f9a12",
   "#ff9da7",
   "#4a68d8",
   "#b39ddb",
-  "#8a6a5c",
+  "#c2385e",
   "#a8c75a",
   "#d14be0",
 ];
@@ -36,7 +36,7 @@ export const OF_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", 
 const onDark = scaleLinear([0, 0.25, 0.5, 0.75, 1], ["#c3b8ff", "#6d60a8", "#262c33", "#a86420", "#ffb55a"]);
 export const isDark = () => globalThis.document?.documentElement.dataset.dark === "yes";
 
-// `dark`: for dark paper; as the page is, unless it is said.
+// `dark`: for dark paper; as the page is, unless it is said. A colouring's `span`: values that the scale must reach too.
 export function colours(colouring, { dark } = {}) {
   const known = colouring.values.filter((value) => value !== null);
   if (colouring.kind === "category") {
@@ -50,18 +50,20 @@ export function colours(colouring, { dark } = {}) {
   }
   if (colouring.kind === "diverging") {
     const centre = colouring.centre ?? 0;
-    const most = max(known, (value) => Math.abs(value - centre)) || 1;
+    const most = max([...known, ...(colouring.span ?? [])], (value) => Math.abs(value - centre)) || 1;
     const domain = [centre - most, centre, centre + most];
     // Orange for below 0, purple for above; where less is better the other way round: orange is always what is needed.
     const shade = (dark ?? isDark()) ? onDark : interpolatePuOr;
     const scale = scaleDiverging(domain, (share) => shade(colouring.higher === false ? share : 1 - share));
     return { of: scale, domain };
   }
-  let [low, high] = extent(known);
+  let [low, high] = extent([...known, ...(colouring.span ?? [])]);
   if (low === undefined) [low, high] = [0, 1];
   if (low >= 0 && high <= 1 && colouring.unit.startsWith("share")) low = 0;
   if (low === high) high = low + 1;
-  const shade = colouring.reversed ? (share) => interpolateViridis(1 - share) : interpolateViridis;
+  // What goes last is what matters: it stands out, dark on white paper and bright on dark paper.
+  const shade =
+    colouring.reversed && !(dark ?? isDark()) ? (share) => interpolateViridis(1 - share) : interpolateViridis;
   return { of: scaleSequential([low, high], shade), domain: [low, high] };
 }
 

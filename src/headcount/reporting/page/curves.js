@@ -10,7 +10,9 @@ import { plain, signed } from "./format.js";
 import { swatch } from "./legend.js";
 import { linear, wide } from "./scales.js";
 
-export function curves(one) {
+// `brief`: beside the grid, as a low drawing without a caption.
+export function curves(one, { brief = false } = {}) {
+  const height = brief ? 220 : 330;
   if (one.baseline === null) return null;
   const randoms = one.lines.filter((each) => each.order.startsWith("random"));
   const named = one.lines.filter((each) => !each.order.startsWith("random"));
@@ -23,7 +25,7 @@ export function curves(one) {
     ...(one.published?.score ?? []),
   ];
   const y = linear(wide(extent(every.filter((value) => value !== null)))).nice();
-  const { node, inside } = plot(540, 330, `${one.metric} against ${one.said.removed.title.toLowerCase()}`, x, y, [
+  const { node, inside } = plot(540, height, `${one.metric} against ${one.said.removed.title.toLowerCase()}`, x, y, [
     `${one.said.removed.title} (of ${one.heads})`,
     one.metric,
   ]);
@@ -103,7 +105,7 @@ export function curves(one) {
         "li",
         {},
         swatch(colour),
-        `${each.order}${index === 0 ? ", with the 95 % interval of its change from the whole model" : ""}`,
+        `${each.order}${index ? "" : brief ? ", with 95 % interval" : ", with the 95 % interval of its change from the whole model"}`,
       ),
     );
   });
@@ -124,6 +126,8 @@ export function curves(one) {
   const rows = () =>
     one.lines.flatMap((each) =>
       one.removed.map((count, at) => ({
+        metric: one.metric,
+        examples: one.examples,
         order: each.order,
         gone: count,
         score: each.score[at],
@@ -132,12 +136,14 @@ export function curves(one) {
         p: each.p[at],
       })),
     );
-  node.dataset.frame = JSON.stringify({ left: x(0), right: x(one.heads), top: EDGE.top, bottom: 330 - EDGE.bottom });
+  node.dataset.frame = JSON.stringify({ left: x(0), right: x(one.heads), top: EDGE.top, bottom: height - EDGE.bottom });
   return figure(
     `How many heads can go${part}`,
-    `${one.metric} on ${one.examples} examples as heads are removed, the least important of each order first ` +
-      "(Michel et al. 2019, Figure 3).",
+    brief
+      ? null
+      : `${one.metric} on ${one.examples} examples as heads are removed, the least important of each order first ` +
+          "(Michel et al. 2019, Figure 3).",
     h("div", {}, node, h("ul", { class: "kinds" }, entries)),
-    { rows },
+    { rows, level: brief ? "h3" : "h2" },
   );
 }

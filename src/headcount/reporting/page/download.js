@@ -24,9 +24,9 @@ const COPIED = [
   "image-rendering",
 ];
 
-const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg";
 
-function shape(tag, attributes, text) {
+export function shape(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   if (text !== undefined) node.textContent = text;
@@ -34,7 +34,7 @@ function shape(tag, attributes, text) {
 }
 
 // The style sheet stays behind: what it says is written into the copy.
-function inlined(svg) {
+export function inlined(svg) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, index) => {
@@ -49,7 +49,7 @@ function inlined(svg) {
 }
 
 // On white paper, whatever the page is on: what the style sheet says for it is read before anything is painted.
-function onPaper(work) {
+export function asOnPaper(work) {
   const { dataset } = document.documentElement;
   const was = dataset.dark;
   dataset.dark = "no";
@@ -128,17 +128,17 @@ function sheet(title, content, subject) {
   return { markup: new XMLSerializer().serializeToString(outer), width, height };
 }
 
-async function asPng({ markup, width, height }) {
+export async function asPng({ markup, width, height, sharp = 2 }) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([markup], { type: "image/svg+xml" }));
   await image.decode();
-  const canvas = h("canvas", { width: 2 * width, height: 2 * height });
-  canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
+  const canvas = h("canvas", { width: sharp * width, height: sharp * height });
+  canvas.getContext("2d").drawImage(image, 0, 0, sharp * width, sharp * height);
   URL.revokeObjectURL(image.src);
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
-const slug = (title) =>
+export const slug = (title) =>
   title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
@@ -146,13 +146,36 @@ const slug = (title) =>
     .slice(0, 100) || "figure";
 
 // What all figures of a study are of, where they say nothing else: its model and task.
-export const about = { subject: "" };
+export const about = { subject: "", model: "", task: "" };
+
+// A table says in every row what it is of: the model, the task and, on the page of a head, the head.
+const labelled = (rows, head) =>
+  rows.map((row) => ({
+    ...("model" in row || "study" in row ? {} : { model: about.model }),
+    ...("task" in row || "study" in row ? {} : { task: about.task }),
+    ...(head && !("head" in row) ? { head } : {}),
+    ...row,
+  }));
+
+// A picture into the clipboard, or into a file where the browser gives none.
+async function copyPicture(name, picture) {
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+    return "Copied";
+  } catch {
+    save(`${name}.png`, await picture);
+    return "Saved";
+  }
+}
+
+const subjectOf = (head) => [about.subject, head].filter(Boolean).join(", ");
 
 // A figure with its heading, what it means, and its downloads; what is drawn is looked up when it is asked for.
-// `subject`: the model, head and text, which are in the name and the picture of what is saved.
-export function figure(title, caption, content, { rows, id, level = "h2", subject = about.subject } = {}) {
+// `subject`: the model, head and text, which are in the name and the picture of what is saved; `head`: the one that the
+// figure is about, where it is about one.
+export function figure(title, caption, content, { rows, id, level = "h2", head, subject = subjectOf(head) } = {}) {
   const name = slug([title, subject].filter(Boolean).join(" "));
-  const drawnSheet = () => onPaper(() => sheet(title, content, subject));
+  const drawnSheet = () => asOnPaper(() => sheet(title, content, subject));
   const drawn = content.matches?.("svg.drawing") || content.querySelector?.("svg.drawing");
   const button = (kind, label, work) =>
     h("button", { type: "button", class: "small", "aria-label": `${label} of ${title}`, onclick: work }, kind);
@@ -161,10 +184,19 @@ export function figure(title, caption, content, { rows, id, level = "h2", subjec
     tools.append(
       button("SVG", "SVG", () => save(`${name}.svg`, new Blob([drawnSheet().markup], { type: "image/svg+xml" }))),
       button("PNG", "PNG", async () => save(`${name}.png`, await asPng(drawnSheet()))),
+      button("Copy", "Copy the picture", async (event) => {
+        const pressed = event.currentTarget;
+        pressed.textContent = await copyPicture(name, asPng(drawnSheet()));
+        setTimeout(() => {
+          pressed.textContent = "Copy";
+        }, 1500);
+      }),
     );
   }
   if (rows)
-    tools.append(button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(rows())], { type: "text/csv" }))));
+    tools.append(
+      button("CSV", "CSV", () => save(`${name}.csv`, new Blob([csv(labelled(rows(), head))], { type: "text/csv" }))),
+    );
   return h(
     "section",
     { class: "figure", id },

@@ -5,7 +5,7 @@ import { plot } from "./axes.js";
 import { colours, setLight } from "./colour.js";
 import { s } from "./dom.js";
 import { figure } from "./download.js";
-import { plain } from "./format.js";
+import { cellOf, plain } from "./format.js";
 import { lasso } from "./lasso.js";
 import { linear, wide } from "./scales.js";
 
@@ -64,7 +64,12 @@ export function embedding(study, colouring, { open, hover, chosen, choose }) {
     node,
     {
       rows: () =>
-        points.map((point) => ({ head: point.name, x: point.x, y: point.y, value: colouring.values[point.index] })),
+        points.map((point) => ({
+          head: point.name,
+          x: point.x,
+          y: point.y,
+          [colouring.title]: cellOf(colouring, point.index),
+        })),
     },
   );
 }

@@ -28,6 +28,12 @@ export function shown(colouring, index) {
   return write(value) + spread;
 }
 
+// A head's value for a table: a number, or the name of its kind.
+export function cellOf(colouring, index) {
+  const value = colouring?.values[index] ?? null;
+  return value !== null && colouring.kind === "category" ? colouring.names[value] : value;
+}
+
 // What "significant" means, as in core/claims.py; a test compares the two.
 export const LEVEL = 0.05;
 export const sure = (colouring, index) =>

@@ -14,6 +14,8 @@ export const TERMS = {
   vertical: "A map in which all tokens look at the same few tokens.",
   heterogeneous: "A map without a simple shape.",
   block: "A map in which tokens look within their own text.",
+  strength: "How far a head has a role: 0 is chance for these texts, 1 a head that does nothing else.",
+  uniform: "Attention that is the same for all tokens: what a head is often replaced by.",
   importance: "How much the loss would change with the head's output, from the slope of the loss.",
   "held-out": "Examples that took no part in the selection.",
 };

@@ -9,7 +9,8 @@ import { nextHead } from "./next_head.js";
 
 // `room`: the width and height to fill. `framed`: kinds are frames, and `paint(cells, layout)` gives the addresses of
 // the picture inside them, {href, light}. `order`: a number by head, by which the heads of a layer are sorted.
-// `gone`: heads that are taken away. `means`: a last column with the mean of each layer.
+// `gone`: heads that are taken away. `means`: a last column with the mean of each layer. `marks`: the number whose
+// significant heads have a dot; the one that is shown, unless it is said.
 export function grid(
   study,
   colouring,
@@ -24,6 +25,7 @@ export function grid(
     order = null,
     gone = new Set(),
     means = false,
+    marks = colouring,
     paint,
     open,
     hover,
@@ -51,6 +53,8 @@ export function grid(
     const every = size >= 22 ? 1 : size >= 9 ? 4 : 8;
     for (let head = 0; head < width && !order; head += every)
       parts.push(tick(stack.x + (head + 0.5) * size, stack.y - 6, `H${head}`, "middle"));
+    const shared = study.sharedKeys?.[stack.stack];
+    if (shared && !order) parts.push(brackets(stack, width, shared, size));
     if (means) parts.push(tick(stack.x + (width + 0.9) * size, stack.y - 6, "mean", "middle"));
     stack.layers.forEach((heads, layer) => {
       const top = stack.y + layer * size;
@@ -71,7 +75,10 @@ export function grid(
       for (const [head, column] of [...columns].sort((a, b) => a[1] - b[1])) {
         const index = at(head);
         const box = { x: stack.x + column * size + gap / 2, y: top + gap / 2, side: size - gap };
-        const node = cell({ study, colouring, scale, onWhite, index, box, framed, isGone: gone.has(index) });
+        const node = cell({
+          ...{ study, colouring, scale, onWhite, index, box, framed, marks },
+          isGone: gone.has(index),
+        });
         node.classList.toggle("dimmed", !matches(index));
         node.classList.toggle("chosen", index === chosen);
         node.classList.toggle("found", index === found);
@@ -132,6 +139,20 @@ export function grid(
 const tick = (x, y, text, anchor) =>
   s("text", { x, y, "text-anchor": anchor, class: "tick", "aria-hidden": "true" }, text);
 
+// Heads that read the same key and value are joined below their names.
+const brackets = (stack, width, shared, size) =>
+  s(
+    "path",
+    {
+      class: "shared-keys",
+      d: Array.from({ length: Math.floor(width / shared) }, (_, group) => {
+        const from = stack.x + group * shared * size + 2;
+        return `M${from},${stack.y - 1} v-3 h${shared * size - 4} v3`;
+      }).join(" "),
+    },
+    s("title", {}, `${shared} heads each read the same key and value`),
+  );
+
 const absent = (stack, layer, head, top, size, gap) =>
   s("rect", {
     x: stack.x + head * size + gap,
@@ -143,16 +164,16 @@ const absent = (stack, layer, head, top, size, gap) =>
     "aria-label": `${stack.stack} L${layer}H${head}: no such head`,
   });
 
-function cell({ study, colouring, scale, onWhite, index, box, framed, isGone }) {
+function cell({ study, colouring, scale, onWhite, index, box, framed, marks, isGone }) {
   const value = colouring.values[index];
   const known = value !== null && value !== undefined;
   const colour = known ? scale.of(value) : null;
   const name = study.heads[index][3];
-  const certain = sure(colouring, index);
+  const certain = Boolean(marks) && sure(marks, index);
   const { x, y, side } = box;
   const said = [
     `${name}: ${colouring.title} ${shown(colouring, index)}`,
-    certain && "significant",
+    certain && (marks === colouring ? "significant" : `${marks.title} significant`),
     isGone && "removed",
   ];
   // The stronger a role, the fuller its colour.

@@ -8,7 +8,7 @@ import { headPatterns } from "./head_patterns.js";
 import { headStrip } from "./head_strip.js";
 import { mapTexts } from "./map_texts.js";
 import { headPositions } from "./positions.js";
-import { effectWords, furtherRoles, patchWords, patternWords, roleWords } from "./told_heads.js";
+import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
 
 export function headPage(study, index, { text, chooseText, close, step, pin, pinned, copy }) {
   const name = study.heads[index][3];
@@ -45,7 +45,7 @@ export function headPage(study, index, { text, chooseText, close, step, pin, pin
       ...[
         headStrip(study, index),
         headPatterns(study, index),
-        ...study.positions.map((told) => headPositions(told, index)),
+        ...study.positions.map((told) => headPositions(told, index, name)),
         ...flips(study, index),
         relations(study, index),
         offsets(study, index),
@@ -67,12 +67,12 @@ export function headPage(study, index, { text, chooseText, close, step, pin, pin
 
 function subtitle(study, index) {
   const pattern = patternWords(study, index);
-  const further = furtherRoles(study, index);
   const said = [
-    further ? `Also: ${further}.` : "",
+    strengthWords(study, index),
     pattern ? `Its maps are mostly ${pattern}.` : "",
     effectWords(study, index),
     patchWords(study, index),
+    sharedWords(study, index),
   ];
   for (const told of study.probes) {
     const best = told.rows.filter((row) => row.head === index).map((row) => row.relation);
@@ -97,7 +97,7 @@ function attention(study, index, text, chooseText) {
     const one = texts[state.text];
     switches.replaceChildren(
       ...[
-        versions(one, state.version, (version) => {
+        versions(study, one, state.version, (version) => {
           state.version = version;
           draw();
         }),

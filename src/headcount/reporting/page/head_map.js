@@ -3,7 +3,7 @@ import { beams } from "./beams.js";
 import { h } from "./dom.js";
 import { figure } from "./download.js";
 import { lookInto } from "./long_map.js";
-import { mapOf, shortModel } from "./map_texts.js";
+import { mapOf, nameOf, shortModel } from "./map_texts.js";
 import { headBytes, tokenMap } from "./maps.js";
 import { CHANGES, difference, WEIGHTS } from "./shades.js";
 
@@ -24,7 +24,12 @@ export async function headMap(study, head, one, version, { told, room }) {
   const coarse = maps.levels < 256 ? ` Kept in ${maps.levels} shades, so that the page stays small.` : "";
   const which = comparable ? `from ${shortModel(one.maps[1])} to ${shortModel(maps)}` : "";
   const subject = [study.model, head[3], one.title, which].filter(Boolean).join(", ");
-  const map = tokenMap(drawn, found.queries, found.keys, told, { shades, room, ...(look ?? {}) });
+  const map = tokenMap(drawn, found.queries, found.keys, told, {
+    shades,
+    room,
+    causal: Boolean(found.causal),
+    ...(look ?? {}),
+  });
   const first = figure("As a map", `A row shows where a token attends. ${shades.says}${coarse}${into}`, map, {
     level: "h4",
     subject,
@@ -38,13 +43,14 @@ export async function headMap(study, head, one, version, { told, room }) {
 }
 
 // A switch between the maps of the model, of another one and their difference.
-export function versions(one, chosen, choose) {
+export function versions(study, one, chosen, choose) {
   if (one.maps.length < 2) return null;
-  const options = [
-    [0, shortModel(one.maps[0])],
-    [1, shortModel(one.maps[1])],
-    ["change", "difference"],
+  const models = [
+    [0, nameOf(study, one.maps[0])],
+    [1, nameOf(study, one.maps[1])],
   ];
+  // In the order of time, where it is known.
+  const options = [...(study.before ? models.reverse() : models), ["change", "difference"]];
   return h(
     "div",
     { class: "switch", role: "group", "aria-label": "Maps of" },

@@ -7,6 +7,9 @@ import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
 
+// A share of attention that is nearly none is written as none.
+const share = (value) => (value !== null && value < 0.005 ? "0.00" : plain(value, 2));
+
 export function relations(study, index) {
   const rows = study.relations.filter((one) => one.attention[index] !== null);
   if (!rows.length) return null;
@@ -29,7 +32,7 @@ export function relations(study, index) {
       s(
         "text",
         { x: 160 + x(Math.max(one.attention[index], one.control[index] ?? 0)), y: row * 30 + 17, class: "tick" },
-        `${plain(one.attention[index], 2)} (${plain(one.control[index], 2)})${one.gain_low[index] > 0 ? " ●" : ""}`,
+        `${share(one.attention[index])} (${share(one.control[index])})${one.gain_low[index] > 0 ? " ●" : ""}`,
       ),
     ]),
   );
@@ -43,6 +46,7 @@ export function relations(study, index) {
       node,
       {
         level: "h3",
+        head: study.heads[index][3],
         rows: () =>
           rows.map((one) => ({ relation: one.name, attention: one.attention[index], control: one.control[index] })),
       },
@@ -73,6 +77,7 @@ export function offsets(study, index) {
     {},
     figure("How far away it looks", "Mean attention to the token at each distance before (−) or after (+).", node, {
       level: "h3",
+      head: study.heads[index][3],
       rows: () => values.map((value, number) => ({ offset: study.offsets.offsets[number], attention: value })),
     }),
   );
@@ -154,6 +159,7 @@ export function numbers(study, index) {
       folded,
       {
         level: "h3",
+        head: study.heads[index][3],
         rows,
       },
     ),

@@ -1,8 +1,9 @@
 // The patterns of one head's maps, with typical maps.
+import { setLight } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { swatch } from "./legend.js";
-import { picture } from "./maps.js";
+import { mapScale, picture } from "./maps.js";
 import { colour, spread } from "./pattern_names.js";
 import { layer } from "./unpack.js";
 
@@ -21,6 +22,7 @@ export function headPatterns(study, index) {
   );
   const node = figure("What its maps look like", null, h("div", {}, list), {
     level: "h3",
+    head: study.heads[index][3],
     rows: () =>
       told.names.map((name, kind) => ({
         pattern: name,
@@ -55,18 +57,17 @@ async function typicalMaps(study, index) {
     "Typical maps of the head",
     kinds.map((one, column) => {
       const x = column * (side + gap);
-      const image = picture(
-        bytes,
-        (head * study.typical.kinds.length + one.at) * rows * columns,
-        rows,
-        columns,
-      ).toDataURL();
+      const at = (head * study.typical.kinds.length + one.at) * rows * columns;
+      const pictured = (dark) => picture(bytes, at, rows, columns, { dark, causal: found.causal }).toDataURL();
       return [
         s("text", { x, y: 12, class: "name" }, one.kind),
-        s(
-          "image",
-          { x, y: 18, width: side, height: side, preserveAspectRatio: "none", class: "pixels", href: image },
-          s("title", {}, study.typical.texts[one.text]),
+        setLight(
+          s(
+            "image",
+            { x, y: 18, width: side, height: side, preserveAspectRatio: "none", class: "pixels", href: pictured() },
+            s("title", {}, study.typical.texts[one.text]),
+          ),
+          () => ({ href: pictured(false) }),
         ),
         s("text", { x, y: side + 31, class: "tick" }, study.patterns.names[one.named]),
       ];
@@ -82,7 +83,7 @@ async function typicalMaps(study, index) {
   return figure(
     "Typical maps",
     "Attention between 32 segments of a text: from those on the left to those above.",
-    h("div", {}, node, h("details", {}, h("summary", {}, "Their texts"), texts)),
-    { level: "h4" },
+    h("div", {}, node, mapScale(), h("details", {}, h("summary", {}, "Their texts"), texts)),
+    { level: "h4", head: study.heads[index][3] },
   );
 }

@@ -58,6 +58,7 @@ export function headStrip(study, index) {
     {},
     figure("Among all heads", "A stroke for each head, the dot is this one with its 95 % interval.", node, {
       level: "h3",
+      head: study.heads[index][3],
       rows: () =>
         rows.map((colouring) => ({
           number: colouring.title,

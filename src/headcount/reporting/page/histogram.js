@@ -45,7 +45,7 @@ export function histogram(study, colouring) {
         "text-anchor": x(colouring.baseline) > 360 ? "end" : "start",
         class: "name",
       },
-      `baseline ${plain(colouring.baseline, 4)}`,
+      `baseline ${plain(colouring.baseline)}`,
     ),
   );
   return figure(

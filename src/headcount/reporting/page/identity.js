@@ -9,10 +9,10 @@ const count = (value) =>
       ? `${(value / 1e6).toFixed(1)} million`
       : value.toLocaleString("en");
 
-const spelled = (text) => text.replace(/(\d) x (\d)/g, "$1 × $2").replace(/-(?=\d)/g, "−");
+export const spelled = (text) => text.replace(/(\d) x (\d)/g, "$1 × $2").replace(/-(?=\d)/g, "−");
 
 export function identity(study) {
-  const { shape, parameters, asks } = study.identity;
+  const { shape, parameters, asks, date } = study.identity;
   const size = [shape && spelled(shape), parameters && `${count(parameters)} parameters`].filter(Boolean);
   const task = study.task ? [h("b", {}, study.task), asks ? `: ${asks}` : ""] : null;
   return h(
@@ -21,11 +21,13 @@ export function identity(study) {
     h("span", { class: "name-of-model" }, study.model || study.name),
     size.map((part) => [" ", h("span", { class: "fact" }, part)]),
     task ? [" ", h("span", { class: "fact asks" }, task)] : null,
+    date ? [" ", h("span", { class: "fact date", title: "The day of the study's last result" }, date)] : null,
   );
 }
 
 export function keyNumbers(study) {
-  if (!study.keyNumbers.length) return null;
+  // With nothing but heads to count, as in a study of maps, the grid says it all.
+  if (study.keyNumbers.filter((one) => !one.missing).length < 2) return null;
   return h(
     "ul",
     { class: "key-numbers", "aria-label": "Key numbers" },

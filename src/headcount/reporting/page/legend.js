@@ -3,10 +3,11 @@
 import { stepOf, stepsOf } from "./bins.js";
 import { colours, setLight } from "./colour.js";
 import { h, s } from "./dom.js";
-import { LEVEL, plain, writer } from "./format.js";
+import { LEVEL, plain, sure, writer } from "./format.js";
 
+// `marks`: the number whose significant heads are marked, where it is not the one that is shown.
 // `chosen`: numbers of kinds or steps; `choose(numbers)` makes them buttons.
-export function legend(colouring, { brief = false, chosen = [], choose = null } = {}) {
+export function legend(colouring, { brief = false, chosen = [], choose = null, marks = null } = {}) {
   const scale = colours(colouring);
   const toggle = (number) =>
     choose(
@@ -47,6 +48,12 @@ export function legend(colouring, { brief = false, chosen = [], choose = null } 
     notes.push(`baseline ${plain(colouring.baseline, 3)}`);
   if (colouring.q && !brief)
     notes.push(`● significant (q < ${LEVEL}, corrected for all ${colouring.tested ?? "heads"})`);
+  if (marks?.q && !brief) {
+    const count = marks.values.filter((_, index) => sure(marks, index)).length;
+    notes.push(
+      count ? `● without it the score changes significantly (q < ${LEVEL})` : "no head's effect is significant",
+    );
+  }
   parts.push(h("p", { class: "says" }, notes.filter(Boolean).join(" · ")));
   return h("div", { class: "legend" }, parts);
 }

@@ -18,7 +18,9 @@ export function lookInto(stack, pooled, layerNumber, head) {
   const exact = async (number) => {
     const block = { ...blocks, queries: blocks.queries[number], keys: blocks.keys[number] };
     const bytes = await headBytes(block, layerNumber, head * count + number);
-    const map = tokenMap(bytes, block.queries, block.keys, told);
+    const [query, key] = blocks.starts[number];
+    const causal = Boolean(stack.causal) && query === key;
+    const map = tokenMap(bytes, block.queries, block.keys, told, { causal });
     put("A block of the map", `From ${blockName(blocks, number)}: a cell is a pair of tokens.`, map);
   };
   const around = async (row, column) => {
@@ -27,8 +29,9 @@ export function lookInto(stack, pooled, layerNumber, head) {
     const part = enlarge(bytes, head * rows * columns, [rows, columns], row, column);
     const queries = stack.queries.slice(part.top, part.top + part.height);
     const keys = stack.keys.slice(part.left, part.left + part.width);
+    const causal = Boolean(stack.causal) && part.top === part.left;
     const caption = `The study has no exact map here: a cell is ${pooled} x ${pooled} tokens, named by its first and last.`;
-    put("A part of the map, enlarged", caption, tokenMap(part.bytes, queries, keys, told));
+    put("A part of the map, enlarged", caption, tokenMap(part.bytes, queries, keys, told, { causal }));
   };
   const choose = (row, column) => {
     const number = blockAt(blocks, pooled, row, column);

@@ -8,7 +8,9 @@ import { headPage } from "./head.js";
 import { identity, keyNumbers } from "./identity.js";
 import { keepFocus } from "./keep_focus.js";
 import { mapTexts } from "./map_texts.js";
+import { onPaper } from "./paper.js";
 import { comparison, MOST_PINS, pinStrip } from "./pins.js";
+import { savePreview } from "./preview.js";
 import { readData } from "./read_data.js";
 import { removals } from "./removal.js";
 import { sections } from "./sections.js";
@@ -29,12 +31,10 @@ const page = document.getElementById("page");
 const state = {
   head: null,
   focus: null,
-  gone: 0,
+  gone: null,
   which: 0,
-  version: 0,
   lasso: null,
   order: null,
-  shared: null,
 };
 
 const study = () => data.studies[state.study];
@@ -89,19 +89,23 @@ async function start() {
     width = innerWidth;
     draw();
   });
-  addEventListener("beforeprint", () => {
-    for (const node of document.querySelectorAll("details")) node.open = true;
-  });
+  onPaper();
 }
 
 // What the address leaves open: the tab and the number that the study shows first.
 function settle() {
   const one = study();
-  about.subject = [one.model, one.task].filter(Boolean).join(", ");
+  Object.assign(about, {
+    subject: [one.model, one.task].filter(Boolean).join(", "),
+    model: one.model,
+    task: one.task,
+  });
   state.tab ??= firstTab(one);
   if (!one.colourings.some(({ id }) => id === state.by)) state.by = null;
   state.number = state.by ?? firstNumber(one, state.tab);
-  state.text = Math.max(0, Math.min(state.text, mapTexts(one).length - 1));
+  const texts = mapTexts(one);
+  state.text = Math.max(0, Math.min(state.text, texts.length - 1));
+  if (!texts[state.text]?.maps[state.version]) state.version = 0;
   state.which = Math.min(state.which, Math.max(0, removals(one).length - 1));
   if (state.against && !one.colourings.some(({ id }) => id === state.against))
     state.against = state.against === "nothing" ? "" : null;
@@ -123,7 +127,10 @@ const link = (index, view = {}) =>
 // The view goes into the address without a step in the history.
 const remember = () => history.replaceState(null, "", link(state.head) || location.pathname + location.search);
 
-const VIEW = ["study", "tab", "by", "against", "sure", "find", "text", "sort", "comparing"];
+const VIEW = [
+  ...["study", "tab", "by", "against", "sure", "find", "text", "sort", "comparing"],
+  ...["version", "removed", "shared"],
+];
 
 function follow(first = false) {
   const view = readView(location.hash, data.studies, state.study);
@@ -133,7 +140,8 @@ function follow(first = false) {
   const pins = view.pins.join() !== state.pins.join();
   if (!same || found?.study !== (found && state.study)) {
     const other = view.study !== state.study;
-    Object.assign(state, view, other ? { focus: null, which: 0, version: 0, gone: 0 } : {}, {
+    Object.assign(state, view, other ? { focus: null, which: 0 } : {}, {
+      gone: null,
       lasso: null,
       order: null,
     });
@@ -271,7 +279,7 @@ function drawPins() {
 function change(what) {
   const moved = "tab" in what || "by" in what;
   Object.assign(state, what);
-  if ("tab" in what) Object.assign(state, { by: null, sort: "", gone: firstGone() });
+  if ("tab" in what) Object.assign(state, { by: null, sort: "", gone: null, removed: null });
   if (moved) Object.assign(state, { kinds: [], sure: false, lasso: null, order: null });
   if (state.by === "") state.by = null;
   settle();
@@ -282,16 +290,20 @@ function change(what) {
 
 const firstGone = () => removals(study())[state.which]?.chosen ?? 0;
 
+// Where the slider stopped is part of the view, unless that is where it started.
+function rememberRemoved() {
+  state.removed = state.gone === firstGone() ? null : state.gone;
+  remember();
+}
+
 function chooseStudy(number) {
   Object.assign(state, readView("", data.studies, number), {
     study: number,
     focus: null,
     which: 0,
-    version: 0,
-    gone: 0,
+    gone: null,
   });
   settle();
-  if (state.tab === "small") state.gone = firstGone();
   history.pushState(null, "", link(null) || location.pathname + location.search);
   shut();
   draw();
@@ -302,6 +314,19 @@ function drawTop() {
     "div",
     { class: "tools" },
     copyButton("Copy link", () => location.href, { name: "Copy link to this view" }),
+    study().heads.length
+      ? h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            "aria-label": "Picture to show beside a link",
+            title: "A picture of 1200 × 630, to show beside a link",
+            onclick: () => savePreview(study()),
+          },
+          "Picture",
+        )
+      : null,
     h("button", { type: "button", class: "small", onclick: cite }, "Cite"),
     lights.button,
   );
@@ -330,7 +355,6 @@ function draw() {
   drawTop();
   const one = study();
   const places = { explore: h("section", { id: "explore" }), alike: h("div", { id: "alike" }) };
-  if (state.tab === "small" && !state.gone) state.gone = firstGone();
   const choose = (tab, focus) => {
     change({ tab });
     if (focus) document.getElementById(`tab-${tab}`).focus();
@@ -347,12 +371,13 @@ function draw() {
           data.studies.length > 1
             ? several(data, state, {
                 choose: chooseStudy,
+                remember,
                 open: (number, index) => {
                   location.hash = writeAddress(data.studies[number].heads[index][3], number, data.studies.length);
                 },
               })
             : null,
-          sections(one, state, { open, tip, version: data.version, places }),
+          sections(one, state, { open, hover, tip, version: data.version, places }),
         ),
       ].filter(Boolean),
     ),
@@ -364,8 +389,10 @@ function draw() {
 // The grid and everything that depends on the chosen number, without the rest of the page.
 function drawStage() {
   const one = study();
-  current = stage(one, state, { open, hover, pin, change });
+  state.gone ??= state.removed ?? firstGone();
+  current = stage(one, state, { open, hover, pin, change, remember: rememberRemoved });
   document.getElementById("centre").replaceWith(current.node);
+  current.fit();
   const { colouring } = current;
   if (colouring) {
     if (state.focus === null) state.focus = firstFocus(one, colouring);
@@ -386,6 +413,10 @@ const lassoed = (heads) => {
 function drawExplore() {
   const place = document.getElementById("explore");
   const { colouring, matches } = current;
+  const kept = (index) => matches(index) && (!state.lasso || state.lasso.includes(index));
+  if (colouring)
+    for (const node of document.querySelectorAll("#centre [data-head]"))
+      node.classList.toggle("dimmed", !kept(Number(node.dataset.head)));
   if (!place || !colouring || colouring.id === "present") return;
   const shared = { open, hover, matches, chosen: state.head };
   const redraw = (what) => {

@@ -18,6 +18,12 @@ function titleOf(maps) {
 
 export const shortModel = (maps) => maps.model.split("/").filter(Boolean).at(-1) ?? maps.model;
 
+// What a switch calls the maps of a model: where it is known to be the one before fine-tuning, so.
+export function nameOf(study, maps) {
+  if (!study.before) return shortModel(maps);
+  return maps.model === study.before ? `before: ${shortModel(maps)}` : `after: ${shortModel(maps)}`;
+}
+
 // Where a head's map stands in a text's maps, or null.
 export function mapOf(maps, [stack, layer, head]) {
   const found = maps?.stacks.find((one) => one.stack === stack);

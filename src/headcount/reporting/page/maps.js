@@ -4,17 +4,31 @@ import { enlarge } from "./blocks.js";
 import { isDark, setLight } from "./colour.js";
 import { drawing, h, s } from "./dom.js";
 import { plain, shorten, signed } from "./format.js";
-import { CHANGES, isCausal, strongest, tableOf, WEIGHTS } from "./shades.js";
+import { CHANGES, isCausal, strongest, tableOf, unseenColour, WEIGHTS } from "./shades.js";
 import { layer } from "./unpack.js";
 
-export function picture(bytes, offset, rows, columns, { dark = isDark(), shades = WEIGHTS } = {}) {
+// `causal`: whether what stands above the diagonal cannot be seen.
+export function picture(bytes, offset, rows, columns, { dark = isDark(), shades = WEIGHTS, causal = false } = {}) {
   const canvas = h("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   const table = tableOf(shades, dark);
   for (let at = 0; at < pixels.length; at++) pixels[at] = table[bytes[offset + at]];
+  if (causal) {
+    const [red, green, blue] = unseenColour(dark);
+    const grey = (255 << 24) | (blue << 16) | (green << 8) | red;
+    for (let row = 0; row < rows; row++)
+      for (let column = row + 1; column < columns; column++) pixels[row * columns + column] = grey;
+  }
   context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+// A small picture of a whole map, with what cannot be seen in grey.
+export function smallMap(bytes, { rows, columns, found }) {
+  const canvas = picture(bytes, 0, rows, columns, { causal: found.causal });
+  canvas.className = rows > 180 ? "" : "pixels";
   return canvas;
 }
 
@@ -56,19 +70,49 @@ export async function headBytes(stack, layerNumber, head) {
 
 const ROOM = 560,
   MOST = 22,
-  LABELS = 106;
+  LETTERS = 13;
+
+// How much room the longest of some labels takes.
+const labelRoom = (tokens, font) =>
+  Math.ceil(
+    12 + Math.min(0.62 * font * Math.max(1, ...tokens.map((token) => shorten(token, LETTERS).length)), 8.6 * font),
+  );
+
+// What stands above the diagonal in a part of a causal map, in squares of a side: its rows [x, y, width].
+export function unseenRows({ top, left, height, width }, side) {
+  return Array.from({ length: height }, (_, row) => [Math.max(0, top + row + 1 - left), row])
+    .filter(([first]) => first < width)
+    .map(([first, row]) => [first * side, row * side, (width - first) * side]);
+}
+
+// Slanted lines over such rows; squares that are too small for them are grey alone.
+export function hatching(rows, side, apart = 8) {
+  if (side < 4) return "";
+  const lines = [];
+  for (const [x, y, width] of rows)
+    for (let sum = Math.ceil((x + y) / apart) * apart; sum < x + width + y + side; sum += apart) {
+      const [start, end] = [Math.max(y, sum - x - width), Math.min(y + side, sum - x)];
+      if (end > start) lines.push(`M${sum - start},${start}L${sum - end},${end}`);
+    }
+  return lines.join("");
+}
 
 // `outlines`: rectangles in cells [row, column, rows, columns]; `choose` is called with the cell that is clicked.
-// `told` says in words what is pointed at. Gives a node that redraws itself when it is zoomed.
+// `told` says in words what is pointed at; `causal`: whether a token cannot see later ones. Gives a node that redraws itself when it is zoomed.
 export function tokenMap(
   bytes,
   queries,
   keys,
   told,
-  { outlines = [], choose = null, shades = WEIGHTS, room = ROOM } = {},
+  {
+    outlines = [],
+    choose = null,
+    shades = WEIGHTS,
+    room = ROOM,
+    causal = isCausal(bytes, queries.length, keys.length),
+  } = {},
 ) {
   const [rows, columns] = [queries.length, keys.length];
-  const causal = shades === WEIGHTS && isCausal(bytes, rows, columns);
   const container = h("div", { class: "token-map" });
   let part = { bytes, top: 0, left: 0, height: rows, width: columns };
   let at = [0, 0];
@@ -102,13 +146,17 @@ export function tokenMap(
   function draw() {
     const longest = Math.max(part.height, part.width);
     const side = Math.min(MOST, longest > room ? room / longest : Math.floor(room / longest));
-    const [left, top] = [LABELS, LABELS];
-    const [width, height] = [left + part.width * side + 6, top + part.height * side + 6];
     const every = Math.max(1, Math.ceil(8.5 / side));
     const font = Math.min(11, Math.max(8, side));
+    const [left, top] = [
+      Math.max(78, labelRoom(queries.slice(part.top, part.top + part.height), font)),
+      labelRoom(keys.slice(part.left, part.left + part.width), font),
+    ];
+    const hidden = causal ? unseenRows(part, side) : [];
+    const [width, height] = [left + part.width * side + 6, top + part.height * side + 6];
     const labels = (tokens, start, count, make) =>
       Array.from({ length: count }, (_, place) =>
-        place % every ? null : make(shorten(tokens[start + place], 13), place, tokens[start + place]),
+        place % every ? null : make(shorten(tokens[start + place], LETTERS), place, tokens[start + place]),
       );
     const rowLabels = labels(queries, part.top, part.height, (text, row) =>
       s(
@@ -154,15 +202,14 @@ export function tokenMap(
         part.width,
         shades,
       ),
-      causal && part.height === rows
-        ? s("path", {
-            class: "unseen",
-            d: Array.from(
-              { length: rows - 1 },
-              (_, row) =>
-                `M${left + (row + 1) * side},${top + row * side} h${(columns - row - 1) * side} v${side} h${-(columns - row - 1) * side} z`,
-            ).join(" "),
-          })
+      causal
+        ? [
+            s("path", {
+              class: "unseen",
+              d: hidden.map(([x, y, wide]) => `M${left + x},${top + y}h${wide}v${side}h${-wide}z`).join(""),
+            }),
+            s("path", { class: "hatch", transform: `translate(${left},${top})`, d: hatching(hidden, side) }),
+          ]
         : null,
       outlines.map(([row, column, high, wide]) =>
         s("rect", {

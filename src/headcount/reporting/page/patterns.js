@@ -158,10 +158,14 @@ export function patternsBeside(studies) {
   const known = studies.filter((study) => study.patterns?.stacks.length);
   if (known.length < 2) return null;
   const told = known[0].patterns;
+  const papers = new Set();
   const rows = known.flatMap((study) =>
     study.patterns.stacks.flatMap((stack, number) => {
       const mark = study.patterns.stacks.length > 1 ? `${study.name} ${stack.stack}` : study.name;
-      const paper = number ? null : study.patterns.published;
+      const published = number ? null : study.patterns.published;
+      // The paper's own bar stands once below the first study that it is for.
+      const paper = published && !papers.has(published.source) ? published : null;
+      if (paper) papers.add(paper.source);
       return [
         { name: shortenMiddle(mark, 19), whole: mark, share: stack.share },
         paper ? { name: "(the paper's BERT)", whole: `${mark}, ${paper.source}`, share: paper.share } : null,

@@ -1,9 +1,10 @@
 // Heads that are pinned to be compared: a strip with their names, and the heads side by side.
 import { h } from "./dom.js";
+import { explained } from "./glossary.js";
 import { headMap } from "./head_map.js";
 import { headStrip } from "./head_strip.js";
 import { mapTexts } from "./map_texts.js";
-import { effectWords, furtherRoles, patchWords, patternWords, roleWords } from "./told_heads.js";
+import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
 
 export const MOST_PINS = 3;
 
@@ -30,12 +31,12 @@ export function comparison(study, pins, { text, close, open }) {
   const columns = pins.map((index) => {
     const [, , , name] = study.heads[index];
     const role = roleWords(study, index);
-    const further = furtherRoles(study, index);
     const pattern = patternWords(study, index);
     const facts = [
-      further ? `Also: ${further}.` : "",
+      strengthWords(study, index),
       pattern ? `Its maps are mostly ${pattern}.` : "",
       effectWords(study, index) || patchWords(study, index),
+      sharedWords(study, index),
     ];
     const told = h("p", { class: "caption told" });
     const strip = headStrip(study, index);
@@ -54,7 +55,7 @@ export function comparison(study, pins, { text, close, open }) {
       h(
         "div",
         {},
-        facts.filter(Boolean).map((fact) => h("p", {}, fact)),
+        facts.filter(Boolean).map((fact) => h("p", {}, explained(fact))),
       ),
       map,
       strip ?? h("div", {}),

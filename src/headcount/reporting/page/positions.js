@@ -184,7 +184,7 @@ const table = (study, told) =>
   );
 
 // On the page of a head: its values at all positions, as bars from the value without any effect.
-export function headPositions(told, index) {
+export function headPositions(told, index, head) {
   const row = told.heads.indexOf(index);
   if (row < 0) return null;
   const line = atPositions(told, row);
@@ -236,6 +236,7 @@ export function headPositions(told, index) {
       node,
       {
         level: "h3",
+        head,
         rows: () =>
           told.positions.map((position, place) => ({
             position,

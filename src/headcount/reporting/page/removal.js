@@ -72,8 +72,9 @@ export function scoreWords({ curve, at, chosen, safe, order }, gone) {
   );
 }
 
-// The slider with what it says, and the marker on the drawn curve. `change(gone)` is called as it moves.
-export function removalPanel(all, which, gone, { change, choose, drawn }) {
+// The slider with what it says, and the marker on the drawn curve. `change(gone)` is called as it moves, `settled()`
+// where it stops.
+export function removalPanel(all, which, gone, { change, choose, drawn, settled }) {
   const told = all[which];
   const words = h("p", { class: "removal-words", "aria-live": "polite" }, scoreWords(told, gone));
   const slider = h("input", {
@@ -83,6 +84,7 @@ export function removalPanel(all, which, gone, { change, choose, drawn }) {
     step: 1,
     value: gone,
     "aria-label": "Heads removed",
+    onchange: settled,
     "aria-valuetext": `${gone} of ${told.heads.length} heads removed`,
     oninput: (event) => {
       const now = Number(event.target.value);

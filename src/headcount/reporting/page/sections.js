@@ -1,6 +1,7 @@
 // What stands below the first screen: every figure of a study under the question that it answers.
 import { findings, gaps, provenance } from "./about.js";
 import { budget } from "./budget.js";
+import { isDark } from "./colour.js";
 import { costs } from "./costs.js";
 import { cues } from "./cues.js";
 import { curves } from "./curves.js";
@@ -12,7 +13,7 @@ import { grid } from "./grid.js";
 import { histogram } from "./histogram.js";
 import { kinds } from "./kinds.js";
 import { layers } from "./layers.js";
-import { mapTexts, shortModel } from "./map_texts.js";
+import { mapTexts, nameOf } from "./map_texts.js";
 import { pairs } from "./pairs.js";
 import { patterns } from "./patterns.js";
 import { positions } from "./positions.js";
@@ -25,10 +26,10 @@ import { effectOf } from "./told_heads.js";
 const pair = (...content) => h("div", { class: "pair" }, content);
 
 // `places`: nodes that others fill, `explore` for numbers against each other and `alike` for the map of heads.
-export function sections(one, state, { open, tip, version, places }) {
+export function sections(one, state, { open, hover, tip, version, places }) {
   const answers = {
     do: () => [
-      beforeAndAfter(one, state, open),
+      beforeAndAfter(one, state, { open, hover }),
       pair(one.colourings.filter((each) => each.id === "roles").map(kinds), one.embedding ? places.alike : null),
       one.probes.map((told, number) => probe(told, number, open)),
       one.cues.map(cues),
@@ -58,13 +59,20 @@ export function sections(one, state, { open, tip, version, places }) {
   };
   const folded = gaps(one);
   if (folded && !one.heads.length) folded.open = true;
-  return [findings(one), answers[state.tab](), folded, provenance(one, version), glossary(), citation(one, version)]
+  return [
+    one.heads.length ? null : findings(one),
+    answers[state.tab](),
+    folded,
+    provenance(one, version),
+    glossary(),
+    citation(one, version),
+  ]
     .flat(Infinity)
     .filter(Boolean);
 }
 
 // The maps of one text in two models, beside each other.
-function beforeAndAfter(one, state, open) {
+function beforeAndAfter(one, state, { open, hover }) {
   const texts = mapTexts(one);
   const text = texts[state.text];
   if (!text || text.maps.length < 2) return null;
@@ -78,26 +86,29 @@ function beforeAndAfter(one, state, open) {
     none: 0,
   };
   const room = { width: Math.min(600, innerWidth - 40), height: 520 };
-  const boxes = text.maps.slice(0, 2).map((maps) =>
+  // In the order of time, where it is known.
+  const both = one.before ? text.maps.slice(0, 2).reverse() : text.maps.slice(0, 2);
+  const boxes = both.map((maps) =>
     h(
       "figure",
       { class: "beside" },
-      h("figcaption", {}, shortModel(maps)),
+      h("figcaption", {}, nameOf(one, maps)),
       grid(one, whose, {
         room,
         framed: true,
-        label: `Maps of ${shortModel(maps)}`,
+        label: `Maps of ${nameOf(one, maps)}`,
         open,
+        hover,
         tabs: false,
         paint: async (cells, layout) => {
-          const href = await thumbnails(maps, layout, cells);
-          return { href, light: () => href };
+          const light = await thumbnails(maps, layout, cells, { dark: false });
+          return { href: isDark() ? await thumbnails(maps, layout, cells, { dark: true }) : light, light: () => light };
         },
       }),
     ),
   );
   return figure(
-    "The same maps in two models",
+    one.before ? "Before and after fine-tuning" : "The same maps in two models",
     `${text.title}: each square is a head, as in the grid above. Click one to open it; its page can show the difference.`,
     h("div", { class: "pair" }, boxes),
     { subject: `${one.model}, ${text.title}` },

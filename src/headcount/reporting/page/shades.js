@@ -62,6 +62,9 @@ export function isCausal(bytes, rows, columns) {
   return true;
 }
 
+// What a head cannot see is grey, which no weight is: red, green and blue on white and on dark paper.
+export const unseenColour = (dark = isDark()) => (dark ? [64, 70, 78] : [222, 226, 231]);
+
 // The strongest weight of each row: [row, column, weight].
 export function strongest(bytes, rows, columns, read = weight) {
   return Array.from({ length: rows }, (_, row) => {

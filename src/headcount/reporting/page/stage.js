@@ -1,4 +1,5 @@
 // The first screen: the grid with its controls and legend, and beside it the head that is pointed at.
+import { findings } from "./about.js";
 import { stepsOf } from "./bins.js";
 import { bestExamples, headCard } from "./card.js";
 import { chooser } from "./choices.js";
@@ -6,11 +7,11 @@ import { colours, isDark } from "./colour.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
 import { figure } from "./download.js";
-import { signed, sure } from "./format.js";
+import { cellOf, signed, sure } from "./format.js";
 import { emptyNote, grid } from "./grid.js";
 import { hint } from "./hint.js";
 import { legend } from "./legend.js";
-import { mapTexts, shortModel } from "./map_texts.js";
+import { mapTexts, nameOf } from "./map_texts.js";
 import { keeps } from "./order.js";
 import { orderColouring, removalPanel, removals } from "./removal.js";
 import { thumbnails } from "./thumbnails.js";
@@ -38,7 +39,7 @@ export function stage(study, state, actions) {
   const colouring = shownColouring(study, state);
   const texts = mapTexts(study);
   const node = h("div", { id: "centre", class: "stage" });
-  if (!colouring) return { node, card: () => {}, refresh: () => {} };
+  if (!colouring) return { node, card: () => {}, fit: () => {} };
   const left = h("div", { class: "stage-grid" });
   const cardHolder = h("div", { class: "card-holder" });
   const right = h("div", { class: "stage-side" });
@@ -50,14 +51,30 @@ export function stage(study, state, actions) {
   const told = removals(study)[state.which];
   const gone = () => new Set(state.tab === "small" && told ? told.heads.slice(0, state.gone) : []);
 
-  const paint = async (cells, layout) => ({
-    href: await thumbnails(maps, layout, inset(cells), { dark: isDark() }),
-    light: cachedLight(maps, layout, inset(cells)),
+  // Pictures are painted once it is known how large the grid is.
+  let [settle, turn] = [() => {}, 0];
+  const settled = new Promise((done) => {
+    settle = done;
   });
+  const painter = () => {
+    const mine = ++turn;
+    return async (cells, layout) => {
+      await settled;
+      if (mine !== turn) return new Promise(() => {}); // it was drawn again meanwhile
+      return {
+        href: await thumbnails(maps, layout, inset(cells), { dark: isDark() }),
+        light: cachedLight(maps, layout, inset(cells)),
+      };
+    };
+  };
+  const room = roomOf(study);
+  const effect = effectOf(study);
+  const marks = framed ? effect : colouring;
 
   const makeGrid = () =>
     grid(study, colouring, {
-      room: roomOf(study),
+      room,
+      marks,
       most: study.colourings.length === 1 ? 110 : 64,
       matches,
       chosen: state.head,
@@ -66,14 +83,32 @@ export function stage(study, state, actions) {
       order: state.sort === "value" ? orderBy(colouring) : null,
       means: state.sort === "mean",
       gone: gone(),
-      paint: maps ? paint : null,
+      paint: maps ? painter() : null,
       open: actions.open,
       hover: actions.hover,
     });
 
   let drawn = makeGrid();
+  const redrawGrid = () => {
+    const again = makeGrid();
+    drawn.replaceWith(again);
+    drawn = again;
+  };
   // As wide as the grid, whatever its legend says, so that tabs and numbers do not move what is beside it.
-  node.style.setProperty("--grid-width", `${Math.max(480, drawn.width.baseVal.value)}px`);
+  const widen = () => node.style.setProperty("--grid-width", `${Math.max(520, drawn.width.baseVal.value)}px`);
+  widen();
+  // Once it stands in the page: a grid whose legend would be below the window is made smaller.
+  const fit = () => {
+    // A narrower grid may give its legend another line: the second time it is right.
+    for (let time = 0; time < 2 && innerWidth >= 900; time++) {
+      const over = left.getBoundingClientRect().bottom + scrollY - innerHeight + 6;
+      if (over <= 0 || room.height <= LEAST_ROOM) break;
+      room.height = Math.max(LEAST_ROOM, drawn.height.baseVal.value - over);
+      redrawGrid();
+      widen();
+    }
+    settle();
+  };
   const noneLeft = () => {
     if (study.heads.some((_, index) => matches(index))) return null;
     const tested = state.sure && !state.find && !state.kinds.length;
@@ -88,7 +123,7 @@ export function stage(study, state, actions) {
   const key =
     colouring.id === "present"
       ? null
-      : legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }) });
+      : legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }), marks: framed ? effect : null });
   const content = h("div", { class: "with-legend" }, body, noneLeft(), key);
   left.append(
     ...[
@@ -111,6 +146,7 @@ export function stage(study, state, actions) {
         open: actions.open,
         pin: actions.pin,
         pinned: state.pins.includes(index),
+        brief: state.tab === "small",
       }),
     );
   };
@@ -121,14 +157,13 @@ export function stage(study, state, actions) {
       const which = Math.min(state.which, all.length - 1);
       right.append(
         removalPanel(all, which, state.gone, {
-          drawn: curves(all[which].curve),
+          drawn: curves(all[which].curve, { brief: true }),
           change: (count) => {
             state.gone = count;
-            const again = makeGrid();
-            drawn.replaceWith(again);
-            drawn = again;
+            redrawGrid();
           },
-          choose: (other) => redraw({ which: other, gone: all[other].chosen ?? 0 }),
+          settled: actions.remember,
+          choose: (other) => redraw({ which: other, gone: null, removed: null }),
         }),
       );
     } else right.append(missing(study, "how many heads can go"));
@@ -141,9 +176,13 @@ export function stage(study, state, actions) {
       right.prepend(missing(study, "what the score is without each head"));
     if (examples) right.append(examples);
   }
+  const said = findings(study);
+  if (said) right.append(said);
   node.append(controls(study, state, colouring, texts, { redraw, actions, matches }), hint(framed) ?? "", left, right);
-  return { node, card, colouring, matches };
+  return { node, card, colouring, matches, fit };
 }
+
+const LEAST_ROOM = 170;
 
 const inset = (cells) =>
   cells.map((cell) => {
@@ -178,7 +217,7 @@ function roomOf(study) {
   const alone = study.colourings.length === 1;
   return {
     width: narrow ? Math.min(wide, 640) : Math.round(wide * (alone ? 0.52 : 0.44)),
-    height: narrow ? 640 : Math.max(380, Math.min(640, innerHeight - 425)),
+    height: narrow ? 640 : Math.max(380, Math.min(720, innerHeight - (alone ? 260 : 380))),
   };
 }
 
@@ -218,7 +257,7 @@ function controls(study, state, colouring, texts, { redraw, actions, matches }) 
     framed && versions.length > 1
       ? select(
           "Maps of",
-          versions.map((maps, at) => ({ value: String(at), title: shortModel(maps) })),
+          versions.map((maps, at) => ({ value: String(at), title: nameOf(study, maps) })),
           String(state.version),
           (value) => redraw({ version: Number(value) }),
         )
@@ -256,12 +295,10 @@ function controls(study, state, colouring, texts, { redraw, actions, matches }) 
 const gridRows = (study, colouring) =>
   study.heads.map((head, index) => ({
     model: study.model,
+    task: study.task,
     head: head[3],
     number: colouring.title,
-    value:
-      colouring.kind === "category" && colouring.values[index] !== null
-        ? colouring.names[colouring.values[index]]
-        : colouring.values[index],
+    value: cellOf(colouring, index),
     unit: colouring.unit,
     low: colouring.low?.[index] ?? null,
     high: colouring.high?.[index] ?? null,
@@ -298,7 +335,7 @@ function largestEffects(study, open, maps) {
     low: effect.low[head],
     high: effect.high[head],
   }));
-  const found = best.length ? bestExamples({ ...study, best }, maps, open, signed) : null;
+  const found = best.length ? bestExamples({ ...study, best }, maps, open, { write: signed, digits: 3 }) : null;
   if (found) found.querySelector("h2").textContent = `Heads without which ${effect.unit} is worst`;
   return found;
 }

@@ -24,7 +24,10 @@ export async function thumbnails(maps, { width, height }, cells, { dark } = {}) 
     );
     // Few tokens are squares, many are shrunk.
     context.imageSmoothingEnabled = Math.max(map.rows, map.columns) > side;
-    context.drawImage(picture(map.bytes, 0, map.rows, map.columns, { dark }), x, y, side, side);
+    context.drawImage(
+      picture(map.bytes, 0, map.rows, map.columns, { dark, causal: found.causal }),
+      ...[x, y, side, side],
+    );
   }
   return canvas.toDataURL();
 }

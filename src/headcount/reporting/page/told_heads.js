@@ -17,18 +17,32 @@ export function rolesOf(study, index) {
 const strength = ([, value, low, high]) =>
   value === null || value === undefined ? "" : ` ${plain(value, 2)} [${plain(low, 2)}, ${plain(high, 2)}]`;
 
+// What a head does most, as a title: "Attends to the next token".
 export function roleWords(study, index) {
   const roles = colouringOf(study, "roles");
   if (!roles || roles.values[index] === null) return "";
-  const [first] = rolesOf(study, index);
-  return first ? `${first[0]}${strength(first)}` : roles.names[roles.values[index]];
+  return (roles.does ?? roles.names)[roles.values[index]];
 }
 
-export const furtherRoles = (study, index) =>
-  rolesOf(study, index)
-    .slice(1, 4)
-    .map((role) => `${role[0]}${strength(role)}`)
-    .join(", ");
+// How much it does so, and what else it does.
+export function strengthWords(study, index) {
+  const [first, ...others] = rolesOf(study, index);
+  const how = first ? strength(first) : "";
+  const also = others.slice(0, 3).map((role) => `${role[0]}${strength(role)}`);
+  return [how && `Strength${how}.`, also.length && `Also: ${also.join(", ")}.`].filter(Boolean).join(" ");
+}
+
+// The other heads that read the same key and value.
+export function sharedWords(study, index) {
+  const [stack, layer, head] = study.heads[index];
+  const size = study.sharedKeys?.[stack];
+  if (!size) return "";
+  const others = study.heads.filter(
+    ([of, at, number]) =>
+      of === stack && at === layer && number !== head && Math.floor(number / size) === Math.floor(head / size),
+  );
+  return others.length ? `It shares its keys and values with ${others.map((one) => one[3]).join(", ")}.` : "";
+}
 
 export function patternWords(study, index) {
   const pattern = colouringOf(study, "patterns");
