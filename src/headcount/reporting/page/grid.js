@@ -9,7 +9,8 @@ import { nextHead } from "./next_head.js";
 
 // `room`: the width and height to fill. `framed`: kinds are frames, and `paint(cells, layout)` gives the addresses of
 // the picture inside them, {href, light}. `order`: a number by head, by which the heads of a layer are sorted.
-// `gone`: heads that are taken away. `means`: a last column with the mean of each layer.
+// `gone`: heads that are taken away, which are told as `goneSays`. `means`: a last column with the mean of each layer.
+// `openLayer(stack, layer)`: the names of layers can be clicked.
 export function grid(
   study,
   colouring,
@@ -23,6 +24,8 @@ export function grid(
     framed = false,
     order = null,
     gone = new Set(),
+    goneSays = "removed",
+    openLayer = null,
     means = false,
     paint,
     open,
@@ -59,7 +62,14 @@ export function grid(
         row.append(
           s(
             "text",
-            { x: stack.x - 6, y: top + size / 2 + 4, "text-anchor": "end", class: "tick", role: "rowheader" },
+            {
+              x: stack.x - 6,
+              y: top + size / 2 + 4,
+              "text-anchor": "end",
+              class: openLayer ? "tick layer-name" : "tick",
+              role: "rowheader",
+              onclick: openLayer ? () => openLayer(stack.stack, layer) : undefined,
+            },
             `L${layer}`,
           ),
         );
@@ -71,7 +81,16 @@ export function grid(
       for (const [head, column] of [...columns].sort((a, b) => a[1] - b[1])) {
         const index = at(head);
         const box = { x: stack.x + column * size + gap / 2, y: top + gap / 2, side: size - gap };
-        const node = cell({ study, colouring, scale, onWhite, index, box, framed, isGone: gone.has(index) });
+        const node = cell({
+          study,
+          colouring,
+          scale,
+          onWhite,
+          index,
+          box,
+          framed,
+          isGone: gone.has(index) && goneSays,
+        });
         node.classList.toggle("dimmed", !matches(index));
         node.classList.toggle("chosen", index === chosen);
         node.classList.toggle("found", index === found);
@@ -150,11 +169,7 @@ function cell({ study, colouring, scale, onWhite, index, box, framed, isGone }) 
   const name = study.heads[index][3];
   const certain = sure(colouring, index);
   const { x, y, side } = box;
-  const said = [
-    `${name}: ${colouring.title} ${shown(colouring, index)}`,
-    certain && "significant",
-    isGone && "removed",
-  ];
+  const said = [`${name}: ${colouring.title} ${shown(colouring, index)}`, certain && "significant", isGone];
   // The stronger a role, the fuller its colour.
   const strength = colouring.also?.[index]?.[0]?.[1] ?? null;
   const strong = strength === null ? undefined : Math.min(1, 0.3 + strength).toFixed(2);
