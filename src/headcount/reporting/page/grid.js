@@ -89,7 +89,8 @@ export function grid(
           index,
           box,
           framed,
-          isGone: gone.has(index) && goneSays,
+          isGone: gone.has(index),
+          goneSays,
         });
         node.classList.toggle("dimmed", !matches(index));
         node.classList.toggle("chosen", index === chosen);
@@ -162,14 +163,14 @@ const absent = (stack, layer, head, top, size, gap) =>
     "aria-label": `${stack.stack} L${layer}H${head}: no such head`,
   });
 
-function cell({ study, colouring, scale, onWhite, index, box, framed, isGone }) {
+function cell({ study, colouring, scale, onWhite, index, box, framed, isGone, goneSays }) {
   const value = colouring.values[index];
   const known = value !== null && value !== undefined;
   const colour = known ? scale.of(value) : null;
   const name = study.heads[index][3];
   const certain = sure(colouring, index);
   const { x, y, side } = box;
-  const said = [`${name}: ${colouring.title} ${shown(colouring, index)}`, certain && "significant", isGone];
+  const said = [`${name}: ${colouring.title} ${shown(colouring, index)}`, certain && "significant", isGone && goneSays];
   // The stronger a role, the fuller its colour.
   const strength = colouring.also?.[index]?.[0]?.[1] ?? null;
   const strong = strength === null ? undefined : Math.min(1, 0.3 + strength).toFixed(2);

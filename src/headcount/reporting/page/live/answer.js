@@ -2,6 +2,10 @@
 import { h, s } from "../dom.js";
 import { plain, signed } from "../format.js";
 
+// Probabilities need no more than three digits; what rounds to nothing is nothing.
+const share = (value) => (Math.abs(value) < 0.0005 ? "0.000" : plain(value));
+const shareChange = (value) => (Math.abs(value) < 0.0005 ? "0.000" : signed(value));
+
 const bestOf = (question, which) =>
   question.options.reduce((best, option) => (option[which] > (best?.[which] ?? -Infinity) ? option : best), null);
 
@@ -53,6 +57,7 @@ const without = (count) => `without ${count} ${count === 1 ? "head" : "heads"}`;
 
 function table(model, question, count, choices) {
   const bars = model.probabilities;
+  const [write, change] = bars ? [share, shareChange] : [plain, signed];
   const header = [
     h("th", { scope: "col" }, model.writes || model.mask ? "token" : "answer"),
     bars ? h("th", { scope: "col", class: "bars" }, h("span", { class: "unseen-name" }, "both as bars")) : null,
@@ -66,9 +71,9 @@ function table(model, question, count, choices) {
       {},
       h("th", { scope: "row", title }, name),
       bars ? h("td", { class: "bars" }, bar(values, count)) : null,
-      h("td", { class: "right" }, plain(values.whole)),
-      h("td", { class: "right" }, count ? plain(values.without) : "–"),
-      h("td", { class: `right ${count ? tone(values) : ""}` }, count ? signed(values.without - values.whole) : "–"),
+      h("td", { class: "right" }, write(values.whole)),
+      h("td", { class: "right" }, count ? write(values.without) : "–"),
+      h("td", { class: `right ${count ? tone(values) : ""}` }, count ? change(values.without - values.whole) : "–"),
     );
   const rest = question.rest;
   return h(

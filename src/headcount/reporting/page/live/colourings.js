@@ -1,9 +1,11 @@
 // What the colours of the grid mean here: on or off, the sweep of this text, or a number of the study.
 
+export const SWITCHED = "switched";
+
 export function onOrOff(shown, off) {
   const gone = new Set(off);
   return {
-    id: "",
+    id: SWITCHED,
     title: "switched",
     group: "",
     unit: "",
@@ -15,6 +17,9 @@ export function onOrOff(shown, off) {
     values: shown.heads.map((_, index) => (gone.has(index) ? 1 : 0)),
   };
 }
+
+// What is shown before anything is chosen: what the study says of each head's effect, or which are on.
+export const firstColouring = (shown) => shown.colourings.find(({ effect }) => effect)?.id ?? SWITCHED;
 
 // A sweep that is under way: heads that were not run yet have no value.
 export function startSweep(shown, first) {
@@ -46,6 +51,8 @@ export function addLayer(shown, colouring, event) {
   });
 }
 
+const SMALL = 0.01;
+
 // What a finished sweep says in a sentence: the largest changes, and which heads turn the answer.
 export function sweepWords(shown, colouring, write) {
   const order = colouring.values
@@ -53,10 +60,11 @@ export function sweepWords(shown, colouring, write) {
     .filter(([value]) => value !== null)
     .sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
   const named = order.slice(0, 3).map(([value, index]) => `${shown.heads[index][3]} (${write(value)})`);
+  const small = order.length && Math.abs(order[0][0]) < SMALL ? `No head alone changes it by ${SMALL} or more. ` : "";
   const flips = colouring.flips.filter(Boolean).length;
   const turned =
     flips === 0
       ? "No head alone turns the answer."
       : `${flips} ${flips === 1 ? "head turns" : "heads turn"} the answer alone.`;
-  return `Largest changes: ${named.join(", ")}. ${turned}`;
+  return `${small}Largest changes: ${named.join(", ")}. ${turned}`;
 }

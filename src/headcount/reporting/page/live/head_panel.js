@@ -7,6 +7,7 @@ import { CHANGES, difference, WEIGHTS } from "../shades.js";
 import { effectWords, furtherRoles, patchWords, patternWords, roleWords } from "../told_heads.js";
 import { bytesOf } from "../unpack.js";
 import { arcsSay, wordArcs } from "../word_arcs.js";
+import { SWITCHED } from "./colourings.js";
 
 const VERSIONS = [
   ["whole", "Whole model"],
@@ -71,7 +72,7 @@ function importanceWords(shown, index) {
 function ownNumber(index, colouring) {
   const isSaid =
     !colouring ||
-    ["", "sweep", "roles", "patterns"].includes(colouring.id) ||
+    [SWITCHED, "sweep", "roles", "patterns"].includes(colouring.id) ||
     colouring.effect ||
     /^pruning\/importance/.test(colouring.id);
   if (isSaid || colouring.values[index] === null) return "";
@@ -85,10 +86,17 @@ function sweepFact(sweep, index) {
   return `In this text, without it alone ${what} changes by ${signed(sweep.values[index])}${turned}.`;
 }
 
+// Tokens as they are read: without the signs of byte-pair vocabularies for a space and a new line.
+export const readable = (token) =>
+  token
+    .replace(/^[Ġ▁](?=.)/u, "")
+    .replace(/^[Ġ▁]$/u, "␣")
+    .replaceAll("Ċ", "⏎");
+
 function mapOf(found, name, { version, room, told, show }) {
   const map = found?.map;
   if (!map || map.head !== name) return [h("p", { class: "quiet" }, "Its map comes with the next answer.")];
-  const [queries, keys] = [found.tokens[map.query_side], found.tokens[map.key_side]];
+  const [queries, keys] = [found.tokens[map.query_side], found.tokens[map.key_side]].map((side) => side.map(readable));
   const whole = bytesOf(map.whole.bytes);
   const other = map.without ? bytesOf(map.without.bytes) : null;
   const which = other ? version : "whole";

@@ -1,27 +1,21 @@
 // The live page: a text is typed, heads are switched off, and the server's answers are shown beside each other.
-import { chooser } from "../choices.js";
-import { h, select } from "../dom.js";
-import { signed } from "../format.js";
-import { grid } from "../grid.js";
-import { headPage } from "../head.js";
+import { h } from "../dom.js";
 import { keepFocus } from "../keep_focus.js";
-import { legend } from "../legend.js";
 import { copyButton } from "../share.js";
 import { chosenTheme, setTheme, theme } from "../theme.js";
 import { fillTip, placeTip } from "../tip.js";
 import { readLink, takeToken, writeLink } from "./address.js";
-import { answerView, continuations, inOneLine, spoken } from "./answer.js";
-import { area } from "./area.js";
+import { answerView, continuations, inOneLine } from "./answer.js";
 import { commands, python } from "./code.js";
-import { addLayer, onOrOff, startSweep, sweepWords } from "./colourings.js";
-import { drawHeads, groupsOf, sweepGroups } from "./groups.js";
+import { addLayer, firstColouring, startSweep } from "./colourings.js";
 import { headPanel } from "./head_panel.js";
-import { headsOfLayer } from "./heads.js";
+import { coloured, headsPart } from "./heads_part.js";
 import { latest } from "./latest.js";
-import { ask, isThere, listen, read, rememberToken } from "./requests.js";
+import { ask, listen, read, rememberToken } from "./requests.js";
 import { allOff, asked, fresh, makeHistory, switchOff, toggle } from "./selections.js";
+import { identity, serverWatch } from "./server_watch.js";
 import { shownStudy } from "./shown_study.js";
-import { groupPicker, historyTools, selectionList } from "./switches.js";
+import { studyPanel } from "./study_panel.js";
 import { textBoxes } from "./text_boxes.js";
 
 const page = document.getElementById("page");
@@ -30,13 +24,14 @@ const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte
 );
 const IDLE = 450; // milliseconds without a key before the models write on
 const REST = 110; // milliseconds that the pointer rests on a head before it is the chosen one
-const PULSE = 4000; // milliseconds between looks at whether the server is there
 const NEW_TOKENS = 24;
+const TOP = 8; // options of each answer that are listed
 
 const live = {
   model: null,
   study: null,
   shown: null,
+  options: "",
   texts: [],
   history: makeHistory([fresh()]),
   current: 0,
@@ -54,25 +49,17 @@ const live = {
 };
 
 const part = (tag, attributes) => h(tag, attributes);
-const banner = part("div", { class: "banner", role: "alert", hidden: true });
 const top = part("header", { class: "top" });
 const body = part("main", { id: "body", tabindex: -1 });
 const answerPart = part("section", { class: "live-answer", "aria-labelledby": "answer-title" });
-const headsPart = part("section", { class: "live-heads", "aria-labelledby": "heads-title" });
 const headPart = part("section", { class: "live-head", "aria-labelledby": "chosen-head" });
 const summary = part("div", { class: "summary", "aria-hidden": "true" });
 const tip = part("div", { class: "tip", role: "status", hidden: true });
-const panel = part("section", {
-  id: "head",
-  role: "dialog",
-  "aria-modal": "true",
-  "aria-labelledby": "head-title",
-  hidden: true,
-});
 // What a screen reader is told when an answer has come.
 const spokenAnswer = part("p", { class: "for-readers", role: "status" });
-const places = {};
+const written = part("div", {});
 let boxes = null;
+let heads = null;
 
 const selections = () => live.history.now;
 const off = () => allOff(selections());
@@ -90,18 +77,17 @@ const request = (more = {}) => ({ texts: sentTexts(), ...more });
 // Answers.
 
 const answering = latest(async (signal) => {
-  const waiting = setTimeout(() => answerPart.setAttribute("aria-busy", "true"), 250);
   try {
     const fields = {
       off: asked(live.model, selections()),
       map: live.shown.heads[live.head][3],
       client: `${TAB}-answer`,
+      top: TOP,
     };
     const count = off().length;
     live.answer = await ask("api/answer", request(fields), signal);
     Object.assign(live, { problem: null, answered: count });
   } finally {
-    clearTimeout(waiting);
     if (!signal.aborted) answerPart.removeAttribute("aria-busy");
   }
   live.question = Math.min(live.question, Math.max(0, live.answer.questions.length - 1));
@@ -119,9 +105,14 @@ const writing = latest(async (signal) => {
   });
 }, failed);
 
+function askAgain() {
+  answerPart.setAttribute("aria-busy", "true");
+  answering.call();
+}
+
 function failed(error) {
-  if (error.code === "gone") return lose();
-  if (error.code === "token") return askForToken();
+  if (error.code === "gone") return watch.lose(live.model);
+  if (error.code === "token") return watch.askForToken();
   if (error.code === "busy" || error.code === "rate") return setTimeout(refresh, 700);
   live.problem = error.message;
   live.answer = null;
@@ -132,9 +123,10 @@ function failed(error) {
 // A new answer, for a new text or other heads.
 function refresh() {
   writing.stop();
-  if (isTyped()) answering.call();
+  if (isTyped()) askAgain();
   else {
     answering.stop();
+    answerPart.removeAttribute("aria-busy");
     live.answer = null;
     live.problem = null;
     drawAnswer();
@@ -147,7 +139,10 @@ function remember() {
   clearTimeout(remembering);
   remembering = setTimeout(writeAddress, 250);
 }
-const hashOf = () => writeLink(live.model, { ...live, selections: selections(), theme: chosenTheme() });
+const hashOf = () => {
+  const by = live.by === firstColouring(live.shown) ? "" : live.by;
+  return writeLink(live.model, { ...live, by, selections: selections(), theme: chosenTheme() });
+};
 function writeAddress() {
   clearTimeout(remembering);
   history.replaceState(null, "", hashOf());
@@ -167,9 +162,8 @@ function dropSweep() {
   live.sweeping = false;
   if (!live.sweep) return;
   live.sweep = null;
-  if (live.by === "sweep") live.by = "";
-  makePicker();
-  drawHeads_();
+  if (live.by === "sweep") live.by = firstColouring(live.shown);
+  endSweep();
 }
 
 // Heads on and off.
@@ -184,7 +178,8 @@ function followSelections() {
   live.current = Math.min(live.current, selections().length - 1);
   live.written = {};
   remember();
-  drawHeads_();
+  heads.drawSelections();
+  heads.drawGrid();
   drawAnswer();
   drawHead();
   refresh();
@@ -196,11 +191,11 @@ const takeOff = (heads) => change(switchOff(selections(), live.current, heads));
 function choose(index) {
   if (live.head === index) return;
   live.head = index;
-  for (const node of headsPart.querySelectorAll(".cell.chosen")) node.classList.remove("chosen");
-  headsPart.querySelector(`.cell[data-head="${index}"]`)?.classList.add("chosen");
+  for (const node of heads.node.querySelectorAll(".cell.chosen")) node.classList.remove("chosen");
+  heads.node.querySelector(`.cell[data-head="${index}"]`)?.classList.add("chosen");
   remember();
   drawHead();
-  if (isTyped()) answering.call();
+  if (isTyped()) askAgain();
 }
 
 let resting = null;
@@ -209,7 +204,7 @@ function hover(index, event) {
   tip.hidden = true;
   if (index === null) return;
   resting = setTimeout(() => choose(index), event.type === "focus" ? 0 : REST);
-  const colouring = currentColouring();
+  const colouring = coloured(live);
   tip.hidden = false;
   const rows = [colouring, ...live.shown.colourings.filter(({ id, effect }) => effect || id === "roles")];
   fillTip(
@@ -234,111 +229,40 @@ const sweeping = latest(
         live.by = "sweep";
       } else if (event.layer !== undefined) addLayer(live.shown, live.sweep, event);
       else live.sweep.seconds = event.seconds;
-      drawHeads_();
+      heads.drawGrid();
     });
-    live.sweeping = false;
-    makePicker();
+    endSweep();
     remember();
-    drawHeads_();
     drawHead();
   },
   (error) => {
-    live.sweeping = false;
-    drawHeads_();
+    endSweep();
     failed(error);
   },
 );
 
-function sweep() {
+function endSweep() {
+  live.sweeping = false;
+  heads.drawPicker();
+  heads.drawSweep();
+  heads.drawGrid();
+}
+
+// `option`: another one than before, after which a sweep that is shown begins anew.
+function sweep(option = null) {
   if (!isTyped()) return;
-  live.sweeping = true;
-  live.sweep = null;
-  drawHeads_();
+  if (option !== null) {
+    live.option = option;
+    if (!live.sweep && !live.sweeping) return;
+  }
+  Object.assign(live, { sweeping: true, sweep: null });
+  heads.drawSweep();
   sweeping.call();
 }
 
 // Drawing.
 
-function currentColouring() {
-  if (live.by === "sweep" && live.sweep) return live.sweep;
-  return live.shown.colourings.find(({ id }) => id === live.by) ?? onOrOff(live.shown, off());
-}
-
-// The groups of the model and its study, and after a sweep those of this text.
-function makePicker() {
-  const groups = [...sweepGroups(live.sweep), ...groupsOf(live.shown)];
-  places.picker = groupPicker(groups, takeOff, () => takeOff(drawHeads(live.shown, off(), 10)));
-}
-
 const narrow = () => innerWidth < 900;
-
-function roomOfGrid() {
-  const wide = Math.min(1400, innerWidth - (narrow() ? 28 : 40));
-  return { width: narrow() ? Math.min(wide, 640) : Math.round(wide * 0.44), height: narrow() ? 640 : 560 };
-}
-
-function makeGrid() {
-  const colouring = currentColouring();
-  const plainOnes = colouring.id === "";
-  const drawn = grid(live.shown, colouring, {
-    room: roomOfGrid(),
-    most: 44,
-    label: plainOnes ? "Heads, on or off" : undefined,
-    chosen: live.head,
-    gone: new Set(off()),
-    goneSays: plainOnes ? "" : "switched off",
-    open: (index) => {
-      choose(index);
-      flip([index]);
-    },
-    openLayer: (stack, layer) => flip(headsOfLayer(live.shown, stack, layer)),
-    hover,
-  });
-  area(drawn, flip);
-  return drawn;
-}
-
-function drawHeads_() {
-  const colouring = currentColouring();
-  const tools = historyTools({
-    canUndo: live.history.canUndo,
-    canRedo: live.history.canRedo,
-    isOff: off().length > 0,
-    undo,
-    redo,
-    reset: () => change([fresh(selections()[live.current].how)], { current: 0 }),
-    add: () => change([...selections(), fresh()], { current: selections().length }),
-  });
-  keepFocus(headsPart, () => {
-    headsPart.replaceChildren(
-      h("div", { class: "title" }, h("h2", { id: "heads-title" }, "2 · Switch heads off"), tools),
-      h(
-        "p",
-        { class: "quiet how-to" },
-        "A row is a layer, a square an attention head. Click one to switch it off, a layer's name for the whole row, or " +
-          "drag with Shift held.",
-      ),
-      places.picker,
-      selectionList(live.model, selections(), live.current, {
-        change: (at, what, merge = false) => {
-          const next = selections().map((one, place) => (place === at ? { ...one, ...what } : one));
-          slide(next, merge, at);
-        },
-        pick: (at) => {
-          live.current = at;
-          drawHeads_();
-        },
-        remove: (at) => {
-          const next = selections().filter((_, place) => place !== at);
-          change(next.length ? next : [fresh()], { current: 0 });
-        },
-      }),
-      sweepTools(),
-      h("div", { class: "grid-holder" }, makeGrid()),
-      colouring.id === "" ? "" : legend(colouring),
-    );
-  });
-}
 
 // A slider that moves is one step of the history, and is not drawn anew under the pointer.
 let sliding = false;
@@ -355,60 +279,6 @@ function slide(next, moves, at) {
   live.written = {};
   remember();
   refresh();
-}
-
-function sweepTools() {
-  const question = live.answer?.questions[live.question];
-  const options = question && question.options.length > 1 ? question.options : [];
-  const colourings = live.shown.colourings;
-  const extra = [
-    { value: "", title: "on or off" },
-    ...(live.sweep ? [{ value: "sweep", title: "effect on this answer" }] : []),
-  ];
-  return h(
-    "div",
-    { class: "controls" },
-    h(
-      "button",
-      { type: "button", class: "small strong", onclick: sweep, disabled: live.sweeping || !question },
-      live.sweeping ? "Switching each head off in turn …" : "Which head matters here?",
-    ),
-    options.length
-      ? select(
-          "For the answer",
-          [
-            { value: "", title: "most probable" },
-            ...options.map(({ option, name }) => ({ value: String(option), title: spoken(name) })),
-          ],
-          live.option,
-          (value) => {
-            live.option = value;
-            if (live.sweep) sweep();
-          },
-        )
-      : null,
-    colourings.length || live.sweep
-      ? chooser(
-          "Colour by",
-          { colourings },
-          live.by,
-          (by) => {
-            live.by = by;
-            remember();
-            drawHeads_();
-            drawHead();
-          },
-          { extra },
-        )
-      : null,
-    h(
-      "p",
-      { class: "says sweep-words", role: "status" },
-      live.sweep?.seconds === undefined
-        ? ""
-        : `${sweepWords(live.shown, live.sweep, signed)} ${live.shown.heads.length} heads in ${live.sweep.seconds.toFixed(1)} s.`,
-    ),
-  );
 }
 
 function drawAnswer() {
@@ -435,14 +305,14 @@ function drawAnswer() {
               dropSweep();
               remember();
               drawAnswer();
-              drawHeads_();
+              heads.drawSweep();
             },
           })
         : [h("p", { class: problem ? "note problem" : "note", role: problem ? "alert" : null }, nothing)]),
       ...(answer && !shownCount && answer.questions.length
         ? [h("p", { class: "quiet" }, "Switch heads off, and the answer without them stands beside it.")]
         : []),
-      places.written,
+      written,
     ),
   );
   drawWritten();
@@ -458,14 +328,13 @@ function drawAnswer() {
   summary.classList.toggle("changed", Boolean(shownCount && question?.changed));
   spokenAnswer.textContent = line;
   const wanted = JSON.stringify(question?.options.map(({ option }) => option));
-  if (places.options !== wanted) {
-    places.options = wanted;
-    drawHeads_();
-  }
+  if (live.options === wanted) return;
+  live.options = wanted;
+  heads.drawSweep();
 }
 
 function drawWritten() {
-  places.written.replaceChildren(...[continuations(live.written, off().length)].filter(Boolean));
+  written.replaceChildren(...[continuations(live.written, off().length)].filter(Boolean));
 }
 
 function drawHead() {
@@ -481,12 +350,12 @@ function drawHead() {
           isOff: off().includes(live.head),
           version: live.version,
           sweep: live.sweep,
-          colouring: currentColouring(),
+          colouring: coloured(live),
           room,
         },
         {
           toggle: () => flip([live.head]),
-          open: inStudy >= 0 ? () => openHead(inStudy) : null,
+          open: inStudy >= 0 ? () => study.open(live.study, inStudy) : null,
           show: (version) => {
             live.version = version;
             drawHead();
@@ -499,39 +368,10 @@ function drawHead() {
   );
 }
 
-// Everything that the study knows of a head lies over the page, as in a report.
-let studyText = 0;
-function openHead(index) {
-  const { heads } = live.study;
-  panel.replaceChildren(
-    headPage(live.study, index, {
-      text: studyText,
-      chooseText: (text) => {
-        studyText = text;
-      },
-      close: closeHead,
-      step: (by) => openHead((index + by + heads.length) % heads.length),
-    }),
-  );
-  panel.hidden = false;
-  panel.scrollTop = 0;
-  document.body.classList.add("opened");
-  for (const node of [top, body]) node.inert = true;
-  panel.querySelector("#head-title").focus({ preventScroll: true });
-}
-
-function closeHead() {
-  panel.hidden = true;
-  panel.replaceChildren();
-  document.body.classList.remove("opened");
-  for (const node of [top, body]) node.inert = false;
-  [...headPart.querySelectorAll("button")].find((one) => one.textContent === "All its numbers")?.focus();
-}
-
 const lights = theme(() => {
   if (!live.model) return;
   remember();
-  drawHeads_();
+  heads.drawGrid();
   drawHead();
 });
 
@@ -567,76 +407,28 @@ function redo() {
   followSelections();
 }
 
-// The server that is lost, found again, or another one.
-
-let isLost = false;
-function lose() {
-  answering.stop();
-  writing.stop();
-  sweeping.stop();
-  live.sweeping = false;
-  if (isLost) return;
-  isLost = true;
-  const port = location.port ? ` --port ${location.port}` : "";
-  const study = live.model?.study ? " --study STUDY" : "";
-  banner.replaceChildren(
-    h("b", {}, "The server does not answer."),
-    " Start it again with ",
-    h("code", {}, `headcount live ${live.model?.model ?? "MODEL"}${study}${port}`),
-    ": this page then goes on by itself, and what you typed stays.",
-  );
-  banner.hidden = false;
-  seek();
-}
-
-async function seek() {
-  while (!(await isThere())) await new Promise((done) => setTimeout(done, 1000));
-  let model;
-  try {
-    model = await read("api/model");
-  } catch (error) {
-    if (error.code === "token") return askForToken();
-    return setTimeout(seek, 1000);
-  }
-  if (live.model && identity(model) !== identity(live.model)) {
+// Where it is another model, the page begins again with the same address.
+const watch = serverWatch({
+  lost: () => {
+    answering.stop();
+    writing.stop();
+    sweeping.stop();
+    live.sweeping = false;
+  },
+  found: (model) => {
+    if (!live.model) return start();
+    if (identity(model) === identity(live.model)) {
+      heads.drawSweep();
+      return refresh();
+    }
     writeAddress();
-    location.reload();
-    return undefined;
-  }
-  isLost = false;
-  banner.hidden = true;
-  if (!live.model) return start();
-  drawHeads_();
-  return refresh();
-}
+    return location.reload();
+  },
+});
 
-// Another model in the place of the old one needs another page.
-const identity = ({ model, kind, heads, dtype, study, version }) =>
-  JSON.stringify([model, kind, heads, dtype, study, version]);
-
-function watch() {
-  setInterval(async () => {
-    if (!isLost && document.visibilityState === "visible" && !(await isThere())) lose();
-  }, PULSE);
-}
-
-function askForToken() {
-  const box = h("input", { type: "password", "aria-label": "Token", autocomplete: "off" });
-  const go = () => {
-    rememberToken(box.value.trim());
-    location.reload();
-  };
-  banner.replaceChildren(
-    h("b", {}, "This server needs its token. "),
-    "It stands behind # in the address that headcount printed. ",
-    box,
-    " ",
-    h("button", { type: "button", class: "small strong", onclick: go }, "Go on"),
-  );
-  box.addEventListener("keydown", (event) => event.key === "Enter" && go());
-  banner.hidden = false;
-  box.focus();
-}
+const study = studyPanel([top, body], () =>
+  [...headPart.querySelectorAll("button")].find((one) => one.textContent === "All its numbers")?.focus(),
+);
 
 // The beginning.
 
@@ -646,25 +438,43 @@ async function start() {
     rememberToken(token);
     history.replaceState(null, "", rest || location.pathname);
   }
-  page.replaceChildren(banner, top, body, summary, panel, tip, spokenAnswer);
+  const skip = h("a", { class: "skip", href: "#body" }, "Skip to the text");
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    boxes?.focus();
+  });
+  page.replaceChildren(skip, watch.node, top, body, summary, study.node, tip, spokenAnswer);
   try {
     live.model = await read("api/model");
     if (live.model.study) await readStudy();
   } catch (error) {
     live.model = null;
-    if (error.code === "token") return askForToken();
-    if (error.code === "gone") return lose();
-    banner.textContent = error.message;
-    banner.hidden = false;
-    return undefined;
+    if (error.code === "token") return watch.askForToken();
+    if (error.code === "gone") return watch.lose(null);
+    return watch.tell(error.message);
   }
   live.shown = shownStudy(live.model, live.study);
   const wanted = readLink(live.model, location.hash);
   take(wanted);
   document.title = `${live.model.model} · Headcount live`;
-  places.written = h("div", {});
-  makePicker();
   boxes = textBoxes(live.model, live.texts, typed);
+  heads = headsPart(live, {
+    flip,
+    takeOff,
+    change,
+    slide,
+    undo,
+    redo,
+    choose,
+    hover,
+    sweep,
+    by: (by) => {
+      live.by = by;
+      remember();
+      heads.drawGrid();
+      drawHead();
+    },
+  });
   drawTop();
   body.replaceChildren(
     h(
@@ -673,9 +483,18 @@ async function start() {
       "What does the model's answer owe to a head? Switch it off, and see the answer change: the whole model always stands " +
         "beside the model without these heads.",
     ),
-    h("div", { class: "live" }, boxes.node, answerPart, headsPart, headPart),
+    h(
+      "div",
+      { class: "live" },
+      h("div", { class: "column" }, boxes.node, heads.node),
+      h("div", { class: "column" }, answerPart, headPart),
+    ),
   );
-  drawHeads_();
+  boxes.fill(live.texts);
+  heads.drawPicker();
+  heads.drawSelections();
+  heads.drawSweep();
+  heads.drawGrid();
   drawAnswer();
   drawHead();
   refresh();
@@ -689,16 +508,15 @@ function take(wanted) {
   live.texts = wanted.texts ?? firstExample();
   live.history = makeHistory(wanted.selections);
   live.current = wanted.selections.length - 1;
-  live.by = wanted.by === "sweep" ? "" : wanted.by;
+  live.by = wanted.by && wanted.by !== "sweep" ? wanted.by : firstColouring(live.shown);
   live.question = wanted.question;
   live.head = wanted.head ?? firstHead();
 }
 
-// A short one, whose map can be read.
+// The shortest one, whose map can be read best.
 function firstExample() {
-  const { examples } = live.model;
   const size = (texts) => texts.join(" ").length;
-  return examples.find((texts) => size(texts) >= 20 && size(texts) <= 110) ?? examples[0] ?? [""];
+  return [...live.model.examples].sort((a, b) => size(a) - size(b))[0] ?? [""];
 }
 
 // The head that is shown at first: the best example of the study, or the last one that is off, or the first of all.
@@ -722,7 +540,7 @@ async function readStudy() {
 }
 
 function listenToAll() {
-  watch();
+  watch.start(live.model);
   addEventListener("hashchange", () => {
     const { token } = takeToken(location.hash);
     if (token) return location.reload();
@@ -733,7 +551,6 @@ function listenToAll() {
     return undefined;
   });
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !panel.hidden) return closeHead();
     const isText = /^(INPUT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "range";
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isText) return undefined;
     event.preventDefault();
@@ -743,7 +560,8 @@ function listenToAll() {
   addEventListener("resize", () => {
     if (Math.abs(innerWidth - width) < 40) return;
     width = innerWidth;
-    drawHeads_();
+    boxes.fill(live.texts);
+    heads.drawGrid();
     drawHead();
   });
   addEventListener("scroll", () => {

@@ -26,8 +26,8 @@ export function groupPicker(groups, take, draw) {
     "div",
     { class: "group-picker" },
     box,
-    button("Switch off", () => take(groups[Number(box.value)].heads), { "aria-label": "Switch this group off" }),
-    button("10 at random", draw, { "aria-label": "Switch ten heads off at random" }),
+    button("Switch off", () => take(groups[Number(box.value)].heads), { "aria-label": "Switch off this group" }),
+    button("10 at random", draw, { "aria-label": "10 at random: switch them off" }),
   );
 }
 
@@ -46,7 +46,7 @@ function selectionRow(model, one, at, { isOne, isCurrent, change, pick, remove }
   const names = spellHeads(model, one.heads);
   const count = `${one.heads.length} ${one.heads.length === 1 ? "head" : "heads"} off`;
   const number = isOne ? "" : ` of selection ${at + 1}`;
-  const shown = h("output", {}, one.strength.toFixed(2));
+  const shown = h("span", { class: "degree" }, one.strength.toFixed(2));
   const slider = h("input", {
     type: "range",
     min: 0,
@@ -62,7 +62,7 @@ function selectionRow(model, one, at, { isOne, isCurrent, change, pick, remove }
   });
   const hows = h(
     "select",
-    { "aria-label": `Replacement${number}`, onchange: () => change(at, { how: hows.value }) },
+    { "aria-label": `Replaced by${number}`, onchange: () => change(at, { how: hows.value }) },
     model.replacements.map(({ how, missing }) =>
       h(
         "option",
