@@ -67,7 +67,10 @@ def call(tmp_path: Path, worker: Worker) -> Call:
 
 
 def test_the_routes(call: Call) -> None:
-    assert "<h1>Headcount live</h1>" in call("/")[1]
+    assert "<title>Headcount live</title>" in call("/")[1]
+    assert "npm run build" in call("/live.js")[1]
+    assert ":root" in call("/page.css")[1]
+    assert ".live" in call("/live.css")[1]
     assert call("/api/model")[1]["kind"] == "classification"
     assert call("/api/study") == (404, {"error": "the server was started without --study", "code": "no-study"})
     status, found = call("/api/answer", {"texts": ["so good"], "off": [{"heads": "L0H0"}]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from importlib.resources import files
@@ -13,6 +14,8 @@ import pytest
 from headcount.core.claims import LEVEL
 
 PAGE = Path(str(files("headcount.reporting"))) / "page"
+SCRIPTS = ("page.js", "live.js")
+"""Of the report, and of the live page."""
 
 
 def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -34,19 +37,20 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.skip("the packages are neither in node_modules nor to be had: run npm ci in src/headcount/reporting/page")
 
 
-def test_the_shipped_script_is_what_the_sources_give(sources: Path, tmp_path: Path) -> None:
-    made = run("npm", "run", "build", "--", str(tmp_path / "page.js"), cwd=sources)
+def test_the_shipped_scripts_are_what_the_sources_give(sources: Path, tmp_path: Path) -> None:
+    made = run("npm", "run", "build", "--", str(tmp_path), cwd=sources)
     assert made.returncode == 0, made.stderr
-    shipped, built = (PAGE / "built" / "page.js").read_bytes(), (tmp_path / "page.js").read_bytes()
-    assert len(built) > 10_000
-    assert built == shipped, "run npm run build in src/headcount/reporting/page"
+    for name in SCRIPTS:
+        shipped, built = (PAGE / "built" / name).read_bytes(), (tmp_path / name).read_bytes()
+        assert len(built) > 10_000
+        assert built == shipped, "run npm run build in src/headcount/reporting/page"
 
 
 def test_a_change_of_the_sources_changes_the_script(sources: Path, tmp_path: Path) -> None:
     """So that the comparison above compares something."""
     before = (sources / "main.js").read_text(encoding="utf-8")
     (sources / "main.js").write_text(before + '\ndocument.title = "changed";\n', encoding="utf-8")
-    made = run("npm", "run", "build", "--", str(tmp_path / "page.js"), cwd=sources)
+    made = run("npm", "run", "build", "--", str(tmp_path), cwd=sources)
     (sources / "main.js").write_text(before, encoding="utf-8")
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "page.js").read_bytes() != (PAGE / "built" / "page.js").read_bytes()
@@ -69,8 +73,21 @@ def test_the_script_can_stand_in_a_page() -> None:
     assert "url(" not in (PAGE / "page.css").read_text(encoding="utf-8").lower()
 
 
+def test_the_live_page_asks_its_own_server_alone() -> None:
+    """Its script is a file of its own, which names no other place and runs no text."""
+    script = (PAGE / "built" / "live.js").read_text(encoding="utf-8")
+    for part in ("eval(", "new Function(", "document.write(", "XMLHttpRequest", "WebSocket", "import("):
+        assert part not in script, part
+    own = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("live/*.js"))
+    assert "innerHTML" not in own
+    assert "insertAdjacentHTML" not in own
+    assert not set(re.findall(r"https?://[\w.]+", script.partition("*/")[2])) - {"http://www.w3.org"}
+    for sheet in ("page.css", "live.css"):
+        assert "url(" not in (PAGE / sheet).read_text(encoding="utf-8").lower()
+
+
 def test_significant_means_the_same_on_the_page() -> None:
     source = (PAGE / "format.js").read_text(encoding="utf-8")
     assert f"export const LEVEL = {LEVEL};" in source
-    built = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("*.js"))
+    built = "".join(path.read_text(encoding="utf-8") for path in (*PAGE.glob("*.js"), *PAGE.glob("live/*.js")))
     assert "< 0.05" not in built, "one home for the level"

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from headcount.ablation.faded import Faded
 from headcount.ablation.hows import Patch
 from headcount.ablation.means import mean_outputs
 from headcount.ablation.replacements import REPLACEMENTS, check_how, make_edit
@@ -26,7 +27,11 @@ from headcount.trace.session import session
 
 @contextmanager
 def ablated(
-    model: PreTrainedModel, heads: Heads | Selection, how: str | Patch = "zero", reference: Any = None
+    model: PreTrainedModel,
+    heads: Heads | Selection,
+    how: str | Patch = "zero",
+    reference: Any = None,
+    strength: float = 1.0,
 ) -> Iterator[PreTrainedModel]:
     """Replace heads in every forward pass inside the context, generation included; contexts nest.
 
@@ -39,6 +44,8 @@ def ablated(
     `mean_outputs`) or `patch` (what the head does on `reference`, a batch of as many texts and tokens as those of each
     pass; `Patch(part=...)` for its query, key, value or attention weights alone).
 
+    `strength`: the share of each head's output that is replaced, from 0 to 1; with zeros it is a gate of 1 - strength.
+
     >>> import torch
     >>> from transformers import BertConfig, BertModel
     >>> model = BertModel(BertConfig(num_hidden_layers=2, hidden_size=24, num_attention_heads=4, vocab_size=9)).eval()
@@ -46,6 +53,8 @@ def ablated(
     ...     without = model(input_ids=torch.tensor([[1, 2, 3]])).last_hidden_state
     """
     patch = find_patch(how)
+    if not 0 <= strength <= 1 or (patch is not None and strength != 1):
+        raise InvalidOption(f"got strength={strength}; expected a number from 0 to 1, and 1 with how='patch'")
     needs_reference = patch is not None or REPLACEMENTS[check_how(str(how))].needs_reference
     anatomy = read_anatomy(model)
     selected = Selection.of(heads, anatomy.layout, anatomy.units)
@@ -69,6 +78,8 @@ def ablated(
     for key, numbers in selected.units.by_layer().items():
         block = anatomy.feed_forward(*key)
         edits[block.layer_key] = make_edit(str(how), block, numbers, means)
+    if strength != 1:
+        edits = {key: Faded(edit, strength) for key, edit in edits.items()}
     with session(plain_model(model), edits, purpose=f"ablating {selected}"):
         yield model
 

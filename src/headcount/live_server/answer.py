@@ -30,6 +30,7 @@ def answer(live: LiveModel, asked: Asked) -> Iterator[Event]:
         "tokens": reading.tokens,
         "segments": reading.typed.row.get("token_type_ids") if "" in reading.tokens else None,
         "cut": reading.typed.cut,
+        "unlike": live.likeness.lines(asked.texts, reading.typed.row),
         "off": [{"heads": str(one.heads), "how": one.how, "strength": one.strength} for one in asked.off],
         "questions": answer_rows(
             reading.typed.questions, whole, theirs, asked.top, live.names, live.kind.has_probabilities

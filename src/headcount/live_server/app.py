@@ -100,6 +100,17 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def page_files() -> dict[str, tuple[str, str]]:
+    """By path, the files of the page and their media types: the script and the style sheets are those of the report."""
+    ours, theirs = files("headcount.live_server"), files("headcount.reporting") / "page"
+    return {
+        "/": ((ours / "page.html").read_text(encoding="utf-8"), "text/html"),
+        "/live.js": ((theirs / "built" / "live.js").read_text(encoding="utf-8"), "text/javascript"),
+        "/page.css": ((theirs / "page.css").read_text(encoding="utf-8"), "text/css"),
+        "/live.css": ((theirs / "live.css").read_text(encoding="utf-8"), "text/css"),
+    }
+
+
 def to_json(value: Any) -> str:
     """JSON as the standard has it: numbers that are not finite are null."""
     return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -134,9 +145,9 @@ def make_app(
     token: str | None = None,
 ) -> Guard:
     """The application of one model."""
-    described = describe_model(live, study is not None)
+    described = describe_model(live, study is not None, None if study is None else study.task_and_data())
     page_data = None if study is None else study.page_data()
-    page = (files("headcount.live_server") / "page.html").read_text(encoding="utf-8")
+    shown = page_files()
 
     def endpoint(task: Task, quick: bool) -> Callable[[Request], Any]:
         async def answer_request(request: Request) -> Response:
@@ -156,7 +167,8 @@ def make_app(
         return answer_request
 
     async def show_page(request: Request) -> Response:
-        return Response(page, media_type="text/html")
+        text, kind = shown[request.url.path]
+        return Response(text, media_type=kind)
 
     async def show_model(request: Request) -> Response:
         return _reply(described)
@@ -172,7 +184,7 @@ def make_app(
         return _reply({"error": why, "code": "route"}, error.status_code)
 
     routes = [
-        Route("/", show_page),
+        *(Route(path, show_page) for path in shown),
         Route("/api/model", show_model),
         Route("/api/study", show_study),
         Route("/api/answer", endpoint(answer, quick=True), methods=["POST"]),

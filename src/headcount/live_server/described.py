@@ -11,11 +11,17 @@ from transformers import PreTrainedModel
 import headcount
 from headcount.ablation.replacements import REPLACEMENTS
 from headcount.data.kinds.typed import MASK
+from headcount.live_server.example_texts import first_texts
 from headcount.live_server.live_model import LiveModel
 from headcount.models.fingerprint import device_label, model_name
 
 SHOWN = 24
 """Examples that are offered."""
+BUNDLED = {
+    "bundled:qnli": {"task": "qnli", "data": "bundled:pairs"},
+    "bundled:pretrained": {"task": "masked-lm", "data": "bundled:sentences"},
+}
+"""What a bundled model is scored on."""
 
 
 def shown_name(model: PreTrainedModel) -> str:
@@ -24,13 +30,13 @@ def shown_name(model: PreTrainedModel) -> str:
     return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
-def describe_model(live: LiveModel, has_study: bool = False) -> dict[str, Any]:
-    """Plain data; `stacks` and `heads` have the form of a study's page."""
-    layout, kind = live.anatomy.layout, live.kind
+def describe_model(live: LiveModel, has_study: bool = False, data: dict[str, str] | None = None) -> dict[str, Any]:
+    """Plain data; `stacks` and `heads` have the form of a study's page. `data`: the task and data of a sweep."""
+    layout, kind, name = live.anatomy.layout, live.kind, shown_name(live.model)
     classes = getattr(live.model.config, "id2label", None) or {}
     return {
         "version": headcount.__version__,
-        "model": shown_name(live.model),
+        "model": name,
         "class": type(live.model).__name__,
         "device": device_label(live.model),
         "dtype": str(live.model.dtype).removeprefix("torch."),
@@ -49,7 +55,16 @@ def describe_model(live: LiveModel, has_study: bool = False) -> dict[str, Any]:
         ],
         "heads": [[head.stack, head.layer, head.head, layout.spell(head)] for head in layout],
         "replacements": [{"how": how, "missing": live.why_not(how)} for how in REPLACEMENTS],
-        "examples": [list(kind.as_typed(texts)) for texts in live.examples[:SHOWN]],
+        "mask_token": live.tokenizer.mask_token if kind.no_question else None,
+        "examples": [list(texts) for texts in _examples(live)],
+        "data": data or BUNDLED.get(name, {"task": kind.name, "data": "DATA"}),
         "limits": {**asdict(live.limits), "tokens": live.longest},
         "study": has_study,
     }
+
+
+def _examples(live: LiveModel) -> list[tuple[str, ...]]:
+    """Texts to start from, as they would be typed."""
+    if not live.examples:
+        return first_texts(live.kind, SHOWN)
+    return [live.kind.as_typed(texts) for texts in live.examples[:SHOWN]]

@@ -16,7 +16,7 @@ from headcount.core.read_study import StudyLike
 from headcount.errors import HeadcountError, InvalidOption
 from headcount.live_server.address import Address, take_address
 from headcount.live_server.described import shown_name
-from headcount.live_server.example_texts import example_texts
+from headcount.live_server.example_texts import example_origin, example_texts
 from headcount.live_server.live_model import LiveModel
 from headcount.live_server.served_study import ServedStudy
 from headcount.live_server.worker import Worker
@@ -63,7 +63,7 @@ def serve(
     _check_no_loop()
     check_untouched(model, "headcount live shows what the model itself does; leave the context")
     served = None if study is None else ServedStudy(study, model)
-    loaded = LiveModel(model, tokenizer, example_texts(model, served))
+    loaded = LiveModel(model, tokenizer, example_texts(model, served), origin=example_origin(served))
     lost: list[BaseException] = []
     server: uvicorn.Server
 

@@ -17,6 +17,7 @@ from headcount.data.batches import collate
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.typed import Typed
 from headcount.errors import DataProblem, HeadcountError, InvalidOption, ModelUnavailable, NotFinite
+from headcount.live_server.likeness import Likeness
 from headcount.live_server.limits import LIMITS, Limits
 from headcount.models.compiled import plain_model
 from headcount.models.dispatched import input_device, without_gradients
@@ -49,10 +50,15 @@ class Reading:
 
 
 class LiveModel:
-    """The model, its tokenizer, and the texts of examples, over which means are taken."""
+    """The model, its tokenizer, and the texts of examples, over which means are taken (`origin` names them)."""
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: Any, examples: Sequence[Texts] = (), limits: Limits = LIMITS
+        self,
+        model: PreTrainedModel,
+        tokenizer: Any,
+        examples: Sequence[Texts] = (),
+        limits: Limits = LIMITS,
+        origin: str = "the examples",
     ) -> None:
         self.model: PreTrainedModel = plain_model(model)
         self.tokenizer, self.limits = tokenizer, limits
@@ -72,6 +78,7 @@ class LiveModel:
         self.examples = tuple(examples)
         self.padding = tokenizer.pad_token_id or 0
         self.longest = min(longest_input(self.model, tokenizer), limits.tokens)
+        self.likeness = Likeness(kind, tokenizer, self.longest, self.examples, origin)
         self._means: dict[str, Tensor] | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from transformers import PreTrainedModel
@@ -51,6 +51,16 @@ class ServedStudy:
             if columns and "text" in sweep:
                 return [tuple(map(str, row)) for row in zip(*columns, strict=True)]
         return []
+
+    def task_and_data(self) -> dict[str, str] | None:
+        """What a command would score the model on: as the first sweep did."""
+        for sweep in self.view.of("sweep").values():
+            data = str(sweep.attrs.get("data", ""))
+            named = (
+                "DATA" if data in ("", "data frame") else PurePath(data).name if PurePath(data).is_absolute() else data
+            )
+            return {"task": str(sweep.attrs.get("task", "TASK")), "data": named}
+        return None
 
     def page_data(self) -> dict[str, Any]:
         """The data of the study's page, and its packed maps by id."""

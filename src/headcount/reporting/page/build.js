@@ -1,12 +1,13 @@
-// The script of the page, bundled: `npm run build`, or `npm run build -- FILE` to look at the result first.
+// The scripts of the report and of the live page, bundled: `npm run build`, or `npm run build -- FOLDER` to look at
+// them first.
 // What is bundled asks for its licence in every copy: the licences are read where the packages have them.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const outfile = process.argv[2] ?? "built/page.js";
+const folder = process.argv[2] ?? "built";
+const entries = { "page.js": "main.js", "live.js": "live/main.js" };
 const options = {
-  entryPoints: ["main.js"],
   bundle: true,
   minify: true,
   format: "iife",
@@ -16,25 +17,27 @@ const options = {
   write: false,
   metafile: true,
 };
-const { metafile, outputFiles } = await build(options);
-const packages = [
-  ...new Set(
-    Object.keys(metafile.inputs)
-      .map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1])
-      .filter(Boolean),
-  ),
-].sort();
-const licences = new Map();
-for (const name of packages) {
-  const text = readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim();
-  licences.set(text, [...(licences.get(text) ?? []), name]);
+for (const [name, entry] of Object.entries(entries)) {
+  const { metafile, outputFiles } = await build({ ...options, entryPoints: [entry] });
+  const packages = [
+    ...new Set(
+      Object.keys(metafile.inputs)
+        .map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1])
+        .filter(Boolean),
+    ),
+  ].sort();
+  const licences = new Map();
+  for (const one of packages) {
+    const text = readFileSync(`node_modules/${one}/LICENSE`, "utf8").trim();
+    licences.set(text, [...(licences.get(text) ?? []), one]);
+  }
+  const banner = [...licences]
+    .map(([text, names]) => `${names.join(", ")}:\n${text}`)
+    .join("\n\n")
+    .replaceAll("*/", "* /");
+  writeFileSync(
+    `${folder}/${name}`,
+    `/*\nThis file is made by npm run build from the sources beside it. It contains:\n\n${banner}\n*/\n` +
+      outputFiles[0].text,
+  );
 }
-const banner = [...licences]
-  .map(([text, names]) => `${names.join(", ")}:\n${text}`)
-  .join("\n\n")
-  .replaceAll("*/", "* /");
-writeFileSync(
-  outfile,
-  `/*\nThis file is made by npm run build from the sources beside it. It contains:\n\n${banner}\n*/\n` +
-    outputFiles[0].text,
-);

@@ -9,8 +9,9 @@ import { nextHead } from "./next_head.js";
 
 // `room`: the width and height to fill. `framed`: kinds are frames, and `paint(cells, layout)` gives the addresses of
 // the picture inside them, {href, light}. `order`: a number by head, by which the heads of a layer are sorted.
-// `gone`: heads that are taken away. `means`: a last column with the mean of each layer. `marks`: the number whose
-// significant heads have a dot; the one that is shown, unless it is said.
+// `gone`: heads that are taken away, which are told as `goneSays`. `means`: a last column with the mean of each layer.
+// `openLayer(stack, layer)`: the names of layers can be clicked. `marks`: the number whose significant heads have a dot;
+// the one that is shown, unless it is said.
 export function grid(
   study,
   colouring,
@@ -24,6 +25,8 @@ export function grid(
     framed = false,
     order = null,
     gone = new Set(),
+    goneSays = "removed",
+    openLayer = null,
     means = false,
     marks = colouring,
     paint,
@@ -63,7 +66,14 @@ export function grid(
         row.append(
           s(
             "text",
-            { x: stack.x - 6, y: top + size / 2 + 4, "text-anchor": "end", class: "tick", role: "rowheader" },
+            {
+              x: stack.x - 6,
+              y: top + size / 2 + 4,
+              "text-anchor": "end",
+              class: openLayer ? "tick layer-name" : "tick",
+              role: "rowheader",
+              onclick: openLayer ? () => openLayer(stack.stack, layer) : undefined,
+            },
             `L${layer}`,
           ),
         );
@@ -76,7 +86,7 @@ export function grid(
         const index = at(head);
         const box = { x: stack.x + column * size + gap / 2, y: top + gap / 2, side: size - gap };
         const node = cell({
-          ...{ study, colouring, scale, onWhite, index, box, framed, marks },
+          ...{ study, colouring, scale, onWhite, index, box, framed, marks, goneSays },
           isGone: gone.has(index),
         });
         node.classList.toggle("dimmed", !matches(index));
@@ -164,7 +174,7 @@ const absent = (stack, layer, head, top, size, gap) =>
     "aria-label": `${stack.stack} L${layer}H${head}: no such head`,
   });
 
-function cell({ study, colouring, scale, onWhite, index, box, framed, marks, isGone }) {
+function cell({ study, colouring, scale, onWhite, index, box, framed, marks, isGone, goneSays }) {
   const value = colouring.values[index];
   const known = value !== null && value !== undefined;
   const colour = known ? scale.of(value) : null;
@@ -174,7 +184,7 @@ function cell({ study, colouring, scale, onWhite, index, box, framed, marks, isG
   const said = [
     `${name}: ${colouring.title} ${shown(colouring, index)}`,
     certain && (marks === colouring ? "significant" : `${marks.title} significant`),
-    isGone && "removed",
+    isGone && goneSays,
   ];
   // The stronger a role, the fuller its colour.
   const strength = colouring.also?.[index]?.[0]?.[1] ?? null;

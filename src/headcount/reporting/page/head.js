@@ -10,6 +10,7 @@ import { mapTexts } from "./map_texts.js";
 import { headPositions } from "./positions.js";
 import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
 
+// `pin`, `copy`: where heads can be pinned and a link to one copied.
 export function headPage(study, index, { text, chooseText, close, step, pin, pinned, copy }) {
   const name = study.heads[index][3];
   const role = roleWords(study, index);
@@ -34,8 +35,8 @@ export function headPage(study, index, { text, chooseText, close, step, pin, pin
       { "aria-label": "This head" },
       button("Previous head", "‹", () => step(-1)),
       button("Next head", "›", () => step(1)),
-      button(pinned ? "Unpin this head" : "Pin to compare", pinned ? "Unpin" : "Pin", pin),
-      button("Copy link to this head", "Copy link", copy),
+      pin ? button(pinned ? "Unpin this head" : "Pin to compare", pinned ? "Unpin" : "Pin", pin) : null,
+      copy ? button("Copy link to this head", "Copy link", copy) : null,
       button("Close", "✕", close, { class: "small close" }),
     ),
   );
