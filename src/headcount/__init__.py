@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from headcount.pruning.recover import recover as recover
     from headcount.pruning.refit import refit as refit
     from headcount.reporting.document import report as report
+    from headcount.reporting.explain import explain as explain
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.show import show as show
     from headcount.reporting.table import table as table
@@ -111,6 +112,7 @@ _HOMES = {
     "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
     "dynamics": "choosing.dynamics",
+    "explain": "reporting.explain",
     "export": "costs.export",
     "figure": "reporting.figure",
     "find_patterns": "attention_maps.find_patterns",

@@ -27,6 +27,7 @@ from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
 from headcount.cli.dynamics import dynamics
+from headcount.cli.explain import explain
 from headcount.cli.export import export
 from headcount.cli.figure import figure
 from headcount.cli.find_patterns import find_patterns
@@ -99,6 +100,7 @@ for verb in (
     refit,
     recover,
     report,
+    explain,
     figure,
     dynamics,
     cost,
