@@ -67,7 +67,11 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.heading]
         for section in self.sections:
-            lines += ["", section.title, *(f"{'    ' if fact.listed else '  '}{fact.sentence}" for fact in section.facts)]
+            lines += [
+                "",
+                section.title,
+                *(f"{'    ' if fact.listed else '  '}{fact.sentence}" for fact in section.facts),
+            ]
         if self.missing:
             lines += ["", "Not measured", *(f"  {row['what']}: {row['command']}" for row in self.missing)]
         return "\n".join(lines)
@@ -107,7 +111,9 @@ def explain(study: StudyLike, head: str | Head) -> Explanation:
 def _find(view: View, head: str | Head) -> Head:
     found = view.layout.find(str(head))
     if len(found) != 1:
-        raise UnknownHead(f"got {str(head)!r}, which is {len(found)} heads; expected a single one such as {view.layout.spell(found[0])}")
+        raise UnknownHead(
+            f"got {str(head)!r}, which is {len(found)} heads; expected a single one such as {view.layout.spell(found[0])}"
+        )
     return found[0]
 
 

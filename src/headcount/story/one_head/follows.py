@@ -70,6 +70,7 @@ def _best(name: str, probed: xr.Dataset, spelled: tuple[str, str]) -> list[Fact]
     listed = "; ".join(
         f"{'all relations together' if relation == ALL else relation}: {float(row['best_accuracy']):.3f}, "
         f"{spell_interval(interval_of(row, 'gain'), signed=True)} against the baseline"
+        f"{'' if float(row['gain_low']) > 0 else ', not shown to beat it'}"
         for _, relation, row in rows[:MOST]
     )
     many = f"{len(rows)} relation{'s' if len(rows) > 1 else ''}"

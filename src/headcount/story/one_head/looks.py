@@ -89,7 +89,9 @@ def standing_out_facts(measures: Measures, head: Head) -> list[Fact]:
         asked += 1
         values = head_values(part[variable])
         if stands_out(value, low, values):
-            found.append((standing(value, values), _measure_fact(name, part, variable, schema, choice, (value, low, high), head)))
+            found.append(
+                (standing(value, values), _measure_fact(name, part, variable, schema, choice, (value, low, high), head))
+            )
     if not asked:
         return []
     rule = f"in the top {100 * STANDS_OUT:g} % of heads, interval above the median head"

@@ -7,7 +7,6 @@ import xarray as xr
 
 from headcount.core.claims import KINDS, LEVEL, NEITHER, significant
 from headcount.core.heads import Head
-from headcount.core.results import PAIR
 from headcount.story.earlier import schemas_of
 from headcount.story.names import spell_interval
 from headcount.story.one_head.fact import (

@@ -95,7 +95,7 @@ def _raced(name: str, result: xr.Dataset, head: Head) -> Fact:
         "undecided": f"is undecided: {metric} may change by more than {margin:g} or not",
     }[decision]
     return Fact(
-        f"Removing it {said} (a race, settled after {run:,} of {result.sizes['example']:,} examples; chance of a wrong "
+        f"Removing it {said} (a race, after {run:,} of {result.sizes['example']:,} examples; chance of a wrong "
         f"decision about {ERROR:.0%}).",
         name,
         as_numbers(change, examples=run, margin=margin) | {"decision": decision},
