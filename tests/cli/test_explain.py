@@ -37,7 +37,7 @@ def test_json_is_what_python_returns(study: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("head", "said"),
-    [("L0H8", "L0 has heads 0-7"), ("L9H0", "L0 to L1"), ("L0", "8 heads; expected a single one"), ("x", "L3H7")],
+    [("L0H8", "L0 has heads 0-7"), ("L9H0", "L0 to L1"), ("L0", "8 heads; expected one head"), ("x", "L3H7")],
 )
 def test_a_head_that_there_is_not(study: Path, head: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", head, str(study)]) == 2

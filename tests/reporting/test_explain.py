@@ -116,10 +116,11 @@ def test_several_models_are_told_apart(place: Path) -> None:
     assert of_other
     assert all("models/before" in fact.sentence for fact in of_other if not fact.listed)
     assert "(models/before to models/tuned)" in str(explained)
+    assert all("before" not in row["command"] for row in explained.missing)
 
 
 def test_studies_and_heads_that_cannot_be_explained(place: Path, pruned: Path) -> None:
-    with pytest.raises(UnknownHead, match="which is 2 heads; expected a single one such as L2H1"):
+    with pytest.raises(UnknownHead, match="which is 2 heads; expected one head such as L2H1"):
         hc.explain(pruned, "L2")
     with pytest.raises(UnknownHead, match="no stack 'cross'"):
         hc.explain(pruned, "cross.L0H0")

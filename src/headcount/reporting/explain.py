@@ -105,14 +105,14 @@ def explain(study: StudyLike, head: str | Head) -> Explanation:
     )
     missing = tuple(row for row in find_gaps(view, str(path), sent=False) if row["what"] in OF_HEADS)
     name = view.layout.spell(found)
-    return Explanation(name, study_model(view), str(path), view.layout.count, sections, missing, view.unfinished)
+    return Explanation(name, _own_model(view), str(path), view.layout.count, sections, missing, view.unfinished)
 
 
 def _find(view: View, head: str | Head) -> Head:
     found = view.layout.find(str(head))
     if len(found) != 1:
         raise UnknownHead(
-            f"got {str(head)!r}, which is {len(found)} heads; expected a single one such as {view.layout.spell(found[0])}"
+            f"got {str(head)!r}, which is {len(found)} heads; expected one head such as {view.layout.spell(found[0])}"
         )
     return found[0]
 
@@ -121,11 +121,20 @@ def _spelled(view: View, head: Head) -> tuple[str, str]:
     return view.layout.spell(head), str(head)
 
 
+def _own_model(view: View) -> str:
+    """The model that the study is about: that of results without a name of their own, unless they compare two."""
+    for name, result in view.results.items():
+        single = "model" in result.attrs and "other_model" not in result.attrs
+        if single and "@" not in name and not name.startswith("maps/"):
+            return short_name(str(result.attrs["model"]))
+    return study_model(view)
+
+
 def _label(view: View, name: str, result: xr.Dataset) -> str:
     """What tells a result from the study's own ones: the model, if it is another one, and the result's own name."""
     own = name.partition("@")[2].removesuffix("-confirming")
     model = model_of(result.attrs)
-    other = model if model and model != study_model(view) and "other_model" not in result.attrs else ""
+    other = model if model and model != _own_model(view) and "other_model" not in result.attrs else ""
     return ", ".join(filter(None, (other, own if own != other else "")))
 
 

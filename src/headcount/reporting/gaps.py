@@ -38,7 +38,8 @@ def find_gaps(view: View, study: str, sent: bool = True) -> list[dict[str, str]]
     `sent`: the rows are part of a page that is sent to others, so that folders are named without where they are.
     """
     model, task, data, kind = "MODEL", "TASK", "DATA", WITH_CUES[0]
-    for result in view.results.values():
+    # What has no name of its own comes last and decides: other results may be of another model.
+    for _, result in sorted(view.results.items(), key=lambda item: "@" not in item[0]):
         attributes = result.attrs
         # A model that was built in memory is named after its class.
         named = attributes.get("model", model) != attributes.get("model_class")

@@ -152,7 +152,7 @@ def alike_facts(name: str, distances: xr.Dataset, head: Head) -> list[Fact]:
     nearest, median = float(own[place]), float(np.nanmedian(own))
     return [
         Fact(
-            f"On these texts {other} attends most like it: {nearest:.3f} nats apart (median of all heads {median:.3f}).",
+            f"On these texts {other} attends most like it: {nearest:.3f} nats apart (median head: {median:.3f}).",
             f"measures/{name}",
             {"head": other, "distance": nearest, "median": median},
         )
