@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.show import show as show
     from headcount.reporting.table import table as table
+    from headcount.self_check.doctor import doctor as doctor
     from headcount.statistical_cues.adversarial import adversarial as adversarial
     from headcount.statistical_cues.adversarial_scores import adversarial_scores as adversarial_scores
     from headcount.statistical_cues.cue_heads import cue_heads as cue_heads
@@ -111,6 +112,7 @@ _HOMES = {
     "cue_heads": "statistical_cues.cue_heads",
     "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
+    "doctor": "self_check.doctor",
     "dynamics": "choosing.dynamics",
     "explain": "reporting.explain",
     "export": "costs.export",

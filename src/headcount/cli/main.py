@@ -26,6 +26,7 @@ from headcount.cli.cue_heads import cue_heads
 from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
+from headcount.cli.doctor import doctor
 from headcount.cli.dynamics import dynamics
 from headcount.cli.explain import explain
 from headcount.cli.export import export
@@ -55,7 +56,7 @@ from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.number_options import check_all
-from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
+from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
 
 app = App(
     name="headcount",
@@ -76,6 +77,7 @@ for verb in (
     demo,
     live,
     heads,
+    doctor,
     sweep,
     measure,
     probe,
@@ -116,7 +118,7 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 2: the input cannot be used; 1: a training diverged, or units failed."""
+    """Run the command line. Exit code 2: the input cannot be used; 1: a training diverged, or units or checks failed."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _read_config(words)
             check_renamed(words)
             _run(words)
-    except (TrainingDiverged, UnitsFailed) as error:
+    except (ChecksFailed, TrainingDiverged, UnitsFailed) as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
