@@ -83,7 +83,9 @@ def _show_environment(console: Console, found: Environment) -> None:
     console.print(f"Extras installed: {', '.join(there) or 'none'}")
     for extra in found.extras:
         if extra.missing:
-            console.print(f"  {extra.name} lacks {', '.join(extra.missing)}: {extra.command}", markup=False, soft_wrap=True)
+            console.print(
+                f"  {extra.name} lacks {', '.join(extra.missing)}: {extra.command}", markup=False, soft_wrap=True
+            )
     for line in found.unsupported:
         console.print(f"Not supported: {line}", style="bold red", markup=False)
 

@@ -37,4 +37,3 @@ def weight_bytes(folder: Path) -> int:
         if sizes:
             return sum(sizes)
     return 0
-

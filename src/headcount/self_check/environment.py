@@ -18,7 +18,12 @@ from headcount.trace.memory import free_memory
 SHOWN = ("torch", "transformers", "numpy", "zarr", "xarray")
 """Packages whose versions matter most."""
 NOT_FOR_USERS = ("dev",)
-KERNELS = {"eager": "", "sdpa": "", "flex_attention": "torch.nn.attention.flex_attention", "flash_attention_2": "flash_attn"}
+KERNELS = {
+    "eager": "",
+    "sdpa": "",
+    "flex_attention": "torch.nn.attention.flex_attention",
+    "flash_attention_2": "flash_attn",
+}
 """Implementations of attention in transformers, and the module that each needs."""
 
 
