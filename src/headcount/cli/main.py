@@ -38,6 +38,7 @@ from headcount.cli.gates import gates
 from headcount.cli.groups import PARAMETERS
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
+from headcount.cli.install_completion import installer
 from headcount.cli.live import live
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
@@ -49,6 +50,7 @@ from headcount.cli.recover import recover
 from headcount.cli.refit import refit
 from headcount.cli.renamed import check_renamed, check_renamed_verb
 from headcount.cli.report import report
+from headcount.cli.start import first_screen
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.cli.warning_lines import say, warnings_as_lines
@@ -111,6 +113,7 @@ for verb in (
     agreement,
 ):
     app.command(verb)
+app.command(installer(app), name="--install-completion")
 
 
 ALIASES = {"patterns": "find-patterns"}
@@ -118,11 +121,14 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 2: the input cannot be used; 1: a training diverged, or units or checks failed."""
+    """Run the command line. Exit code 2: the input cannot be used; 1: training diverged, or units or checks failed."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        first_screen()
+        return 0
     words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):

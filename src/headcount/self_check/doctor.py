@@ -18,7 +18,7 @@ from headcount.trace.anatomy import proof_of, read_anatomy
 
 @dataclass(frozen=True)
 class ModelSupport:
-    """What is known of a model, and what can be done with it; `cut` says why heads cannot be removed, if they cannot."""
+    """What is known of a model and can be done with it; `cut` says why heads cannot be removed, if they cannot."""
 
     model_class: str
     parameters: int

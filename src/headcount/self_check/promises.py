@@ -1,4 +1,4 @@
-"""The promises of Headcount, each checked on one model with random inputs: passed, failed, or skipped with the reason."""
+"""The promises of Headcount, each checked on one model with random inputs: passed, failed, or skipped and why."""
 
 from __future__ import annotations
 

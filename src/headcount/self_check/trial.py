@@ -49,7 +49,7 @@ class Trial:
             return real_output(other(**self.batch), self.batch)
 
     def heads(self) -> HeadSet:
-        """A head of the first, the middle and the last layer of each stack; one of all layers if these share weights."""
+        """A head of the first, a middle and the last layer of each stack; one of all layers if these share weights."""
         layout = self.anatomy.layout
         chosen: set[Head] = set()
         for stack, layers in layout.stacks.items():
@@ -79,7 +79,7 @@ class Trial:
 
     @contextmanager
     def zero_columns(self) -> Iterator[None]:
-        """The heads' columns of the output projections at zero inside the context; afterwards as before, bit for bit."""
+        """The heads' columns of the output projections at zero inside the context; afterwards as before."""
         kept: list[tuple[Tensor, Tensor]] = []
         try:
             with torch.no_grad():
