@@ -129,7 +129,7 @@ def carrier_facts(name: str, result: xr.Dataset, spelled: Spelled) -> list[Fact]
 
 def schema_facts(kind: str, name: str, result: xr.Dataset, head: Head) -> list[Fact]:
     """The numbers of a result that has no sentences of its own about a head, with their ranks, from its schemas."""
-    facts = []
+    facts: list[Fact] = []
     for variable, schema in schemas_of(f"{kind}/{name}", result).items():
         estimate = estimate_at(result, variable, head) if result[variable].ndim == 3 else (float("nan"),) * 3
         if not schema.shown or schema.names is not None or not known(estimate[0]) or len(facts) == MOST:
