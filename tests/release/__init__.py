@@ -1,1 +1,1 @@
-"""Checks before a release, which install packages and are no part of the suite: `make release-check`, `make test-matrix`."""
+"""Checks before a release, which install packages: `make release-check` and `make test-matrix`."""

@@ -1,8 +1,8 @@
 """Is what would be released whole? `make release-check` builds wheel and sdist and installs the wheel elsewhere.
 
 For every interpreter that is here: an empty environment, `pip install` of the wheel, and `headcount demo --quick` from
-another folder, without a network; then the demo's study is read by `explain`, `table` and `report`. Where torch cannot be
-had for an interpreter (`--without-torch 3.13`), everything but torch and what needs it is installed, and a study that
+another folder, without a network; then the demo's study is read by `explain`, `table` and `report`. Where there is no
+torch for an interpreter (`--without-torch 3.13`), everything but torch and what needs it is installed, and a study that
 another interpreter has made is read.
 """
 
