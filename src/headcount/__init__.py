@@ -57,9 +57,11 @@ if TYPE_CHECKING:
     from headcount.pruning.recover import recover as recover
     from headcount.pruning.refit import refit as refit
     from headcount.reporting.document import report as report
+    from headcount.reporting.explain import explain as explain
     from headcount.reporting.figure import figure as figure
     from headcount.reporting.show import show as show
     from headcount.reporting.table import table as table
+    from headcount.self_check.doctor import doctor as doctor
     from headcount.statistical_cues.adversarial import adversarial as adversarial
     from headcount.statistical_cues.adversarial_scores import adversarial_scores as adversarial_scores
     from headcount.statistical_cues.cue_heads import cue_heads as cue_heads
@@ -110,7 +112,9 @@ _HOMES = {
     "cue_heads": "statistical_cues.cue_heads",
     "cues": "statistical_cues.cues",
     "curve": "choosing.curves",
+    "doctor": "self_check.doctor",
     "dynamics": "choosing.dynamics",
+    "explain": "reporting.explain",
     "export": "costs.export",
     "figure": "reporting.figure",
     "find_patterns": "attention_maps.find_patterns",

@@ -66,6 +66,10 @@ class TrainingDiverged(HeadcountError):
     """Training diverged: lower the learning rate."""
 
 
+class ChecksFailed(HeadcountError):
+    """A self-check failed: report it with what `headcount doctor` printed."""
+
+
 class CannotPrune(HeadcountError):
     """The heads cannot be removed from this model: choose other heads, or ablate them."""
 

@@ -45,6 +45,8 @@ STORY = {
     "partial": "parts/summary.csv",
     "dynamics": None,
     "report": "report.html",
+    "explain": "study",
+    "doctor": None,
     "figure": "heads.pdf",
     "table": "heads.csv",
 }

@@ -60,6 +60,8 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "progress",
         "renamed",
         "entry",
+        "start",
+        "install_completion",
         "stopping",
         "whole_numbers",
         "wording",

@@ -404,6 +404,9 @@ ROWS = [
     ("demo --quick --full", "--full", "--quick"),
     ("table study --to csv -o rows.parquet", "--to csv", "rows.parquet"),
     ("table study --to parquet -o rows.csv", "--to parquet", "rows.csv"),
+    ("doctor --device cpu", "--device", "no model was named"),
+    ("doctor --dtype float32", "--dtype", "no model was named"),
+    ("doctor --trust-remote-code", "--trust-remote-code", "no model was named"),
     ("report study study", "study twice", "the studies"),
     ("agreement study study", "study twice", "the studies"),
 ]

@@ -6,7 +6,7 @@ from tests.hard.row import bad, over
 from tests.hard.verbs import COMMANDS, into, reading
 
 ROWS = [
-    # Read by report, figure, table and agreement.
+    # Read by report, figure, table, agreement and explain.
     *over(reading("no/study"), "there is no such study", "no/study"),
     *over(reading("{a-file}"), "a file", "{a-file}"),
     *over(reading("{notes}"), "a folder of somebody else", "{notes}", "zarr.json"),
@@ -32,6 +32,8 @@ ROWS = [
     *over(into("{a-file}/study"), "below a file", "{a-file}"),
     *over(into("/proc/study"), "a place that cannot be written", "/proc/study"),
     # Results that are not there.
+    bad("an explanation of nothing", "explain L0H0 {no-results}", "{no-results}", "headcount measure"),
+    bad("an explanation of maps", "explain L9H9 {maps-only}", "L9H9", "L0"),
     bad("a table of nothing", "table {no-results}", "{no-results}", "headcount sweep"),
     bad("a table of maps", "table {maps-only}", "{maps-only}", "headcount sweep"),
     bad("a table of half a sweep", "table {shard-of-two}", "{shard-of-two}", "complete"),

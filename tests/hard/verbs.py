@@ -25,6 +25,7 @@ COMMANDS = {
     "figure": "figure {study} -o heads.svg",
     "table": "table {study}",
     "agreement": "agreement {study}",
+    "explain": "explain L0H0 {study}",
 }
 """Two of prune: with heads that are named, and with heads to be chosen. The demo takes no model and no data."""
 
@@ -65,5 +66,5 @@ def into(place: str, *leave_out: str) -> dict[str, str]:
 
 def reading(study: str, *leave_out: str) -> dict[str, str]:
     """Every verb that reads a study, with this one in its place."""
-    verbs = [verb for verb in ("report", "figure", "table", "agreement") if verb not in leave_out]
+    verbs = [verb for verb in ("report", "figure", "table", "agreement", "explain") if verb not in leave_out]
     return {verb: COMMANDS[verb].replace("{study}", study) for verb in verbs}

@@ -26,7 +26,9 @@ from headcount.cli.cue_heads import cue_heads
 from headcount.cli.cues import cues
 from headcount.cli.curve import curve
 from headcount.cli.demo import demo
+from headcount.cli.doctor import doctor
 from headcount.cli.dynamics import dynamics
+from headcount.cli.explain import explain
 from headcount.cli.export import export
 from headcount.cli.figure import figure
 from headcount.cli.find_patterns import find_patterns
@@ -36,6 +38,7 @@ from headcount.cli.gates import gates
 from headcount.cli.groups import PARAMETERS
 from headcount.cli.heads import heads
 from headcount.cli.importance import importance
+from headcount.cli.install_completion import installer
 from headcount.cli.live import live
 from headcount.cli.maps import maps
 from headcount.cli.measure import measure
@@ -47,6 +50,7 @@ from headcount.cli.recover import recover
 from headcount.cli.refit import refit
 from headcount.cli.renamed import check_renamed, check_renamed_verb
 from headcount.cli.report import report
+from headcount.cli.start import first_screen
 from headcount.cli.sweep import sweep
 from headcount.cli.table import table
 from headcount.cli.warning_lines import say, warnings_as_lines
@@ -54,7 +58,7 @@ from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.number_options import check_all
-from headcount.errors import HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
+from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
 
 app = App(
     name="headcount",
@@ -75,6 +79,7 @@ for verb in (
     demo,
     live,
     heads,
+    doctor,
     sweep,
     measure,
     probe,
@@ -99,6 +104,7 @@ for verb in (
     refit,
     recover,
     report,
+    explain,
     figure,
     dynamics,
     cost,
@@ -107,6 +113,7 @@ for verb in (
     agreement,
 ):
     app.command(verb)
+app.command(installer(app), name="--install-completion")
 
 
 ALIASES = {"patterns": "find-patterns"}
@@ -114,11 +121,14 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 2: the input cannot be used; 1: a training diverged, or units failed."""
+    """Run the command line. Exit code 2: the input cannot be used; 1: training diverged, or units or checks failed."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        first_screen()
+        return 0
     words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
@@ -128,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _read_config(words)
             check_renamed(words)
             _run(words)
-    except (TrainingDiverged, UnitsFailed) as error:
+    except (ChecksFailed, TrainingDiverged, UnitsFailed) as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))

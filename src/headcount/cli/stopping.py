@@ -35,6 +35,8 @@ AT_THE_END = (
     "agreement",
     "cost",
     "cues",
+    "doctor",
+    "explain",
     "export",
     "figure",
     "heads",

@@ -1,4 +1,4 @@
-"""The definitions of "significant", "within tolerance", "confirmed", "settled", "syntactic", "redundant" and roles."""
+"""The definitions of "significant", "within tolerance", "confirmed", "settled", "stands out", "redundant" and roles."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ ROLE_FROM = 0.5
 """A head has a role if the role's score is above this in every seed."""
 HURTS_FROM = 1.0
 """Irrelevant heads do not hurt if the loss without them rises by no more than this many points."""
+STANDS_OUT = 0.05
+"""A head stands out by a measure if it is among this share of heads, those with the largest values (`stands_out`)."""
 Verdict = Literal["confirmed", "refuted", "too few examples to tell"]
 
 
@@ -51,6 +53,21 @@ def kind_of_pair(interaction: np.ndarray, q: np.ndarray, higher_is_better: bool)
     """
     worse = (interaction < 0) == higher_is_better
     return np.where(significant(q) & (interaction != 0), np.where(worse, REDUNDANT, SYNERGISTIC), NEITHER)
+
+
+def stands_out(value: float, low: float, values: np.ndarray) -> bool:
+    """Whether a head stands out by a measure, from its value, the low end of its interval and the values of all heads.
+
+    Its value is the largest or among the largest 5 %, and its interval lies above the median head.
+
+    >>> stands_out(0.9, 0.8, np.array([0.1, 0.2, 0.9])), stands_out(0.9, 0.1, np.array([0.1, 0.2, 0.9]))
+    (True, False)
+    """
+    values = values[np.isfinite(values)]
+    if len(values) < 2 or not isfinite(low):
+        return False
+    allowed = max(1, int(STANDS_OUT * len(values)))
+    return bool((values >= value).sum() <= allowed and low > np.median(values))
 
 
 def tolerance_of(points: float, metric: str, baseline: float) -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from headcount.errors import ModelUnavailable
 from headcount.models.find_folder import find_folder
 from headcount.models.load import load_config
-from headcount.trace.memory import spell_bytes
+from headcount.trace.memory import free_memory, spell_bytes
 
 WEIGHTS = ("*.safetensors", "*.bin")
 HALF = ("float16", "bfloat16")
@@ -38,16 +37,3 @@ def weight_bytes(folder: Path) -> int:
         if sizes:
             return sum(sizes)
     return 0
-
-
-def free_memory() -> int | None:
-    """Bytes that programs can still have; None where the system does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None

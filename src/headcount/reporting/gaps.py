@@ -16,10 +16,30 @@ PAIRED = ("synthetic:names", "synthetic:agreement", "synthetic:few-shot")
 """Data whose examples have a second input."""
 
 
-def find_gaps(view: View, study: str) -> list[dict[str, str]]:
-    """Rows: what is missing and which command computes it, with the study's own model, task and data if known."""
+OF_HEADS = (
+    "what the score is without each head",
+    "which heads carry the difference between two inputs",
+    "what every head looks at",
+    "what the maps of every head look like",
+    "which relations between words heads follow",
+    "which heads follow annotations, such as dependencies",
+    "attention maps of a sentence",
+    "what fine-tuning changed",
+    "how important each head is",
+    "which heads help, hurt or make no difference",
+    "how many heads can go",
+)
+"""Rows about single heads."""
+
+
+def find_gaps(view: View, study: str, sent: bool = True) -> list[dict[str, str]]:
+    """Rows: what is missing and which command computes it, with the study's own model, task and data if known.
+
+    `sent`: the rows are part of a page that is sent to others, so that folders are named without where they are.
+    """
     model, task, data, kind = "MODEL", "TASK", "DATA", WITH_CUES[0]
-    for result in view.results.values():
+    # What has no name of its own comes last and decides: other results may be of another model.
+    for _, result in sorted(view.results.items(), key=lambda item: "@" not in item[0]):
         attributes = result.attrs
         # A model that was built in memory is named after its class.
         named = attributes.get("model", model) != attributes.get("model_class")
@@ -28,8 +48,8 @@ def find_gaps(view: View, study: str) -> list[dict[str, str]]:
         kind = str(attributes.get("kind", kind)) if "task" in attributes else kind
         data = data if attributes.get("data", data) in ("data frame", "") else str(attributes.get("data", data))
     model = short_name(model) if short_name(model).startswith("bundled:") else model
-    # A page is sent to others: folders of this machine are named, not where they are.
-    model, data, study = (Path(name).name if Path(name).is_absolute() else name for name in (model, data, study))
+    if sent:
+        model, data, study = (Path(name).name if Path(name).is_absolute() else name for name in (model, data, study))
     model, task, data, study = map(shlex.quote, (model, task, data, study))
     pair = ' --pair "Its translation."' if len(view.layout.stacks) > 1 else ""
     on = f"--task {task} --data {data}"

@@ -1,8 +1,10 @@
-"""Out of memory: recognise the error and free what the failed attempt held, so that less can be tried."""
+"""Memory: how much is free, and running out of it, freeing what the failed attempt held so that less can be tried."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -37,3 +39,16 @@ def spell_bytes(count: float) -> str:
     ('2.5 GB', '1 MB')
     """
     return f"{count / 2**30:.1f} GB" if count >= 2**30 else f"{max(1, round(count / 2**20))} MB"
+
+
+def free_memory() -> int | None:
+    """Bytes that programs can still have; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

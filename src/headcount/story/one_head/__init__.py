@@ -1,0 +1,1 @@
+"""One head of a study in sentences: each file answers one question about it."""
