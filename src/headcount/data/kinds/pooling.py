@@ -28,7 +28,8 @@ _EARLIER = {
 class Pooling:
     """Which tokens a text's vector is the mean of, and what is done to the text before.
 
-    `prompt` precedes every text; its tokens count if `with_prompt`. `longest`: the most tokens of a text.
+    `prompt` precedes every text; its tokens count if `with_prompt`. `prompts`: the folder's own for kinds of texts, as
+    pairs of name and prompt. `longest`: the most tokens of a text.
     """
 
     mode: str = MEAN
@@ -38,6 +39,12 @@ class Pooling:
     lower: bool = False
     known: bool = False
     """Whether the model's folder says so."""
+    prompts: tuple[tuple[str, str], ...] = ()
+
+    def for_texts(self, *names: str, own: str | None = None) -> Pooling:
+        """That of a kind of texts: with the user's `own` prompt, or the first of these names that the folder has."""
+        named = (prompt for name in names for known, prompt in self.prompts if known == name)
+        return replace(self, prompt=next(named, self.prompt) if own is None else own)
 
     def prepare(self, text: str) -> str:
         """The text as the tokenizer gets it."""
@@ -64,8 +71,7 @@ class Pooling:
             if self.known
             else f"since the model's folder does not say; other choices are {others}"
         )
-        before = f", with {self.prompt!r} before every text" if self.prompt else ""
-        return f"a text's vector is {POOLINGS[self.mode]}, {why}{before}"
+        return f"a text's vector is {POOLINGS[self.mode]}, {why}"
 
 
 def read_pooling(files: SentenceFiles) -> Pooling:
@@ -98,6 +104,7 @@ def read_settings(files: SentenceFiles) -> Pooling:
     limits = read_json(own, files[own]) if own else {}
     return Pooling(
         prompt=str(prompts.get(named) or ""),
+        prompts=tuple((str(name), str(prompt or "")) for name, prompt in prompts.items()),
         longest=limits.get("max_seq_length"),
         lower=bool(limits.get("do_lower_case")),
         known=True,
