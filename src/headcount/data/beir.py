@@ -60,11 +60,12 @@ def read_beir(folder: str | Path, split: str, candidates: int) -> pd.DataFrame:
             "corpus-ids": [list(relevance) for relevance in chosen.values()],
         }
     )
-    notes = [
+    ranked = (
         f"a query's candidates are its judged documents and, up to {candidates} in all, the documents of the corpus "
         f"({len(corpus):,}) that share most words with it, which count as not relevant: scores are those of ranking "
         "candidates, not the corpus"
-    ]
+    )
+    notes = [ranked]
     if dropped:
         which = "1 query has" if dropped == 1 else f"{dropped:,} queries have"
         notes.append(f"{which} more judged documents than candidates, and not all of them are ranked")

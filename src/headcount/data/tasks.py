@@ -171,8 +171,9 @@ def find_task(
     `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
     model's words. `counterpart`: the columns of a second input, for patching, which take the place of the first text
     columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). `options`: those of the kind of
-    task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity, and so on. The
-    result can be passed as `task=` to every function that takes one.
+    task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity;
+    `pooling`, `query_prompt`, `document_prompt` and `candidates` of retrieval; `candidates` of reranking. The result can
+    be passed as `task=` to every function that takes one.
     """
     name, spelled_options = read_options(name)
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}

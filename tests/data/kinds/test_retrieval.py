@@ -1,4 +1,4 @@
-"""Are queries and documents ranked as by a plain loop, under the same ablation, in any batch, and by the right heads?"""
+"""Are documents ranked as by a plain loop, under the same ablation as queries, in any batch, by the planted head?"""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class Judged(Kind):
                 )
         if all(min(values) == max(values) for values in read):
             raise DataProblem(
-                "every query's documents are judged alike, so that every ranking of them is as good; expected documents "
-                "that are less relevant too"
+                "every query's documents are judged alike, so that every ranking of them is as good; expected "
+                "documents that are less relevant too"
             )
         loss = "the loss of a query is the cross entropy between its judgements, as shares, and the softmax of its "
         loss += "documents' scores" + ("" if self.scale == 1 else f" times {self.scale:g}")

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headcount.data.kinds.sentence_files import MODULES, SETTINGS, SentenceFiles, module_name, read_json, read_modules
+from headcount.data.kinds.sentence_files import (
+    MODULES,
+    SETTINGS,
+    SentenceFiles,
+    makes_vectors,
+    module_name,
+    read_json,
+    read_modules,
+)
 from headcount.errors import UnsuitableModel
 
 MEAN, FIRST, LAST = "mean", "first", "last"
@@ -76,7 +84,7 @@ class Pooling:
 
 def read_pooling(files: SentenceFiles) -> Pooling:
     """The pooling that these files describe; an error where vectors are made in another way."""
-    if not files:
+    if not makes_vectors(files):
         return Pooling()
     modules = read_modules(files[MODULES])
     others = [module_name(module) for module in modules[1:] if module_name(module) not in ("Pooling", "Normalize")]

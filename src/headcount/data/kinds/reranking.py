@@ -10,9 +10,11 @@ from torch import Tensor
 
 from headcount.data.kinds.judged import CANDIDATES, Judged, filled, ranking_metrics
 from headcount.data.kinds.outputs import logits_of, upcast
+from headcount.data.kinds.pooling import read_settings
 from headcount.data.kinds.ranking import ABSENT
+from headcount.data.kinds.sentence_files import SETTINGS, files_of
 from headcount.data.kinds.tokens import Encoding, tokenize
-from headcount.errors import ModelUnavailable
+from headcount.errors import ModelUnavailable, UnsuitableModel
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
@@ -32,6 +34,16 @@ class Reranking(Judged):
     def with_options(self, options: Mapping[str, Any]) -> Self:
         self.check_options(options, ("candidates",))
         return replace(self, candidates=self.check_candidates(options.get("candidates", self.candidates)))
+
+    def for_model(self, model: Any) -> Self:
+        """Pairs are read without a prompt."""
+        prompt = read_settings(files_of(model)).prompt
+        if prompt:
+            raise UnsuitableModel(
+                f"the model's folder puts {prompt!r} before texts ({SETTINGS}), which is not computed for pairs; "
+                "remove default_prompt_name there to rank without it"
+            )
+        return self
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         width = max(map(len, examples.labels))

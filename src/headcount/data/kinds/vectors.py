@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
@@ -15,7 +14,7 @@ from headcount.core.options import one_of
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.outputs import upcast
 from headcount.data.kinds.pooling import POOLINGS, Pooling, read_pooling, read_settings
-from headcount.data.kinds.sentence_files import FILES, read_sentence_files
+from headcount.data.kinds.sentence_files import files_of
 from headcount.errors import ModelUnavailable
 
 
@@ -48,9 +47,7 @@ class Vectors(Kind):
         """With the pooling of the model's folder, where that was written by sentence-transformers."""
         if self.of_model is not None:
             return self
-        files = getattr(model, FILES, None)
-        if files is None:
-            files = read_sentence_files(Path(str(getattr(model.config, "_name_or_path", "") or "no folder")))
+        files = files_of(model)
         if self.own_pooling is None:
             pooling = read_pooling(files)
         else:
