@@ -35,12 +35,23 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @st.composite
-def sprinkled(draw: Any, table: pd.DataFrame, columns: tuple[str, ...], words: bool = False, cell: Any = BLANK) -> Any:
-    """The table with blank rows between its own, and without them; rows keep their numbers in both."""
+def sprinkled(
+    draw: Any,
+    table: pd.DataFrame,
+    columns: tuple[str, ...],
+    words: bool = False,
+    cell: Any = BLANK,
+    lists: tuple[str, ...] = (),
+) -> Any:
+    """The table with blank rows between its own, and without them; rows keep their numbers in both.
+
+    `lists`: the columns that hold lists of texts.
+    """
     places = sorted(draw(st.lists(st.integers(0, len(table)), min_size=1, max_size=6)), reverse=True)
     rows, real = table.to_dict("records"), [True] * len(table)
     for place in places:
-        cells = {column: draw(st.sampled_from([None, [], [" "]]) if words else cell) for column in columns}
+        empty = st.sampled_from([None, [], [" "]])
+        cells = {column: draw(empty if words or column in lists else cell) for column in columns}
         rest = {key: [] if words else value for key, value in rows[0].items() if key not in columns}
         rows.insert(place, cells | rest)
         real.insert(place, False)
@@ -72,7 +83,7 @@ def quietly(work: Any, *args: Any, **options: Any) -> Any:
 @given(data=st.data())
 def test_a_sweep_and_importance(tokenizer: Any, kind: str, data: Any) -> None:
     model, table, task = jobs.make(kind)
-    whole, part = data.draw(sprinkled(table, task.columns(table), kind == "tags"))
+    whole, part = data.draw(sprinkled(table, task.columns(table), kind == "tags", lists=("documents",)))
     options: dict[str, Any] = {"task": task, "limit": data.draw(st.sampled_from([None, 4, 10]))}
     metric = "loss" if task.kind.name == "translation" else None
     found = quietly(hc.sweep, model, tokenizer, whole, by="layer", metric=metric, **options)

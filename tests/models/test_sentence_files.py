@@ -14,9 +14,10 @@ import torch
 
 import headcount as hc
 from headcount.data.kinds.pooling import Pooling, read_pooling
-from headcount.data.kinds.sentence_files import read_sentence_files
+from headcount.data.kinds.sentence_files import makes_vectors, read_sentence_files
 from headcount.data.tasks import find_task
 from headcount.errors import ModelUnavailable, UnsuitableModel
+from headcount.models.sentence_files import library_class
 from tests import planted
 from tests.pruning import jobs
 
@@ -85,6 +86,24 @@ def test_the_pruned_folder_loads_in_the_library_and_gives_the_same_vectors(tmp_p
 @torch.no_grad()
 def states(model: Any, tokenizer: Any) -> np.ndarray:
     found = [model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in TEXTS]
+    return np.stack([(vector / vector.norm()).numpy() for vector in found])
+
+
+def test_heads_and_units_that_are_gone(tmp_path: Path) -> None:
+    """As --what both removes them."""
+    folder, parts = written(tmp_path, "cls"), ["L0H1", "L1H0", "L0U3-30", "L2U0-9"]
+    model, tokenizer = hc.load(folder)
+    with hc.ablated(model, parts, how="zero"):
+        expected = library_like(model, tokenizer)
+    hc.prune(model, parts)
+    hc.save(model, tokenizer, tmp_path / "small")
+    np.testing.assert_allclose(library_vectors(tmp_path / "small", trust_remote_code=True), expected, atol=2e-6)
+
+
+@torch.no_grad()
+def library_like(model: Any, tokenizer: Any) -> np.ndarray:
+    """The first tokens' vectors, of length 1."""
+    found = [model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0, 0] for text in TEXTS]
     return np.stack([(vector / vector.norm()).numpy() for vector in found])
 
 
@@ -160,7 +179,10 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 def test_a_cross_encoder_is_no_model_of_vectors(tmp_path: Path) -> None:
     folder = earlier(tmp_path / "old", MEAN, ())
-    assert read_sentence_files(folder / "0_Transformer") == {}
+    files = read_sentence_files(folder / "0_Transformer")
+    assert not makes_vectors(files)
+    assert read_pooling(files) == Pooling()
+    assert library_class(hc.load(folder, head="similarity")[0]) is None, "the files are those of a model with a head"
 
 
 def test_prompts_that_do_not_count(tmp_path: Path) -> None:

@@ -21,7 +21,20 @@ from tests.contracts.zoo import BY_NAME, exact
 
 COUNT = 10
 TEXTS = planted.texts(COUNT, seed=4)["sentence"]
-KINDS = ("classification", "regression", "similarity", "tags", "choice", "masked", "gpt2", "completion", "t5", "marian")
+KINDS = (
+    "classification",
+    "regression",
+    "similarity",
+    "retrieval",
+    "reranking",
+    "tags",
+    "choice",
+    "masked",
+    "gpt2",
+    "completion",
+    "t5",
+    "marian",
+)
 
 
 def random_model(head: str = "BertForSequenceClassification", **options: Any) -> Any:
@@ -51,6 +64,13 @@ def numbers() -> pd.DataFrame:
 
 def pairs() -> pd.DataFrame:
     return pd.DataFrame({"sentence1": TEXTS, "sentence2": TEXTS.values[::-1], "label": np.linspace(0, 5, COUNT)})
+
+
+def queries() -> pd.DataFrame:
+    """Queries with 2 to 5 documents, of which the first is relevant and the last somewhat."""
+    lists = [[TEXTS[(number + 3 * step) % COUNT] for step in range(1, 3 + number % 4)] for number in range(COUNT)]
+    relevance = [[2.0] + [0.0] * (len(documents) - 2) + [1.0] for documents in lists]
+    return pd.DataFrame({"query": TEXTS, "documents": lists, "relevance": relevance})
 
 
 def tagged() -> pd.DataFrame:
@@ -88,6 +108,10 @@ def make(kind: str) -> tuple[Any, pd.DataFrame, Task]:
         return random_model(num_labels=1, id2label={0: "score"}, label2id={"score": 0}), numbers(), find_task(kind)
     if kind == "similarity":
         return random_model("BertModel"), pairs(), find_task(kind)
+    if kind == "retrieval":
+        return random_model("BertModel"), queries(), find_task(kind)
+    if kind == "reranking":
+        return random_model(num_labels=1, id2label={0: "score"}, label2id={"score": 0}), queries(), find_task(kind)
     if kind == "tags":
         return random_model("BertForTokenClassification"), tagged(), find_task("token-classification")
     if kind == "choice":
@@ -124,20 +148,33 @@ def alone(job: Job, row: int) -> dict[str, Tensor]:
     else:
         found = {key: torch.tensor([given[key]]) for key in given if key != "labels"}
     known = {key: value for key, value in found.items() if _takes(job.model, key)}
-    if job.task.kind.bare:
+    if not job.task.kind.model_computes_loss:
         return {key: tensor[0] for key, tensor in known.items()}
     return known | {"labels": torch.tensor([given["labels"]]).to(*_number(job))}
 
 
 def own_loss(job: Job, row: int, batch: dict[str, Tensor] | None = None) -> Tensor:
-    """The loss that the model gives an example; without a head, that of the naive formula."""
+    """The loss that the model gives an example, or that of the naive formula where it computes none."""
     batch = alone(job, row) if batch is None else batch
     result = job.model(**batch)
-    if not job.task.kind.bare:
+    if job.task.kind.model_computes_loss:
         return result.loss
+    if job.task.kind.name == "reranking":
+        return listwise(result.logits[:, 0], job.examples.labels[row])
     lengths = batch["attention_mask"].sum(1)
-    one, other = (states[:length].mean(0) for states, length in zip(result.last_hidden_state, lengths, strict=True))
-    return (torch.cosine_similarity(one, other, dim=0) - float(job.examples.labels[row])) ** 2
+    one, *others = (states[:length].mean(0) for states, length in zip(result.last_hidden_state, lengths, strict=True))
+    cosines = torch.stack([torch.cosine_similarity(one, other, dim=0) for other in others])
+    if job.task.kind.name == "retrieval":
+        return listwise(20 * cosines, job.examples.labels[row])
+    return (cosines[0] - float(job.examples.labels[row])) ** 2
+
+
+def listwise(scores: Tensor, relevance: list[float]) -> Tensor:
+    """The cross entropy between judgements as shares and the softmax of the scores."""
+    return -sum(
+        (gain / sum(relevance) * score for gain, score in zip(relevance, scores.log_softmax(0), strict=True)),
+        torch.tensor(0.0),
+    )
 
 
 def _number(job: Job) -> tuple[torch.dtype, ...]:

@@ -137,6 +137,10 @@ def naive_distance(model: Any, whole: Any, kind: Any, batch: dict[str, Tensor]) 
         return vector_distance(model, whole, batch)
     with torch.no_grad():
         ours, theirs = (each(**kind.inputs(each, batch)).logits.double() for each in (model, whole))
+    if kind.name == "reranking":
+        there = batch["labels"] >= 0
+        errors = (ours - theirs).pow(2).view(there.shape) * there
+        return float((errors.sum(1) / there.sum(1)).mean())
     if kind.name == "regression":
         return float((ours - theirs).pow(2).mean())
 
@@ -158,13 +162,15 @@ def naive_distance(model: Any, whole: Any, kind: Any, batch: dict[str, Tensor]) 
 @torch.no_grad()
 def vector_distance(model: Any, whole: Any, batch: dict[str, Tensor]) -> float:
     """The squared distance of the vectors of each text alone, which have length 1."""
-    found = []
+    found: dict[int, list[float]] = {}
     for row, text in np.ndindex(batch["input_ids"].shape[:2]):
         length = int(batch["attention_mask"][row, text].sum())
+        if not length:
+            continue  # the row has fewer texts than others
         ids = batch["input_ids"][row, text, :length][None]
         ours, theirs = (each(ids).last_hidden_state[0].mean(0) for each in (model, whole))
-        found.append(float((ours / ours.norm() - theirs / theirs.norm()).pow(2).sum()))
-    return float(np.mean(found))
+        found.setdefault(row, []).append(float((ours / ours.norm() - theirs / theirs.norm()).pow(2).sum()))
+    return float(np.mean([np.mean(distances) for distances in found.values()]))
 
 
 def test_padding_does_not_count(tokenizer: Any) -> None:

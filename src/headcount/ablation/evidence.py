@@ -22,6 +22,7 @@ from headcount.core.score_tables import ScoreTable, Sums
 from headcount.core.statistics import false_discovery, interval
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
+from headcount.data.kinds.ranking import SCORES
 
 AnyMetric = Metric | Callable[[Any, Any], float]
 """A metric of a kind of task, or a user's function of predictions and labels."""
@@ -77,7 +78,7 @@ def evidence_of(
         return Evidence(_named(mcnemar(right[0], right[1:]), low, high, bound_low, bound_high), means)
     if isinstance(metric, Metric) and metric.mean and isinstance(table, Sums):
         return _mean_evidence(table, metric, seed, tests)
-    if "logits" in outputs[0] and outputs[0]["logits"].shape[-1] > 1:
+    if SCORES in outputs[0] or ("logits" in outputs[0] and outputs[0]["logits"].shape[-1] > 1):
         # Resampling predictions that did not change says nothing about those that might: no bound may be tighter than
         # that of an accuracy without a change.
         least = float(norm.ppf(0.95)) ** 2
@@ -94,13 +95,15 @@ def loss_evidence(
     seed: int,
     tests: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """The effect on a classifier's loss, which also shows changes that flip no prediction; empty for other models.
+    """The effect on the loss of a classifier or a ranking, which also shows changes that flip no prediction or rank.
+
+    Empty for other models.
 
     `loss_delta` with its interval, `loss_p` and `loss_q` (bootstrap-t of the mean), `loss_rank_p` and `loss_rank_q`
     (Wilcoxon's signed-rank test, sensitive to many small changes in one direction).
     """
     loss = next((known for known in kind.metrics if known.name == "loss"), None)
-    if loss is None or "logits" not in outputs[0][0] or not isinstance(metric, Metric) or metric.mean:
+    if loss is None or not {"logits", SCORES} & {*outputs[0][0]} or not isinstance(metric, Metric) or metric.mean:
         return {}
     losses = np.stack([drawn_features(loss, draws, labels)[:, 0] for draws in outputs])
     changes = losses[1:] - losses[0]

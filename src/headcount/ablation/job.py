@@ -24,8 +24,8 @@ from headcount.data.examples import Examples, read_examples
 from headcount.data.in_memory import InMemory
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import DIFFERENCE, Metric
+from headcount.data.read_rows import arrange, read_rows
 from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
-from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
 from headcount.models.anatomy import Anatomy
@@ -192,17 +192,17 @@ def read_data(data: Data, task: Task, tokenizer: Any = None, limit: int | None =
     source: str | Path | InMemory = find_data(data)
     own = task.hub[2] if task.hub else None
     if not isinstance(source, str | Path) or Path(source).exists():
-        return read_table(source, own=own)
+        return read_rows(source, task, own=own)
     glue = find_glue(source)
     if isinstance(source, str) and (glue is not None or source.startswith("hub:")):
         from headcount.data.hub import read_hub
 
         if glue is None:
             path, _, config = source.removeprefix("hub:").partition(":")
-            return read_hub(path, config or None, "validation")
+            return arrange(read_hub(path, config or None, "validation"), task)
         assert glue.hub is not None  # every GLUE task is on the hub
         return read_hub(*glue.hub)
-    return read_table(source)
+    return read_rows(source, task)
 
 
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:

@@ -36,6 +36,7 @@ from headcount.core.score_tables import ScoreTable, Sums
 from headcount.core.statistics import bootstrap, false_discovery, interval, permutation_test, rank_correlation
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import Metric
+from headcount.data.kinds.ranking import SCORES
 from headcount.errors import InvalidOption
 
 ROUNDING = 1e-6
@@ -219,7 +220,7 @@ def _loss_interactions(
 ) -> dict[str, np.ndarray]:
     """The interaction in a classifier's loss, which also shows what flips no prediction; empty for other models."""
     loss = next((known for known in kind.metrics if known.name == "loss"), None)
-    if loss is None or "logits" not in outputs[0] or not isinstance(metric, Metric) or metric.mean:
+    if loss is None or not {"logits", SCORES} & {*outputs[0]} or not isinstance(metric, Metric) or metric.mean:
         return {}
     losses = np.stack([loss.features(output, labels)[:, 0] for output in outputs])
     tested = mean_changes(_without_rounding(numbers.interact(losses), losses), np.ones(losses.shape[1]), seed, tests)

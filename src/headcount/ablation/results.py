@@ -113,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def _dims(key: str, lead: tuple[str, ...]) -> tuple[str, ...]:
-    tail = {"logits": ("class",), "predictions": ("word",)}.get(key, ())
+    tail = {"logits": ("class",), "document_scores": ("document",), "predictions": ("word",)}.get(key, ())
     return (*lead, "example", *tail)
 
 

@@ -225,8 +225,11 @@ class _Passes:
         for layer_key, length in lengths.items():
             slope = slopes[layer_key]
             mask = job.task.kind.query_mask(batch, layer_key[0])[..., None].to(length.device)
-            mean = (length * mask).sum(1) / mask.sum(1)
-            means = mean.view(len(slope), width, -1).mean(1).cpu().numpy()
+            # A row of padding, which fills up an example with fewer texts, has no tokens.
+            counts = mask.sum(1)
+            mean = (length * mask).sum(1) / counts.clamp(min=1)
+            rows = (counts > 0).view(len(slope), width, -1).sum(1)
+            means = (mean.view(len(slope), width, -1).sum(1) / rows).cpu().numpy()
             for number, head in enumerate(job.anatomy.attention(*layer_key).heads):
                 key = Head(*layer_key, head)
                 by_variable["michel"][key], by_variable["taylor"][key] = np.abs(slope[:, number]), -slope[:, number]

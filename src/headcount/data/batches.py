@@ -62,10 +62,18 @@ def collate(rows: Sequence[Encoding], padding: int, device: Any = "cpu") -> dict
 
 
 def _collate_choices(rows: Sequence[Encoding], padding: int, device: Any) -> dict[str, Tensor]:
-    """Tensors [example, choice, token] for multiple choice."""
+    """Tensors [example, choice, token] of examples with several texts, such as multiple choice.
+
+    Where others have more texts, an example is filled up with rows of padding, which its attention mask rules out.
+    """
     keys = [key for key in rows[0] if key != "labels"]
-    count = len(rows[0]["input_ids"])
-    flat = [{key: row[key][choice] for key in keys} for row in rows for choice in range(count)]
+    count = max(len(row["input_ids"]) for row in rows)
+    nothing = {key: [padding if key.endswith("input_ids") else 0] for key in keys}
+    flat = [
+        {key: row[key][choice] for key in keys} if choice < len(row["input_ids"]) else nothing
+        for row in rows
+        for choice in range(count)
+    ]
     batch = {key: tensor.unflatten(0, (-1, count)) for key, tensor in collate(flat, padding, device).items()}
     if "labels" in rows[0]:
         batch["labels"] = torch.as_tensor(np.array([row["labels"] for row in rows])).to(device)

@@ -84,7 +84,9 @@ def find_blank(
 ) -> np.ndarray:
     """Whether each row is blank; `every`: the tokenizer checks all rows."""
     together = np.any if kind.all_texts_needed else np.all
-    cells = [[_as_text(value, kind.words) for value in table[column]] for column in columns]
+    cells = [
+        [_as_text(value, kind.is_list(number)) for value in table[column]] for number, column in enumerate(columns)
+    ]
     empty = np.array([[text is not None and not text.strip() for text in column] for column in cells])
     doubtful = np.array([[text is not None and (every or _may_be_blank(text)) for text in column] for column in cells])
     blank: np.ndarray = together(empty, axis=0)

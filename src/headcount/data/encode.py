@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from headcount.data.examples import Examples
-from headcount.data.kinds.tokens import Encoding, length
+from headcount.data.kinds.tokens import Encoding
 from headcount.errors import DataProblem, short
 
 
 @dataclass(frozen=True)
 class Encodings:
-    """An encoding for each example (for multiple choice, with a list for each choice), and how many were truncated."""
+    """An encoding for each example (for multiple choice, with a list for each choice), and how many were truncated.
+
+    `lengths`: how many tokens of a batch each takes.
+    """
 
     rows: list[Encoding]
     lengths: np.ndarray
@@ -31,4 +34,4 @@ def encode(examples: Examples, tokenizer: Any, limit: int, seed: int = 0) -> Enc
         raise DataProblem(
             f"{examples.where(blank)}: nothing to look at or to predict in {short(examples.texts[blank])}; leave it out"
         )
-    return Encodings(rows, np.array([length(row) for row in rows]), cut, limit)
+    return Encodings(rows, np.array([kind.size(row) for row in rows]), cut, limit)

@@ -92,20 +92,20 @@ def draw_present_rows(
 
 def _texts(table: pd.DataFrame, columns: tuple[str, ...], task: Task) -> list[tuple[Any, ...]]:
     texts = []
-    words = task.kind.words
+    lists = [task.kind.is_list(number) for number in range(len(columns))]
     for row, values in zip(table.index, table[list(columns)].itertuples(index=False, name=None), strict=True):
-        if words:
+        if any(lists):
             values = tuple(list(value) if isinstance(value, np.ndarray | list) else value for value in values)
         elif len(columns) > 1:  # one text of a pair may be absent
             values = tuple("" if is_absent(value) else value for value in values)
-        for column, value in zip(columns, values, strict=True):
+        for column, value, words in zip(columns, values, lists, strict=True):
             right = (
                 isinstance(value, list) and all(isinstance(word, str) for word in value)
                 if words
                 else isinstance(value, str)
             )
             if not right:
-                expected = "a list of words" if words else "a string"
+                expected = f"a list of {'words' if task.kind.words else 'strings'}" if words else "a string"
                 where = name_row(table.attrs, row)
                 raise DataProblem(f"{where}, column {short(column)}: got {short(value)}; expected {expected}")
         texts.append(values)

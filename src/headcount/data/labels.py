@@ -11,6 +11,7 @@ import pandas as pd
 
 from headcount.core.options import without_effect
 from headcount.data.row_numbers import name_row
+from headcount.data.tables import list_of
 from headcount.errors import DataProblem, listed, short
 
 
@@ -30,6 +31,16 @@ class LabelColumn:
     def numbers(self) -> np.ndarray:
         """The labels as finite numbers."""
         return _numbers(self.column)
+
+    def number_lists(self) -> list[list[float]]:
+        """The labels where each cell is a list of finite numbers."""
+        sizes = [
+            len(list_of(cell, str(self.column.name), self.where(n), " of numbers"))
+            for n, cell in enumerate(self.column)
+        ]
+        flat = pd.Series([value for cell in self.column for value in cell], index=np.repeat(self.column.index, sizes))
+        flat.attrs = self.column.attrs
+        return [part.tolist() for part in np.split(_numbers(flat), np.cumsum(sizes)[:-1])]
 
     def codes(self, count: int, expected: str) -> np.ndarray:
         """The labels as integers from 0 to `count` - 1; a message calls these `expected`."""

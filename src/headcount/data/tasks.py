@@ -61,7 +61,7 @@ class Task:
 
     def with_lists(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with its lists, which a csv file holds as text, if the kind of task has lists."""
-        columns = [*self.columns(table)] if self.kind.words else []
+        columns = [name for number, name in enumerate(self.columns(table)) if self.kind.is_list(number)]
         if self.kind.label_lists and self.label in table.columns:
             columns.append(str(self.label))
         return table if not columns else table.assign(**{name: table[name].map(read_list) for name in columns})
@@ -171,8 +171,9 @@ def find_task(
     `text`: the text columns. `label`: the label column. `labels`: what the label's codes 0, 1, ... mean, in the
     model's words. `counterpart`: the columns of a second input, for patching, which take the place of the first text
     columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). `options`: those of the kind of
-    task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity. The
-    result can be passed as `task=` to every function that takes one.
+    task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity;
+    `pooling`, `query_prompt`, `document_prompt` and `candidates` of retrieval; `candidates` of reranking. The result can
+    be passed as `task=` to every function that takes one.
     """
     name, spelled_options = read_options(name)
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}

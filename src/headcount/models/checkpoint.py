@@ -26,7 +26,7 @@ from headcount.models.families.registry import recorded_family
 from headcount.models.finite_weights import check_weights
 from headcount.models.output_folder import check_output_folder, whole_folder
 from headcount.models.progress_bars import no_progress_bar
-from headcount.models.sentence_files import write_sentence_files
+from headcount.models.sentence_files import library_class, write_sentence_files
 from headcount.models.surgery import FORMAT, WITH_UNITS, Record, kept_by_v4, make_record, removed_heads, removed_units
 
 MODELLING = "modeling_pruned.py"
@@ -78,7 +78,7 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
         model.save_pretrained(folder)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
-    pools = write_sentence_files(model, folder)
+    write_sentence_files(model, folder)
     if record is None:
         return
     path = folder / "config.json"
@@ -93,7 +93,7 @@ def _write(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
         config["auto_map"] = {name: f"{Path(MODELLING).stem}.{cls.__name__}" for name, cls in classes.items()}
         (folder / MODELLING).write_text(_modelling_file(set(classes.values())), encoding="utf-8")
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(_card(model, record, next(iter(classes), "AutoModel"), plain, pools), encoding="utf-8")
+    (folder / CARD).write_text(_card(model, record, next(iter(classes), "AutoModel"), plain), encoding="utf-8")
 
 
 def auto_classes(model_class: type, config: Any) -> dict[str, type]:
@@ -179,7 +179,7 @@ def _plain_units(record: Record, names: tuple[str, ...]) -> dict[str, int] | Non
     return numbers if len(numbers) == len(with_units) else None
 
 
-def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None, pools: bool) -> str:
+def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, int] | None) -> str:
     layout = read_anatomy(model).layout
     removed = [
         layout.spell(Head(stack, layer, head))
@@ -200,9 +200,11 @@ def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, in
         else f"`transformers.{auto}.from_pretrained(folder, trust_remote_code=True)` loads it with the code in "
         f"`{MODELLING}`, which makes {type(model).__name__} smaller before its weights are read."
     )
-    if pools:
+    library = library_class(model)
+    if library is not None:
         trust = "" if plain is not None else ", trust_remote_code=True"
-        how += f" `SentenceTransformer(folder{trust})` gives its vectors of texts."
+        gives = "vectors of texts" if library == "SentenceTransformer" else "scores of pairs"
+        how += f" `{library}(folder{trust})` gives its {gives}."
     return (
         f"# {type(model).__name__} with {what}\n\n"
         f"{how}\n\n`headcount.load(folder)` loads it, and knows what is left by its original numbers.\n\n"

@@ -16,6 +16,7 @@ import transformers
 from transformers import AutoConfig, AutoModel, AutoProcessor, AutoTokenizer, PreTrainedModel
 
 from headcount.data.kinds.catalogue import find_kind
+from headcount.data.kinds.sentence_files import makes_vectors
 from headcount.errors import HeadcountError, HeadcountWarning, ModelUnavailable
 from headcount.models.checkpoint import concrete_class, record_of, shrunk_class
 from headcount.models.device_map import DeviceMap, check_device_map, dispatching
@@ -46,8 +47,8 @@ def load(
     `options` go to `from_pretrained` (`dtype=`, `attn_implementation=`, `revision=`, ...). No code from the
     folder or the hub runs unless `trust_remote_code=True`. A vision model comes with its image processor.
     `head` puts a task's head on the model (`classification`, `masked-lm`, ...), new where the checkpoint has none;
-    `similarity` gives the model without a head. A folder that sentence-transformers wrote gives its model without a
-    head, and `save` writes its other files again.
+    `similarity` gives the model without a head. A folder that sentence-transformers wrote for vectors gives its model
+    without a head, that of a cross-encoder its model with one, and `save` writes the library's other files again.
 
     `device_map` spreads a large model over several devices (accelerate): `"auto"`, `"balanced"`, `"sequential"`, or a
     dict from parts of the model to devices, `cpu` or `disk`; from there, weights come to the GPU when they are needed.
@@ -99,7 +100,7 @@ def load_model(
         files = find_sentence_files(name, options)
         whole = getattr(transformers, find_kind(head).auto_class) if head else None
         # What sentence-transformers calls in such a folder is the model without its head, whatever the config names.
-        whole = whole or (AutoModel if files else _model_class(config, trust_remote_code))
+        whole = whole or (AutoModel if makes_vectors(files) else _model_class(config, trust_remote_code))
         is_auto = whole.__name__.startswith("Auto")
         model_class = whole
         pruned = getattr(config, "headcount", None) or getattr(config, "pruned_heads", None)

@@ -10,7 +10,14 @@ import huggingface_hub
 from transformers import PreTrainedModel
 from transformers.utils import cached_file
 
-from headcount.data.kinds.sentence_files import FILES, MODULES, SETTINGS, SentenceFiles, read_sentence_files
+from headcount.data.kinds.sentence_files import (
+    FILES,
+    MODULES,
+    SETTINGS,
+    SentenceFiles,
+    makes_vectors,
+    read_sentence_files,
+)
 from headcount.errors import CannotWrite
 
 PATTERNS = (MODULES, SETTINGS, "sentence_*_config.json", "*/sentence_*_config.json", "[0-9]*_*/*")
@@ -36,13 +43,16 @@ def find_sentence_files(name: str, options: Mapping[str, Any]) -> SentenceFiles:
 
 
 def keep_sentence_files(model: PreTrainedModel, files: SentenceFiles) -> None:
-    """Remember the files of a model; copies of the model have them too."""
-    if files and model.base_model is model:
+    """Remember the files of a model; copies of the model have them too.
+
+    They are those of a model without a head if they say how vectors are pooled, otherwise of one with a head.
+    """
+    if files and (model.base_model is model) == makes_vectors(files):
         setattr(model, FILES, dict(files))
 
 
-def write_sentence_files(model: PreTrainedModel, folder: Path) -> bool:
-    """Write the files beside a saved model, so that sentence-transformers loads it; whether it has any."""
+def write_sentence_files(model: PreTrainedModel, folder: Path) -> None:
+    """Write the files beside a saved model, so that sentence-transformers loads it, if it has any."""
     files: SentenceFiles = getattr(model, FILES, {})
     for name, content in files.items():
         path = folder / name
@@ -50,4 +60,11 @@ def write_sentence_files(model: PreTrainedModel, folder: Path) -> bool:
             raise CannotWrite(f"got {name!r} in {MODULES}, which lies outside of the folder; restore the file")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return bool(files)
+
+
+def library_class(model: PreTrainedModel) -> str | None:
+    """The class of sentence-transformers that loads the saved model; None without its files."""
+    files: SentenceFiles = getattr(model, FILES, {})
+    if not files:
+        return None
+    return "SentenceTransformer" if makes_vectors(files) else "CrossEncoder"

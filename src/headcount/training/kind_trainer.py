@@ -1,4 +1,4 @@
-"""The Trainer of a model that does not compute the loss of its task itself, because it has no head."""
+"""The Trainer of a model that does not compute the loss of its task itself."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ class KindTrainer(RunTrainer):
 
 def trainer_for(kind: Kind) -> Callable[..., RunTrainer]:
     """What makes the Trainer for a kind of task."""
-    return partial(KindTrainer, kind=kind) if kind.bare else RunTrainer
+    return RunTrainer if kind.model_computes_loss else partial(KindTrainer, kind=kind)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from headcount.core.provenance import fingerprint
 from headcount.data.blank_rows import leave_out_blank
+from headcount.data.read_rows import read_rows
 from headcount.data.row_numbers import source_of
-from headcount.data.tables import read_table
 from headcount.errors import DataProblem, InvalidOption, listed, short
 from headcount.training.parts import Part
 from headcount.training.splits import Splits, label_values
@@ -40,7 +40,7 @@ def add_sets(splits: Splits, tests: Sources, parts: Sequence[Part], tokenizer: A
     """The splits with further tables, each without the rows that are blank in one of the parts."""
     tables = {}
     for name, source in tests.items():
-        table = read_table(find_data(source))
+        table = read_rows(find_data(source), splits.task)
         _check_columns(name, table, splits, parts)
         for part in parts:
             table = leave_out_blank(table, (*part.columns, *part.choices), splits.task.kind, tokenizer)

@@ -14,9 +14,9 @@ from headcount.core.provenance import fingerprint
 from headcount.data.blank_rows import leave_out_blank
 from headcount.data.in_memory import InMemory, name_of
 from headcount.data.number_options import check_numbers
+from headcount.data.read_rows import read_rows
 from headcount.data.row_numbers import name_row
 from headcount.data.synthetic.source import refuse_source
-from headcount.data.tables import read_table
 from headcount.data.tasks import GLUE, Task, plain_name
 from headcount.errors import DataProblem, listed, short
 from headcount.zoo.bundled import find_data
@@ -61,9 +61,11 @@ def read_splits(
 
     if isinstance(root, Mapping):
         own = task.hub[2] if task.hub else None
-        train, validation = map(without_blank, (read_table(root, "train"), read_table(root, "validation", own)))
+        train, validation = map(
+            without_blank, (read_rows(root, task, "train"), read_rows(root, task, "validation", own))
+        )
     elif root is not None and (not isinstance(root, str | Path) or Path(root).is_file()):
-        train, validation = _held_out(without_blank(read_table(root)), name_of(root))
+        train, validation = _held_out(without_blank(read_rows(root, task)), name_of(root))
     else:
         train, validation = map(without_blank, _from_hub(task) if root is None else _from_folder(task, Path(root)))
     check_numbers(limit=limit)
@@ -98,7 +100,7 @@ def _from_folder(task: Task, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     _, config, split = task.hub or (None, task.name, "validation")
     folders = {plain_name(path.name): path for path in sorted(root.iterdir(), reverse=True) if path.is_dir()}
     folder = folders.get(plain_name(task.name)) or folders.get(plain_name(config)) or root
-    return read_table(folder, "train"), read_table(folder, "validation", split)
+    return read_rows(folder, task, "train"), read_rows(folder, task, "validation", split)
 
 
 def _from_hub(task: Task) -> tuple[pd.DataFrame, pd.DataFrame]:

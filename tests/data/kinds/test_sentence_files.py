@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.data.kinds.sentence_files import read_sentence_files, transformer_folder
+from headcount.data.kinds.sentence_files import makes_vectors, read_sentence_files, transformer_folder
 from headcount.errors import ModelUnavailable
 
 
@@ -39,7 +39,9 @@ def test_the_files_beside_the_model(tmp_path: Path) -> None:
 def test_other_folders(tmp_path: Path) -> None:
     assert transformer_folder(tmp_path) is None
     assert read_sentence_files(tmp_path / "missing") == {}
-    assert transformer_folder(folder_of(tmp_path, ("", "Transformer"))) is None, "a cross-encoder pools nothing"
+    cross = folder_of(tmp_path, ("", "Transformer"))
+    assert transformer_folder(cross) == cross
+    assert not makes_vectors(read_sentence_files(cross)), "a cross-encoder pools nothing"
     assert transformer_folder(folder_of(tmp_path, ("0_BoW", "BoW"), ("1_Pooling", "Pooling"))) is None
 
 

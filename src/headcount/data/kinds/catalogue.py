@@ -9,6 +9,8 @@ from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.masked_lm import MaskedLM
 from headcount.data.kinds.multiple_choice import MultipleChoice
 from headcount.data.kinds.regression import Regression
+from headcount.data.kinds.reranking import Reranking
+from headcount.data.kinds.retrieval import Retrieval
 from headcount.data.kinds.similarity import Similarity
 from headcount.data.kinds.token_classification import TokenClassification
 from headcount.data.kinds.translation import Translation
@@ -20,6 +22,8 @@ KINDS: dict[str, Kind] = {
         Classification(),
         Regression(),
         Similarity(),
+        Retrieval(),
+        Reranking(),
         TokenClassification(),
         MultipleChoice(),
         MaskedLM(),

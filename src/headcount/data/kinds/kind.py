@@ -66,7 +66,13 @@ class Kind(Texts, Answers):
     """Whether the logit of a right answer can be compared with that of a wrong one."""
 
     bare: ClassVar[bool] = False
-    """Whether its models have no head, so that they do not compute a loss themselves."""
+    """Whether its models have no head."""
+    model_computes_loss: ClassVar[bool] = True
+    """Whether its models compute the loss from the labels themselves."""
+    has_documents: ClassVar[bool] = False
+    """Whether an example is a query with its judged documents, whatever the layout of the data (`judged_tables`)."""
+    candidates: int = 0
+    """Of kinds with documents, how many a query has where the data is a whole corpus."""
     several_rows: ClassVar[bool] = False
     """Whether an example is several rows inside the model, so that positions of its texts name nothing."""
     has_probabilities: ClassVar[bool] = True
@@ -109,6 +115,10 @@ class Kind(Texts, Answers):
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         """An encoding with `labels` for each example, and how many texts were truncated to `limit` tokens."""
         raise NotImplementedError
+
+    def size(self, row: Encoding) -> int:
+        """How many tokens of a batch an example takes."""
+        return length(row)
 
     def nothing_left(self, row: Encoding) -> bool:
         """Whether an encoding has nothing to look at or to predict."""

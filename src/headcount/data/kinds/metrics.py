@@ -38,7 +38,7 @@ class Metric:
     @property
     def is_mean(self) -> bool:
         """Whether the score is a mean over examples (or over their tokens), so that examples have shares in it."""
-        return self.combine is _ratio
+        return self.combine is ratio
 
     def require(self) -> None:
         """Refuse the metric if the package that computes it is not installed."""
@@ -53,7 +53,7 @@ def _right(outputs: Outputs, labels: Any) -> np.ndarray:
     return np.asarray(outputs["logits"].argmax(-1) == np.asarray(labels))
 
 
-def _ratio(sums: np.ndarray) -> np.ndarray:
+def ratio(sums: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums[..., 0] / sums[..., 1])
 
@@ -102,7 +102,7 @@ def _matthews(sums: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
-def _moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     # Centred, since sums of squares would lose the digits that matter; by the labels' mean only, so that the features
     # of two models can be exchanged.
     x, y = x - y.mean(), y - y.mean()
@@ -110,17 +110,17 @@ def _moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _pearson(outputs: Outputs, labels: Any) -> np.ndarray:
-    return _moments(outputs["logits"][..., 0].astype(float), np.asarray(labels, dtype=float))
+    return moments(outputs["logits"][..., 0].astype(float), np.asarray(labels, dtype=float))
 
 
 def _spearman(outputs: Outputs, labels: Any) -> np.ndarray:
     """Features of the ranks among all examples, also for the score on a part of them."""
     from scipy.stats import rankdata
 
-    return _moments(rankdata(outputs["logits"][..., 0]).astype(float), rankdata(labels).astype(float))
+    return moments(rankdata(outputs["logits"][..., 0]).astype(float), rankdata(labels).astype(float))
 
 
-def _correlation(sums: np.ndarray) -> np.ndarray:
+def correlation(sums: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     across, down = n * xx - x * x, n * yy - y * y
     # The correlation of a constant is 0, not the quotient of two rounding errors.
@@ -198,31 +198,31 @@ def _corpus_score(name: str, sums: np.ndarray) -> np.ndarray:
 
 
 def _perplexity(sums: np.ndarray) -> np.ndarray:
-    return np.asarray(np.exp(_ratio(sums)))
+    return np.asarray(np.exp(ratio(sums)))
 
 
 DIFFERENCE = "logit_difference"
 """The output [example] that is the logit of the right answer minus that of the wrong one."""
-LOGIT_DIFFERENCE = Metric(DIFFERENCE, _difference, _ratio, mean=True)
+LOGIT_DIFFERENCE = Metric(DIFFERENCE, _difference, ratio, mean=True)
 """For examples with a wrong answer; a sweep keeps the output that it needs (`Kind.contrasts`)."""
-CLASS_LOG_PROBABILITY = Metric("log_probability", _class_log_probability, _ratio, mean=True)
-TEXT_LOG_PROBABILITY = Metric("log_probability", _text_log_probability, _ratio, mean=True)
+CLASS_LOG_PROBABILITY = Metric("log_probability", _class_log_probability, ratio, mean=True)
+TEXT_LOG_PROBABILITY = Metric("log_probability", _text_log_probability, ratio, mean=True)
 """Of all labelled tokens of a text together."""
-ACCURACY = Metric("accuracy", _accuracy, _ratio, correct=_right)
-TAG_ACCURACY = Metric("accuracy", _tag_accuracy, _ratio)
+ACCURACY = Metric("accuracy", _accuracy, ratio, correct=_right)
+TAG_ACCURACY = Metric("accuracy", _tag_accuracy, ratio)
 """The share of right tags; tags of one text depend on each other, so that no test for proportions applies."""
 F1 = Metric("f1", _confusion, _f1)
 MATTHEWS = Metric("matthews", _confusion, _matthews)
-PEARSON = Metric("pearson", _pearson, _correlation)
-SPEARMAN = Metric("spearman", _spearman, _correlation)
-CLASS_LOSS = Metric("loss", _class_loss, _ratio, higher_is_better=False, mean=True)
-SQUARED_ERROR = Metric("loss", _squared_error, _ratio, higher_is_better=False, mean=True)
+PEARSON = Metric("pearson", _pearson, correlation)
+SPEARMAN = Metric("spearman", _spearman, correlation)
+CLASS_LOSS = Metric("loss", _class_loss, ratio, higher_is_better=False, mean=True)
+SQUARED_ERROR = Metric("loss", _squared_error, ratio, higher_is_better=False, mean=True)
 """The mean squared error, what a regression is trained on."""
-TOKEN_LOSS = Metric("loss", _token_loss, _ratio, higher_is_better=False, mean=True)
+TOKEN_LOSS = Metric("loss", _token_loss, ratio, higher_is_better=False, mean=True)
 PERPLEXITY = Metric("perplexity", _token_loss, _perplexity, higher_is_better=False, mean=True)
-COMPLETION_ACCURACY = Metric("accuracy", _completion_accuracy, _ratio, correct=_completed)
+COMPLETION_ACCURACY = Metric("accuracy", _completion_accuracy, ratio, correct=_completed)
 """The share of completions all of whose tokens are the most probable ones."""
-TOKEN_ACCURACY = Metric("token_accuracy", _token_accuracy, _ratio)
+TOKEN_ACCURACY = Metric("token_accuracy", _token_accuracy, ratio)
 """The share of tokens that are the most probable ones; tokens of one text depend on each other."""
 BLEU = Metric("bleu", partial(_corpus_features, "bleu"), partial(_corpus_score, "bleu"), generated=True)
 CHRF = Metric("chrf", partial(_corpus_features, "chrf"), partial(_corpus_score, "chrf"), generated=True)

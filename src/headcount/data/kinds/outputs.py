@@ -15,6 +15,7 @@ from headcount.data.kinds.tokens import IGNORED
 
 DTYPES = {
     "logits": "float32",
+    "document_scores": "float32",
     "predictions": "int32",
     "loss": "float64",
     "tokens": "float64",
@@ -22,7 +23,8 @@ DTYPES = {
     "logit_difference": "float64",
     "texts": "string",
 }
-"""The arrays that a kind may keep: `logits` [example, class], `predictions` [example, word] padded with -1, the summed
+"""The arrays that a kind may keep: `logits` [example, class], `document_scores` [query, document],
+`predictions` [example, word] padded with -1, the summed
 `loss`, the number of `tokens` and of `correct_tokens` of each example, the difference of the logits of its right and
 its wrong answer, and generated `texts`."""
 NOT_FINITE = -2

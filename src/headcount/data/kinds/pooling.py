@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headcount.data.kinds.sentence_files import MODULES, SETTINGS, SentenceFiles, module_name, read_json, read_modules
+from headcount.data.kinds.sentence_files import (
+    MODULES,
+    SETTINGS,
+    SentenceFiles,
+    makes_vectors,
+    module_name,
+    read_json,
+    read_modules,
+)
 from headcount.errors import UnsuitableModel
 
 MEAN, FIRST, LAST = "mean", "first", "last"
@@ -28,7 +36,8 @@ _EARLIER = {
 class Pooling:
     """Which tokens a text's vector is the mean of, and what is done to the text before.
 
-    `prompt` precedes every text; its tokens count if `with_prompt`. `longest`: the most tokens of a text.
+    `prompt` precedes every text; its tokens count if `with_prompt`. `prompts`: the folder's own for kinds of texts, as
+    pairs of name and prompt. `longest`: the most tokens of a text.
     """
 
     mode: str = MEAN
@@ -38,6 +47,12 @@ class Pooling:
     lower: bool = False
     known: bool = False
     """Whether the model's folder says so."""
+    prompts: tuple[tuple[str, str], ...] = ()
+
+    def for_texts(self, *names: str, own: str | None = None) -> Pooling:
+        """That of a kind of texts: with the user's `own` prompt, or the first of these names that the folder has."""
+        named = (prompt for name in names for known, prompt in self.prompts if known == name)
+        return replace(self, prompt=next(named, self.prompt) if own is None else own)
 
     def prepare(self, text: str) -> str:
         """The text as the tokenizer gets it."""
@@ -64,13 +79,12 @@ class Pooling:
             if self.known
             else f"since the model's folder does not say; other choices are {others}"
         )
-        before = f", with {self.prompt!r} before every text" if self.prompt else ""
-        return f"a text's vector is {POOLINGS[self.mode]}, {why}{before}"
+        return f"a text's vector is {POOLINGS[self.mode]}, {why}"
 
 
 def read_pooling(files: SentenceFiles) -> Pooling:
     """The pooling that these files describe; an error where vectors are made in another way."""
-    if not files:
+    if not makes_vectors(files):
         return Pooling()
     modules = read_modules(files[MODULES])
     others = [module_name(module) for module in modules[1:] if module_name(module) not in ("Pooling", "Normalize")]
@@ -98,6 +112,7 @@ def read_settings(files: SentenceFiles) -> Pooling:
     limits = read_json(own, files[own]) if own else {}
     return Pooling(
         prompt=str(prompts.get(named) or ""),
+        prompts=tuple((str(name), str(prompt or "")) for name, prompt in prompts.items()),
         longest=limits.get("max_seq_length"),
         lower=bool(limits.get("do_lower_case")),
         known=True,

@@ -1,4 +1,4 @@
-"""The files with which sentence-transformers says how a model's folder turns texts into vectors."""
+"""The files with which sentence-transformers says how a model's folder turns texts into vectors, or scores pairs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,24 @@ def read_sentence_files(folder: Path) -> SentenceFiles:
     return found
 
 
+def files_of(model: Any) -> SentenceFiles:
+    """Those that were kept when the model was loaded, or are in the folder that its config names."""
+    files: SentenceFiles | None = getattr(model, FILES, None)
+    if files is None:
+        files = read_sentence_files(Path(str(getattr(model.config, "_name_or_path", "") or "no folder")))
+    return files
+
+
 def transformer_folder(folder: Path) -> Path | None:
-    """Where the model is in a folder that sentence-transformers wrote for vectors; None if it is no such folder."""
+    """Where the model is in a folder that sentence-transformers wrote; None if it is no such folder.
+
+    Folders of its cross-encoders have these files too since version 6.
+    """
     file = folder / MODULES
     if not file.is_file():
         return None
     modules = read_modules(file.read_bytes())
-    if not makes_vectors(modules):
+    if [module_name(module) for module in modules[:1]] != ["Transformer"]:
         return None
     return folder / modules[0]["path"] if modules[0]["path"] else folder
 
@@ -69,7 +80,6 @@ def module_name(module: Mapping[str, Any]) -> str:
     return str(module["type"]).rpartition(".")[2]
 
 
-def makes_vectors(modules: list[dict[str, Any]]) -> bool:
-    """Whether a transformer comes first, and its vectors are pooled: not in a cross-encoder."""
-    names = list(map(module_name, modules))
-    return names[:1] == ["Transformer"] and "Pooling" in names
+def makes_vectors(files: SentenceFiles) -> bool:
+    """Whether these files say how vectors are pooled: not those of a cross-encoder."""
+    return bool(files) and any(module_name(module) == "Pooling" for module in read_modules(files[MODULES]))

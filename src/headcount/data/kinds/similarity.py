@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from headcount.core.options import one_of
-from headcount.data.kinds.kind import Kind, Labels
+from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import PEARSON, SPEARMAN, SQUARED_ERROR, Outputs
-from headcount.data.kinds.outputs import upcast
-from headcount.data.kinds.pooling import POOLINGS, Pooling, read_pooling, read_settings
-from headcount.data.kinds.sentence_files import FILES, read_sentence_files
+from headcount.data.kinds.pooling import Pooling
 from headcount.data.kinds.tokens import Encoding, tokenize
-from headcount.errors import DataProblem, ModelUnavailable
+from headcount.data.kinds.vectors import Vectors, pooled
+from headcount.errors import DataProblem
 
 if TYPE_CHECKING:
     from headcount.data.examples import Examples
@@ -30,53 +26,26 @@ SCALES = (1.0, 5.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
-class Similarity(Kind):
+class Similarity(Vectors):
     """An example is two rows inside the model, whose last hidden states are pooled; the cosine of the pair is kept.
 
     The label of an encoding is the score of the pair and, for each text, the span of tokens whose mean is its vector,
     so that nothing but the labels is needed where a result is read.
     """
 
-    own_pooling: str | None = None
-    """The user's choice, which comes before what the model's folder says."""
     own_prompt: str | None = None
     """The user's text before every text."""
-    of_model: Pooling | None = None
-    """What the model says, with the user's choices in it."""
 
     name = "similarity"
     aliases = ("sentence-similarity", "sts", "embedding")
     text_columns = (("sentence1", "sentence2"), ("text1", "text2"), ("sentence_A", "sentence_B"))
     label_columns = ("label", "score", "similarity_score", "similarity")
     metrics = (SPEARMAN, PEARSON, SQUARED_ERROR)
-    auto_class = "AutoModel"
-    bare = True
-    several_rows = True
-    own_answers = True
     all_texts_needed = True
-    has_probabilities = False
-    without_head = "its vectors are those of the model without a head; load it with head='similarity'"
+    options = ("pooling", "prompt")
 
-    def with_options(self, options: Mapping[str, Any]) -> Similarity:
-        self.check_options(options, ("pooling", "prompt"))
-        if "pooling" in options:
-            one_of("pooling", options["pooling"], POOLINGS)
-        return replace(self, **{f"own_{name}": value for name, value in options.items()})
-
-    def for_model(self, model: Any) -> Similarity:
-        """With the pooling of the model's folder, where that was written by sentence-transformers."""
-        if self.of_model is not None:
-            return self
-        files = getattr(model, FILES, None)
-        if files is None:
-            files = read_sentence_files(Path(str(getattr(model.config, "_name_or_path", "") or "no folder")))
-        if self.own_pooling is None:
-            pooling = read_pooling(files)
-        else:
-            pooling = replace(read_settings(files), mode=self.own_pooling, known=False)
-        if self.own_prompt is not None:
-            pooling = replace(pooling, prompt=self.own_prompt)
-        return replace(self, of_model=pooling)
+    def user_prompts(self, pooling: Pooling) -> Pooling:
+        return pooling if self.own_prompt is None else replace(pooling, prompt=self.own_prompt)
 
     def read_labels(self, labels: LabelColumn | None, texts: list[tuple[Any, ...]]) -> Labels:
         """Scores divided by the highest that is usual, so that they can be compared with cosines."""
@@ -85,15 +54,7 @@ class Similarity(Kind):
         scale = scale_of(numbers)
         divided = "" if scale == 1 else f" divided by {scale:g}"
         loss = f"the loss of a pair is the squared difference of its cosine and its score{divided}"
-        return numbers / scale, (self._note(), loss)
-
-    def _note(self) -> str:
-        if self.own_pooling is not None:
-            before = (
-                f", with {self.of_model.prompt!r} before every text" if self.of_model and self.of_model.prompt else ""
-            )
-            return f"a text's vector is {POOLINGS[self.own_pooling]}, as pooling= says{before}"
-        return (self.of_model or Pooling()).note()
+        return numbers / scale, (self.note(), loss)
 
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         if len(examples.texts[0]) != 2:
@@ -112,9 +73,6 @@ class Similarity(Kind):
             spans = [place for row in (one, other) for place in pooling.span(row["input_ids"], before)]
             rows.append({key: [one[key], other[key]] for key in one} | {"labels": [float(label), *map(float, spans)]})
         return rows, cut + more
-
-    def prompt(self, model: Any, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return {key: value.flatten(0, 1) for key, value in super().prompt(model, batch).items()}
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         cosines = self.cosines(result, labels)
@@ -144,13 +102,6 @@ class Similarity(Kind):
     def predictions(self, outputs: Outputs) -> Any:
         return outputs["logits"][..., 0]
 
-    def check_model(self, model: Any, stacks: Collection[str]) -> None:
-        if "cross" in stacks:
-            raise ModelUnavailable(
-                f"{type(model).__name__} has an encoder and a decoder; similarity needs a model with one stack, such "
-                "as its encoder alone"
-            )
-
     def has_failed(self, scores: Mapping[str, float], labels: Any) -> bool:
         """If there is no positive correlation."""
         return not next(iter(scores.values())) > 0
@@ -158,13 +109,7 @@ class Similarity(Kind):
 
 def vectors(result: Any, labels: Tensor) -> Tensor:
     """[example, text, size]: the vectors of both texts, of length 1, differentiable."""
-    states = upcast(result.last_hidden_state)
-    spans = labels[:, 1:].reshape(-1, 2, 1).to(states.device)  # [row, (start, stop), 1]
-    places = torch.arange(states.shape[1], device=states.device)
-    counted = ((places >= spans[:, 0]) & (places < spans[:, 1])).to(states.dtype)
-    means = (counted[:, None] @ states)[:, 0] / counted.sum(1, keepdim=True)
-    unit: Tensor = functional.normalize(means, dim=-1).unflatten(0, (-1, 2))
-    return unit
+    return pooled(result, labels[:, 1:].reshape(-1, 2)).unflatten(0, (-1, 2))
 
 
 def scale_of(scores: np.ndarray) -> float:
