@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from headcount.choosing.dynamics import dynamics as dynamics
     from headcount.choosing.function_vectors import function_vectors as function_vectors
     from headcount.choosing.gates import learn_gates as learn_gates
+    from headcount.choosing.head_callback import HeadCallback as HeadCallback
     from headcount.choosing.importance import importance as importance
     from headcount.choosing.screen import screen as screen
     from headcount.choosing.screen_pairs import screen_pairs as screen_pairs
@@ -85,6 +86,7 @@ _HOMES = {
     "Compute": "engines.compute",
     "Every": "ablation.choices",
     "Head": "core.heads",
+    "HeadCallback": "choosing.head_callback",
     "HeadSet": "core.heads",
     "HeadcountError": "errors",
     "Layout": "core.heads",

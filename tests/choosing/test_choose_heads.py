@@ -379,7 +379,7 @@ def test_a_study_is_gone_on_with(tokenizer: Any, tmp_path: Path, monkeypatch: py
     plain = find(model, tokenizer, **options)
     assert plain.heads == found.heads
     xr.testing.assert_allclose(plain.held_out, found.held_out)
-    monkeypatch.setattr("headcount.choosing.importance._Passes.run", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("headcount.choosing.importance.Passes.run", lambda *_: pytest.fail("computed again"))
     again = find(model, tokenizer, study=tmp_path / "study", **options)
     assert again.heads == found.heads
     xr.testing.assert_identical(again.held_out, found.held_out)

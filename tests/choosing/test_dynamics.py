@@ -18,7 +18,7 @@ from headcount.choosing import dynamics as module
 from headcount.choosing.curves import curve
 from headcount.choosing.dynamics import dynamics, find_checkpoints
 from headcount.choosing.halves import halves
-from headcount.choosing.importance import _Passes, importance
+from headcount.choosing.importance import Passes, importance
 from headcount.choosing.orders import by_values
 from headcount.core.claims import settled_at
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable, StudyProblem
@@ -171,13 +171,13 @@ def test_stopped_it_goes_on(run: Path, found: xr.Dataset, tmp_path: Path, monkey
     assert there == {"importance@step-000000", "curve@step-000000", "importance@step-000008"}
     batches: list[int] = []
 
-    plain = _Passes.run
+    plain = Passes.run
 
     def counted(passes: Any, rows: Any) -> Any:
         batches.append(len(rows))
         return plain(passes, rows)
 
-    monkeypatch.setattr(_Passes, "run", counted)
+    monkeypatch.setattr(Passes, "run", counted)
     told: list[str] = []
     again = dynamics(run, DATA, task="mrpc", steps=4, study=study, progress=lambda done, total, step: told.append(step))
     assert sum(batches) == 60, "two checkpoints of 30 examples were left"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from headcount.story.dynamics import settling_sentence
+from headcount.story.dynamics import dynamics_sentences, settling_sentence
 
 
 def hand_made(agreement: list[float]) -> xr.Dataset:
@@ -21,3 +21,16 @@ def test_the_last_checkpoint_is_no_proof() -> None:
     assert "does not settle before the end (rank correlation below 0.9 until step 20)" in settling_sentence(
         hand_made([0.2, 0.3, 1.0])
     )
+
+
+def test_of_a_training_it_says_how_far_the_examples_go() -> None:
+    curves = hand_made([0.2, 0.95, 1.0]).assign_attrs(examples=32)
+    measured = curves.assign(stability=("checkpoint", [0.1, 0.2, 0.43]))
+    few = (
+        "At the last step, two halves of the 32 examples order the heads with a rank correlation of 0.43: more examples"
+    )
+    assert dynamics_sentences(curves) == [settling_sentence(curves)]
+    assert dynamics_sentences(measured)[1].startswith(few)
+    enough = curves.assign(stability=("checkpoint", [0.1, 0.2, 0.95]))
+    assert dynamics_sentences(enough)[1].endswith("a rank correlation of 0.95.")
+    assert dynamics_sentences(measured.isel(checkpoint=[0])) == [], "one measurement settles nothing"

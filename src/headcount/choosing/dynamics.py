@@ -19,7 +19,7 @@ from headcount.choosing.importance import importance
 from headcount.choosing.orders import by_values, removals
 from headcount.core.provenance import Origin, fingerprint, origin_of
 from headcount.core.renamed import renamed
-from headcount.core.results import HEAD_DIMS, Labelled
+from headcount.core.results import ENDS, HEAD_DIMS, Labelled
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.statistics import rank_correlation
 from headcount.core.writers import writes_study
@@ -137,6 +137,13 @@ def dynamics(
     return perform(run, study)
 
 
+def agreements(importance: np.ndarray, draws: int = 2000) -> dict[str, np.ndarray]:
+    """`agreement` with interval: the rank correlation of each step's importance [step, ...] with the last one's."""
+    last = importance[-1].ravel()
+    found = np.array([rank_correlation(one.ravel(), last, draws) for one in importance])
+    return {f"agreement{end}": found[:, column] for column, end in enumerate(ENDS)}
+
+
 def _announce(study: str | Path, checkpoints: list[Path], task: Task) -> None:
     """All checkpoints are of one training, of which the study's model must be one."""
     marks = {
@@ -147,23 +154,20 @@ def _announce(study: str | Path, checkpoints: list[Path], task: Task) -> None:
 
 
 def _arrays(checkpoints: list[Path], curves: list[xr.Dataset], values: list[xr.DataArray]) -> Labelled:
-    last = values[-1].values.ravel()
-    agreement = np.array([rank_correlation(one.values.ravel(), last) for one in values])
+    importance_by_step = np.stack([one.values for one in values])
     by_step = {
         key: (("checkpoint", "removed"), np.stack([one[key].values[0] for one in curves]), curves[0][key].attrs)
         for key in ("score", "delta", "low", "high")
     }
     by_checkpoint = {
         "checkpoint": np.array([int(checkpoint.name.removeprefix("step-")) for checkpoint in checkpoints]),
-        "agreement": agreement[:, 0],
-        "agreement_low": agreement[:, 1],
-        "agreement_high": agreement[:, 2],
+        **agreements(importance_by_step),
     }
     baseline, axes = [one["baseline"] for one in curves], (curves[0]["removed"], *(values[0][dim] for dim in HEAD_DIMS))
     return {
         **by_step,
         **with_schemas({name: (("checkpoint",), array) for name, array in by_checkpoint.items()}, SCHEMAS),
         "baseline": (("checkpoint",), np.array([float(one) for one in baseline]), baseline[0].attrs),
-        "importance": (("checkpoint", *HEAD_DIMS), np.stack([one.values for one in values]), values[0].attrs),
+        "importance": (("checkpoint", *HEAD_DIMS), importance_by_step, values[0].attrs),
         **{str(axis.name): (axis.dims, axis.values, axis.attrs) for axis in axes},
     }

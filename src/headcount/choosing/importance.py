@@ -129,7 +129,7 @@ def importance(
     )
     ledger = Ledger([run], out, part, progress)
     padding = padding_of(tokenizer)
-    passes = _Passes(job, padding, what, seed if own_labels else None)
+    passes = Passes(job, padding, what, seed if own_labels else None)
     tokens = compute.batch_tokens or (GPU_TOKENS if cuda else CPU_TOKENS)
 
     def split(unit: Unit) -> list[np.ndarray]:
@@ -167,7 +167,7 @@ def _width(job: Job) -> int:
 
 
 @dataclass(frozen=True)
-class _Passes:
+class Passes:
     """One forward and one backward pass over some examples at a time."""
 
     job: Job

@@ -39,6 +39,7 @@ from headcount.models.dispatched import check_whole
 from headcount.models.example_inputs import random_images
 from headcount.models.fingerprint import find_origin
 from headcount.models.longest import longest_positions
+from headcount.models.plain_weights import check_plain
 from headcount.models.task_heads import is_classifier, is_multiple_choice
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.modes import evaluating
@@ -99,6 +100,7 @@ def cost(
         check_numbers(batches=batch, lengths=length)
     for which, model in models.items():
         check_whole(model, "measure its cost")
+        check_plain(model, "measure its cost")
         if new_tokens is not None:
             check_generates(which, model)
         check_length(which, model, max(lengths))

@@ -14,6 +14,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.matching_weights import WRITTEN, check_head
 from headcount.models.output_folder import check_output_folder, whole_folder
+from headcount.models.plain_weights import check_plain
 from headcount.models.zeroed import zeroed
 from headcount.pruning.verify import Check
 
@@ -33,6 +34,7 @@ def export(
     if to not in FORMATS:
         raise InvalidOption(f"got to={to!r}; expected one of {', '.join(FORMATS)}")
     check_whole(model, "export it")
+    check_plain(model, "export it")
     folder = Path(out)
     check_output_folder(folder, overwrite)
     check_head(model, *WRITTEN)

@@ -15,6 +15,7 @@ from headcount.models.attention import Attention
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.feed_forward import FeedForward
+from headcount.models.plain_weights import check_plain
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 
@@ -74,6 +75,7 @@ def part_costs(model: PreTrainedModel, length: int, batch: int = 1) -> PartCosts
     """
     check_numbers(batches=batch)
     check_whole(model, "count its operations")
+    check_plain(model, "count its operations")
     check_length("the model", model, length)
     anatomy = read_anatomy(model)
     total, by_module = count_operations(model, make_inputs(model, batch, length))

@@ -54,6 +54,8 @@ class Setting:
     """Whether annotated texts have links between words."""
     no_logits: str | None = None
     """Why what heads write cannot be read as logits; None if it can."""
+    no_writing: str | None = None
+    """Why what heads write cannot be read at all; None if it can."""
 
     @property
     def special(self) -> bool:
@@ -139,7 +141,7 @@ class Question(ABC):
 
     def lacking(self, setting: Setting) -> str | None:
         """Why the question makes no sense here, or None."""
-        return setting.no_logits if self.needs_logits else None
+        return (setting.no_logits or setting.no_writing) if self.needs_logits else None
 
     @abstractmethod
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:

@@ -49,6 +49,9 @@ class Contribution(Question):
         "sep_value": Schema("Length of [SEP]'s value", "1: the mean", "low: looking there does nothing", (0, None)),
     }
 
+    def lacking(self, setting: Setting) -> str | None:
+        return setting.no_writing
+
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
         names = ["output_norm", "written", "share", "near_zero"] + (["sep_value"] if setting.special else [])
         return dict.fromkeys(names, ())

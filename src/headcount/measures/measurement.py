@@ -37,6 +37,8 @@ from headcount.trace.unembedding_proof import prove_unembedding
 CPU_TOKENS, GPU_TOKENS = 1024, 32768
 """Padded tokens of a batch."""
 
+UNREADABLE = "what a head writes needs the weights of the output projection, which are quantised"
+
 
 @dataclass
 class Measurement:
@@ -123,6 +125,8 @@ def _find_unembedding(
     model: PreTrainedModel, anatomy: Anatomy, setting: Setting
 ) -> tuple[Unembedding | None, str | None]:
     """How what heads write becomes logits, or why it does not."""
+    if setting.no_writing:
+        return None, setting.no_writing
     if setting.language is None:
         return None, "the model has no trained language-model head"
     try:
@@ -146,6 +150,7 @@ def find_setting(model: PreTrainedModel, tokenizer: Any, anatomy: Anatomy, input
         {stack: layout.layers(stack) for stack in layout.stacks},
         max(layout.width(stack) for stack in layout.stacks),
         inputs.linked,
+        no_writing=None if all(block.has_readable_output for block in anatomy) else UNREADABLE,
     )
 
 

@@ -19,7 +19,8 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.families.lookup import family_of_model
 from headcount.models.families.plan import Family, SharedLayers, StackPlan
 from headcount.models.feed_forward import FeedForward, read_feed_forward
-from headcount.models.shrink import layer_names, width_of
+from headcount.models.plain_weights import projection_width
+from headcount.models.shrink import layer_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +146,10 @@ def _attention(
     size, kv_heads = measured.get(plan.stack) or (getattr(module, plan.size or "", None), None)
     if not isinstance(size, int):
         raise UnknownFamily(f"{label}: {name} does not say the size of a head ({plan.size!r})")
-    count, rest = divmod(width_of(output, "in"), size)
+    count, rest = divmod(projection_width(output, "in"), size)
     kv_rest = 0
     if kv_heads is None:
-        kv_width = width_of(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1)
+        kv_width = projection_width(modules[f"{name}.{plan.key}"], "out") // (3 if plan.fused else 1)
         kv_heads, kv_rest = divmod(kv_width, size)
     recorded = _recorded_heads(config, stack, number)
     if hasattr(module, "kept_heads"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headcount.models.dispatched import read_weight
 from headcount.models.families.plan import Family, StackPlan
+from headcount.models.plain_weights import is_plain, is_readable, weight_of, weight_shape
 from headcount.models.shrink import SilentConv1D, SilentLinear, dim_of
 
 
@@ -80,6 +81,12 @@ class Attention:
         matrix = read_weight(self.output)
         return matrix.T if dim_of(self.output, "in") else matrix
 
+    @property
+    def has_readable_output(self) -> bool:
+        """Whether the output projection's weights can be read: those of some quantised models cannot."""
+        weight = weight_of(self.output)
+        return weight is not None and is_readable(weight)
+
     def column(self, head: int) -> int:
         """The index of a head among those that the layer has, which is its column among their outputs."""
         return self.heads.index(head)
@@ -108,16 +115,16 @@ class Attention:
             if getattr(self.module, name, None) is not None:
                 yield from self._rows("query", self.module.get_submodule(name), f"{self.name}.{name}", column)
         dim = dim_of(self.output, "in")
-        yield self._slice("output", f"{self.output_name}.weight", self.output.weight, dim, column)
+        yield self._slice("output", f"{self.output_name}.weight", weight_shape(self.output), dim, column)
 
     def _rows(self, role: str, module: Any, name: str, row: int) -> Iterator[WeightSlice]:
         """A projection's weights and biases for its block number `row`."""
-        yield self._slice(role, f"{name}.weight", module.weight, dim_of(module, "out"), row)
+        yield self._slice(role, f"{name}.weight", weight_shape(module), dim_of(module, "out"), row)
         if module.bias is not None:
-            yield self._slice(role, f"{name}.bias", module.bias, 0, row)
+            yield self._slice(role, f"{name}.bias", module.bias.shape, 0, row)
 
-    def _slice(self, role: str, name: str, parameter: Any, dim: int, block: int) -> WeightSlice:
-        shape = list(parameter.shape)
+    def _slice(self, role: str, name: str, whole: Sequence[int], dim: int, block: int) -> WeightSlice:
+        shape = list(whole)
         shape[dim] = self.head_size
         return WeightSlice(role, name, dim, block * self.head_size, (block + 1) * self.head_size, tuple(shape))
 
@@ -130,4 +137,6 @@ class Attention:
 
 def is_projection(module: nn.Module) -> bool:
     """Whether the module is a plain product with a matrix, or what a cut made of one: not quantised, no adapter."""
-    return type(module) in (nn.Linear, Conv1D, SilentLinear, SilentConv1D)
+    weight = weight_of(module)
+    known = type(module) in (nn.Linear, Conv1D, SilentLinear, SilentConv1D)
+    return known and weight is not None and is_plain(weight)

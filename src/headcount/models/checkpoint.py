@@ -25,6 +25,7 @@ from headcount.models.families.plan import StackPlan
 from headcount.models.families.registry import recorded_family
 from headcount.models.finite_weights import check_weights
 from headcount.models.output_folder import check_output_folder, whole_folder
+from headcount.models.plain_weights import check_plain
 from headcount.models.progress_bars import no_progress_bar
 from headcount.models.sentence_files import library_class, write_sentence_files
 from headcount.models.surgery import FORMAT, WITH_UNITS, Record, kept_by_v4, make_record, removed_heads, removed_units
@@ -58,6 +59,7 @@ def save(model: PreTrainedModel, tokenizer: Any, folder: str | Path, *, overwrit
     that are NaN or infinite are an error.
     """
     check_whole(model, "save it")
+    check_plain(model, "save it")
     check_weights(model)
     size = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
     path = check_output_folder(folder, overwrite)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountError, UnsuitableModel
+from headcount.models.plain_weights import plain_values, stored_parts
 
 
 def input_device(model: Any) -> torch.device:
@@ -40,10 +41,10 @@ def is_offloaded(model: nn.Module) -> bool:
 
 
 def read_weight(module: nn.Module, name: str = "weight") -> Tensor:
-    """A module's parameter or buffer, not to be changed; an offloaded one as it is kept, on the CPU."""
+    """A module's parameter or buffer as floats, not to be changed; an offloaded one as it is kept, on the CPU."""
     tensor: Tensor = getattr(module, name).detach()
     if not tensor.is_meta:
-        return tensor
+        return plain_values(tensor, type(module).__name__)
     for hook in _hooks(module):
         if getattr(hook, "offload", False) and name in hook.weights_map:
             kept: Tensor = hook.weights_map[name]
@@ -56,15 +57,17 @@ def read_weight(module: nn.Module, name: str = "weight") -> Tensor:
 def stored_tensors(model: nn.Module, names: Collection[str] | None = None) -> Iterator[tuple[str, Tensor]]:
     """The entries of the model's `state_dict`, or those of some names, with the values of offloaded ones.
 
+    A quantised weight that wraps several tensors is given as these.
+
     Only one offloaded tensor is in memory at a time.
     """
     for key, tensor in model.state_dict().items():
         if names is not None and key not in names:
             continue
-        if tensor.is_meta:
+        if isinstance(tensor, Tensor) and tensor.is_meta:
             parent, _, name = key.rpartition(".")
             tensor = read_weight(model.get_submodule(parent), name)
-        yield key, tensor
+        yield from stored_parts(key, tensor)
 
 
 def without_gradients(model: nn.Module) -> AbstractContextManager[Any]:

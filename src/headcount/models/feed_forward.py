@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from headcount.core.units import SUFFIX
 from headcount.models.dispatched import read_weight
 from headcount.models.families.plan import FeedForwardPlan
-from headcount.models.shrink import dim_of, read_ranges, width_of
+from headcount.models.plain_weights import projection_width
+from headcount.models.shrink import dim_of, read_ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,10 @@ class FeedForward:
     def parameters_per_unit(self) -> int:
         """The number of parameters that go with a unit."""
         rows = sum(
-            self.plan.halves * (width_of(module, "in") + (getattr(module, "bias", None) is not None))
+            self.plan.halves * (projection_width(module, "in") + (getattr(module, "bias", None) is not None))
             for _, module in self.inputs
         )
-        return rows + width_of(self.output, "out")
+        return rows + projection_width(self.output, "out")
 
 
 def read_feed_forward(
@@ -81,12 +82,12 @@ def read_feed_forward(
         or not all(hasattr(module, "weight") for module in (output, *dict(inputs).values()))
     ):
         return None
-    count = width_of(output, "in")
+    count = projection_width(output, "in")
     recorded = _recorded_units(config, stack, number)
     kept: Any = getattr(output, "kept_units", None)
     if kept is not None:
         units = tuple(kept)
-    elif any(width_of(module, "out") != plan.halves * count for _, module in inputs):
+    elif any(projection_width(module, "out") != plan.halves * count for _, module in inputs):
         return None
     else:
         # transformers may have loaded a folder whose config says the number of units, and the record which they are.

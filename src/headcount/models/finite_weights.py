@@ -16,14 +16,13 @@ def check_weights(model: PreTrainedModel) -> None:
     buffers = {name for name, _ in model.named_buffers()}
     parameters = {name for name, _ in model.named_parameters()}  # of tied weights, only the first name
     bad = [
-        name
+        (name, tensor)
         for name, tensor in stored_tensors(model, parameters | buffers)
         if not _is_finite(tensor, infinite=name in buffers)
     ]
     if not bad:
         return
-    bad.sort(key=buffers.__contains__)  # parameters first
-    ((_, tensor),) = stored_tensors(model, {bad[0]})
+    name, tensor = min(bad, key=lambda one: one[0] in buffers)  # parameters first
     count = int((~tensor.isfinite()).sum())
     more = f" (and of {len(bad) - 1} more tensors)" if len(bad) > 1 else ""
     remedy = (
@@ -32,7 +31,7 @@ def check_weights(model: PreTrainedModel) -> None:
         else "restore the checkpoint"
     )
     raise NotFinite(
-        f"{count:,} of {tensor.numel():,} values of {bad[0]}{more} are NaN or infinite in {model_name(model)}; {remedy}"
+        f"{count:,} of {tensor.numel():,} values of {name}{more} are NaN or infinite in {model_name(model)}; {remedy}"
     )
 
 

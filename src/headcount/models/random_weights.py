@@ -8,6 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.models.dispatched import check_whole
+from headcount.models.plain_weights import check_plain
 
 SPREAD = 0.02
 """Standard deviation of the weights, BERT's own."""
@@ -19,6 +20,7 @@ def with_random_weights(model: PreTrainedModel, seed: int = 0) -> PreTrainedMode
     Drawn anew rather than built from the config, so that a model without some of its heads keeps its shape.
     """
     check_whole(model, "compare it with random weights, or leave the control out")
+    check_plain(model, "compare it with random weights, or leave the control out")
     other = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

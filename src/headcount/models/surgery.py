@@ -18,6 +18,7 @@ from headcount.models.attention import Attention, is_projection
 from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.feed_forward import FeedForward
+from headcount.models.plain_weights import is_plain, spell_form, weight_of
 from headcount.models.shrink import layers_of, read_ranges, shrink
 
 FORMAT, WITH_UNITS = 1, 2
@@ -100,7 +101,7 @@ def check_can_prune(anatomy: Anatomy) -> None:
         for module in (*(block.projection(role)[0] for role in ("query", "key", "value")), *further, block.output):
             if not is_projection(module):
                 raise CannotPrune(
-                    f"{block.name} has a projection of type {type(module).__name__}; expected a plain Linear: "
+                    f"{block.name} has a projection of type {_spell_type(module)}; expected a plain Linear: "
                     "cut the heads before the model is quantised, or adapters are put on it"
                 )
     for blocks in anatomy.feed_forwards.values():
@@ -108,9 +109,17 @@ def check_can_prune(anatomy: Anatomy) -> None:
             for name, module in (*feed_forward.inputs, (feed_forward.output_name, feed_forward.output)):
                 if not is_projection(module):
                     raise CannotPrune(
-                        f"{name} is of type {type(module).__name__}; expected a plain Linear: cut before the model is "
+                        f"{name} is of type {_spell_type(module)}; expected a plain Linear: cut before the model is "
                         "quantised, or adapters are put on it"
                     )
+
+
+def _spell_type(module: Any) -> str:
+    """The type of a projection that cannot be cut; a plain one has a weight that cannot."""
+    weight, kind = weight_of(module), type(module).__name__
+    if weight is None:
+        return f"{kind} ({type(module).__module__})"
+    return kind if is_plain(weight) else f"{kind} whose weight is {spell_form(weight)}"
 
 
 def make_record(

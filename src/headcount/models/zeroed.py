@@ -14,6 +14,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.families.lookup import remember_proved
 from headcount.models.feed_forward import FeedForward
+from headcount.models.plain_weights import check_plain
 from headcount.models.shrink import dim_of
 
 
@@ -21,6 +22,7 @@ from headcount.models.shrink import dim_of
 def zeroed(model: PreTrainedModel) -> PreTrainedModel:
     """A new model of the original shapes that computes what `model` does; what was removed has zero weights."""
     check_whole(model, "write it with zeros")
+    check_plain(model, "write it with zeros")
     config = copy.deepcopy(model.config)
     for name in ("headcount", "pruned_heads", "auto_map"):  # entries about the cut
         if name in config.__dict__:

@@ -25,6 +25,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.longest import longest_input
+from headcount.models.plain_weights import check_plain
 from headcount.models.progress_bars import no_progress_bar
 from headcount.pruning.lora import LEARNING_RATE as LORA_RATE
 from headcount.pruning.lora import RANK, adapters, check_lora
@@ -88,6 +89,7 @@ def recover(
     if lora:
         check_lora()
     check_whole(model, "train it")
+    check_plain(model, "train it")
     if model.dtype == torch.float16 and not lora:
         # Small steps are rounded away, and the optimizer's squared gradients are zero: the model gets worse.
         raise UnsuitableModel("the model is in float16, which is too coarse to train; give dtype=float32, or lora=True")

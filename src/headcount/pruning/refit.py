@@ -22,6 +22,7 @@ from headcount.models.compiled import takes_compiled
 from headcount.models.dispatched import check_whole
 from headcount.models.finite_weights import check_weights
 from headcount.models.output_weights import all_keys, parts_of, read_output_weights
+from headcount.models.plain_weights import check_plain
 from headcount.pruning.fit_outputs import FITS, RIDGE, fit_outputs
 from headcount.pruning.gram import gram_matrices
 from headcount.pruning.prepared_fit import count_batches, read_texts
@@ -61,6 +62,7 @@ def refit(
     check_numbers(ridge=ridge, limit=limit, seed=seed, max_length=max_length)
     for each in (model, whole):
         check_whole(each, "refit it")
+        check_plain(each, "refit it")
         check_untouched(each, "a refit is of the models themselves; leave the context first")
         check_weights(each)
     keys = changed_blocks(model, whole)

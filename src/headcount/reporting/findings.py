@@ -18,6 +18,7 @@ from headcount.story.circuits import circuit_sentences
 from headcount.story.cue_heads import cue_head_sentences
 from headcount.story.cues import cue_findings, cue_heading, has_cues
 from headcount.story.cuts import choice_sentences
+from headcount.story.dynamics import dynamics_sentences
 from headcount.story.function_vectors import vector_sentences
 from headcount.story.gate_roles import role_sentences
 from headcount.story.heads import standing_out_sentences
@@ -123,8 +124,10 @@ def _smaller(view: View) -> list[str]:
 
 
 def _changes(view: View) -> list[str]:
-    cosine = view.of("compare").get("cosine")
-    return [] if cosine is None else [difference_sentence(cosine, _is_stacked(view))]
+    """What fine-tuning changed, and when the order of heads settled."""
+    cosine, dynamics = view.of("compare").get("cosine"), view.of("pruning").get("dynamics")
+    sentences = [] if cosine is None else [difference_sentence(cosine, _is_stacked(view))]
+    return sentences if dynamics is None else sentences + dynamics_sentences(dynamics)
 
 
 def _notes(view: View) -> list[str]:

@@ -100,18 +100,29 @@ def find_curves(view: View) -> list[dict[str, Any]]:
 
 
 def find_dynamics(view: View) -> dict[str, Any] | None:
-    """For each checkpoint, its pruning curve, and how far its order of heads agrees with the last."""
+    """For each checkpoint, its pruning curve, and how far its order of heads agrees with the last.
+
+    What was measured during a training has no curves, but the agreement of two halves of the examples.
+    """
     dataset = view.of("pruning").get("dynamics")
     if dataset is None:
         return None
+    curves: dict[str, Any] = (
+        {"score": None, "stability": numbers(dataset["stability"])}
+        if "stability" in dataset
+        else {
+            "removed": [int(count) for count in dataset["removed"].values],
+            "metric": dataset.attrs["metric"],
+            "baseline": numbers(dataset["baseline"]),
+            "score": [numbers(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
+            "stability": None,
+        }
+    )
     return {
         "said": titles_of(dataset),
         "checkpoints": [int(step) for step in dataset["checkpoint"].values],
-        "removed": [int(count) for count in dataset["removed"].values],
         "heads": int(dataset.attrs["heads"]),
-        "metric": dataset.attrs["metric"],
-        "baseline": numbers(dataset["baseline"]),
-        "score": [numbers(row) for row in dataset["score"].transpose("checkpoint", "removed").values],
+        **curves,
         "agreement": numbers(dataset["agreement"]),
         "settled": SETTLED,
         "low": numbers(dataset["agreement_low"]),

@@ -115,6 +115,9 @@ def _about(rows: pd.DataFrame, name: str, attributes: Sequence[Mapping[Any, Any]
 
 def _stacked(name: str, result: xr.Dataset) -> list[pd.DataFrame]:
     """The rows of a result; of heads beside annotations, those of the heads and of the relations or classifiers."""
+    if "checkpoint" in result.dims and "score" not in result:  # measured during a training: no curves
+        along = sorted(str(key) for key, array in result.data_vars.items() if array.dims == ("checkpoint",))
+        return [result[along].to_dataframe().reset_index(), as_table(result, ("checkpoint", *HEAD_DIMS))]
     if not name.startswith(("probe/", "cues/", "cue_heads/", "carriers/", "function_vectors/", "circuit/")):
         return [as_table(result)]
     tables = []

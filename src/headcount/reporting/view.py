@@ -123,6 +123,8 @@ def _known_heads(result: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
     """For each stack, whether the result has a number for each head [layer, head]."""
     for key, array in result.data_vars.items():
         name = str(key)
+        if array.dims == ("checkpoint", *HEAD_DIMS):
+            array = array.transpose(*HEAD_DIMS, ...)
         if array.dims[:3] == HEAD_DIMS and array.dtype.kind == "f" and not name.startswith("values_"):
             known = np.isfinite(array.values).any(tuple(range(3, array.ndim)))
             yield from (

@@ -17,3 +17,18 @@ def settling_sentence(dynamics: xr.Dataset) -> str:
     return (
         f"From step {step} of {last} on the order of heads agrees with the last (rank correlation {SETTLED} or more)."
     )
+
+
+def dynamics_sentences(dynamics: xr.Dataset) -> list[str]:
+    """When the order settles and, of what was measured during a training, how far its examples can order the heads."""
+    if dynamics.sizes["checkpoint"] < 2:
+        return []
+    sentences = [settling_sentence(dynamics)]
+    if "stability" in dynamics:
+        stable, examples = float(dynamics["stability"][-1]), int(dynamics.attrs["examples"])
+        advice = "" if stable >= SETTLED else ": more examples would order the heads better"
+        sentences.append(
+            f"At the last step, two halves of the {examples} examples order the heads with a rank correlation of "
+            f"{stable:.2f}{advice}."
+        )
+    return sentences

@@ -25,6 +25,7 @@ from headcount.errors import HeadcountWarning
 from headcount.models.anatomy import Anatomy
 from headcount.models.dispatched import is_dispatched
 from headcount.models.first_position import first_position_forward
+from headcount.models.plain_weights import has_packed_products
 from headcount.trace.edits import LayerKey
 from headcount.trace.forward_overrides import ForwardOverride, original_forward, overriding_forwards
 from headcount.trace.session import session
@@ -188,8 +189,13 @@ class Replay:
         return run
 
     def _can_fan_out(self, key: LayerKey) -> bool:
-        """Whether the rest of the layer takes the wider tensor: cross attention behind self-attention does not."""
-        return self.anatomy.family.fans_out and not (key[0] == "decoder" and "cross" in self.anatomy.stacks)
+        """Whether the rest of the layer takes the wider tensor.
+
+        Cross attention behind self-attention does not, nor do the kernels of some quantised weights.
+        """
+        if not self.anatomy.family.fans_out or (key[0] == "decoder" and "cross" in self.anatomy.stacks):
+            return False
+        return not has_packed_products(self.anatomy.block(key).layer_module)
 
     @contextmanager
     def _answering(self, answer: Answer) -> Iterator[None]:

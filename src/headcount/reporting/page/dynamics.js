@@ -11,8 +11,11 @@ import { linear } from "./scales.js";
 
 export function dynamics(one) {
   const x = linear(extent(one.checkpoints));
-  const y = linear([Math.min(0, min([...one.agreement, ...one.low].filter((value) => value !== null))), 1]);
-  const { agreement, checkpoint, removed } = one.said;
+  const y = linear([
+    Math.min(0, min([...one.agreement, ...one.low, ...(one.stability ?? [])].filter((value) => value !== null))),
+    1,
+  ]);
+  const { agreement, checkpoint } = one.said;
   const { node, inside } = plot(480, 260, agreement.title, x, y, [label(checkpoint), agreement.unit]);
   const band = one.checkpoints.map((step, at) => [
     step,
@@ -39,12 +42,64 @@ export function dynamics(one) {
     }),
     s("line", { x1: EDGE.left, x2: 480 - EDGE.right, y1: y(one.settled), y2: y(one.settled), class: "baseline thin" }),
   );
+  if (one.stability)
+    inside.append(
+      s("path", {
+        d: line(
+          (point) => x(point[0]),
+          (point) => y(point[1]),
+        )(one.checkpoints.map((step, at) => [step, one.stability[at]])),
+        stroke: OF_ORDER[1],
+        class: "curve",
+        "stroke-dasharray": "1 4",
+      }),
+    );
+  return h(
+    "div",
+    { class: "pair" },
+    figure(
+      "When the order of heads settles",
+      `Rank correlation of the importance at each checkpoint with that at the last; the dashed line is ${one.settled} ` +
+        "(Michel et al. 2019, Figure 5)." +
+        (one.stability
+          ? " Dotted: the same between two halves of the examples at one step. Where it is low, more examples are needed."
+          : ""),
+      node,
+      { rows: () => rowsOf(one), level: "h3" },
+    ),
+    one.score
+      ? figure(
+          `${one.metric} during training`,
+          "A row for each checkpoint, with fewer heads from left to right; bright is high.",
+          scoreMap(one),
+          { rows: () => rowsOf(one), level: "h3" },
+        )
+      : null,
+  );
+}
+
+function rowsOf(one) {
+  return one.checkpoints.flatMap((step, row) =>
+    one.score
+      ? one.removed.map((count, at) => ({
+          step,
+          gone: count,
+          score: one.score[row][at],
+          agreement: one.agreement[row],
+        }))
+      : [{ step, agreement: one.agreement[row], stability: one.stability[row] }],
+  );
+}
+
+// The score of each checkpoint, a row for each, with fewer and fewer heads.
+function scoreMap(one) {
+  const { removed } = one.said;
   const size = 26,
     left = 70,
     top = 30;
   const scores = one.score.flat().filter((value) => value !== null);
   const scale = colours({ kind: "sequential", values: [...scores, ...one.baseline], unit: "" });
-  const map = drawing(
+  return drawing(
     Math.max(left + 160, left + (one.removed.length + 1) * size + 24),
     top + one.checkpoints.length * size + 6,
     `${one.metric} by step and heads gone`,
@@ -74,26 +129,5 @@ export function dynamics(one) {
         ),
       ),
     ]),
-  );
-  const rows = () =>
-    one.checkpoints.flatMap((step, row) =>
-      one.removed.map((count, at) => ({ step, gone: count, score: one.score[row][at], agreement: one.agreement[row] })),
-    );
-  return h(
-    "div",
-    { class: "pair" },
-    figure(
-      "When the order of heads settles",
-      `Rank correlation of the importance at each checkpoint with that at the last; the line is ${one.settled} ` +
-        "(Michel et al. 2019, Figure 5).",
-      node,
-      { rows, level: "h3" },
-    ),
-    figure(
-      `${one.metric} during training`,
-      "A row for each checkpoint, with fewer heads from left to right; bright is high.",
-      map,
-      { rows, level: "h3" },
-    ),
   );
 }

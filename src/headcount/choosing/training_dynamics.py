@@ -1,0 +1,107 @@
+"""The importance of all heads along one training as a result of a study: when does the order of heads settle?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from transformers import PreTrainedModel
+
+from headcount.ablation.job import Job
+from headcount.choosing.dynamics import GROUP, agreements
+from headcount.choosing.dynamics import SCHEMAS as ALONG
+from headcount.choosing.estimators import SCHEMAS, VARIABLES
+from headcount.choosing.training_rows import SPLITS, Row
+from headcount.core.provenance import Origin
+from headcount.core.results import HEAD_DIMS, Labelled, head_coords, label_axes
+from headcount.core.schema import Schema, with_schemas
+from headcount.core.writers import writes_study
+from headcount.engines.ledger import perform
+from headcount.engines.run import Run, group_name
+from headcount.errors import StudyProblem
+from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+
+DRAWS = 400
+"""Of the bootstrap of each agreement: a training has many steps, and its end should not have to wait."""
+STABILITY = Schema(
+    "Agreement of two halves of the examples",
+    "rank correlation",
+    f"1: the order of heads is the same on both halves; mean of {SPLITS} splits",
+    (-1, 1),
+    signed=True,
+)
+
+
+def check_place(study: str | Path, name: str | None, start: str, resumed: bool) -> None:
+    """An error, before the training begins, where its result could not be added to the study."""
+    from headcount.core.read_study import open_study
+
+    path, group = Path(study), group_name(GROUP, name)
+    if not path.exists():
+        return
+    if not resumed and (path / group).exists():
+        raise StudyProblem(f"{path} has {group} already, of an earlier training; give another folder or name=")
+    own = open_study(path).attrs.get("model")
+    if own and own["fingerprint"] != start and not resumed:
+        raise StudyProblem(
+            f"{path} is a study of the model {own['name']} [{own['fingerprint'][:8]}], this training begins with "
+            f"other weights [{start[:8]}]; give another study folder"
+        )
+
+
+@writes_study("study")
+def training_dynamics(
+    job: Job,
+    rows: Sequence[Row],
+    estimator: str,
+    start: str,
+    seed: int,
+    limit: int,
+    study: str | Path | None = None,
+    name: str | None = None,
+) -> xr.Dataset:
+    """`importance` and the means behind it with dims (checkpoint, stack, layer, head), `agreement` and `stability`.
+
+    `checkpoint` is the step of the training. `start`: the fingerprint of the model that it began with.
+    """
+    model: PreTrainedModel = job.model
+    dtype = str(model.dtype).removeprefix("torch.")
+    identity = {"models": [start, model_fingerprint(model)], "data": job.fingerprint, "seed": seed, "dtype": dtype}
+    about = {"model": model_name(model), "model_class": type(model).__name__, "device": device_label(model)}
+    run = Run(
+        group_name(GROUP, name),
+        Origin(identity, about),
+        {
+            "task": job.task.name,
+            "estimator": estimator,
+            "limit": limit,
+            "max_length": job.encodings.limit,
+            "steps": [row.step for row in rows],
+        },
+        job.attributes | {"estimator": estimator, "heads": job.anatomy.layout.count, "examples": len(job.examples.ids)},
+        lambda _: _arrays(job, rows, estimator),
+    )
+    return perform(run, study)
+
+
+def _arrays(job: Job, rows: Sequence[Row], estimator: str) -> Labelled:
+    importance = np.stack([row.importance["importance"] for row in rows])
+    along = {
+        "checkpoint": np.array([row.step for row in rows]),
+        "stability": np.array([row.stability for row in rows]),
+        **agreements(importance, DRAWS),
+    }
+    by_head = {name: np.stack([row.importance[name] for row in rows]) for name in VARIABLES} | {
+        "importance": importance
+    }
+    said = SCHEMAS | {"importance": replace(SCHEMAS[estimator], main=True)}
+    return {
+        **with_schemas(
+            {name: (("checkpoint",), array) for name, array in along.items()}, ALONG | {"stability": STABILITY}
+        ),
+        **with_schemas({name: (("checkpoint", *HEAD_DIMS), array) for name, array in by_head.items()}, said),
+        **label_axes(head_coords(job.anatomy.layout)),
+    }
