@@ -133,7 +133,9 @@ def link(page: Any) -> str:
 def keep_copies(page: Any) -> None:
     """What the page copies is kept, whatever the browser's clipboard allows."""
     page.add_init_script(
-        "window.copied = []; if (navigator.clipboard) navigator.clipboard.writeText = async (text) => { window.copied.push(text); };"
+        "window.copied = [];"
+        "if (navigator.clipboard)"
+        "  navigator.clipboard.writeText = async (text) => { window.copied.push(text); };"
     )
 
 

@@ -1,4 +1,4 @@
-"""The live page in a real browser: a planted head's change, undo, links, keys, a telephone, two tabs, a killed server."""
+"""The live page in a real browser: a planted head's change, undo, links, keys, a phone, two tabs, a killed server."""
 
 from __future__ import annotations
 

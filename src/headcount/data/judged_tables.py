@@ -64,12 +64,11 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         [_texts(cell, name, name_row(table.attrs, row)) for name, cell in ((POSITIVE, positive), (NEGATIVE, negative))]
         for row, positive, negative in zip(table.index, table[POSITIVE], table[NEGATIVE], strict=True)
     ]
-    return table.assign(
-        **{
-            DOCUMENTS: [[*good, *bad] for good, bad in pairs],
-            RELEVANCE: [[1.0] * len(good) + [0.0] * len(bad) for good, bad in pairs],
-        }
-    )
+    lists: dict[str, Any] = {
+        DOCUMENTS: [[*good, *bad] for good, bad in pairs],
+        RELEVANCE: [[1.0] * len(good) + [0.0] * len(bad) for good, bad in pairs],
+    }
+    return table.assign(**lists)
 
 
 def _texts(cell: Any, column: str, where: str) -> list[Any]:
@@ -88,7 +87,7 @@ def _grouped(table: pd.DataFrame, query: str, documents: str, label: str | None)
         rows.setdefault(text if isinstance(text, str) and text.strip() else number, []).append(number)
     first = table.iloc[[numbers[0] for numbers in rows.values()]]
     texts = ["" if is_absent(text) else text for text in table[documents]]
-    lists = {documents: [[texts[number] for number in numbers] for numbers in rows.values()]}
+    lists: dict[str, Any] = {documents: [[texts[number] for number in numbers] for numbers in rows.values()]}
     if label is not None:
         lists[label] = [table[label].iloc[numbers].tolist() for numbers in rows.values()]
     grouped = first.assign(**lists)

@@ -172,8 +172,8 @@ def find_task(
     model's words. `counterpart`: the columns of a second input, for patching, which take the place of the first text
     columns (`counterpart` by default). `wrong`: the column of wrong answers (`wrong`). `options`: those of the kind of
     task, which may also follow its name (`"similarity,pooling=first"`): `pooling` and `prompt` of similarity;
-    `pooling`, `query_prompt`, `document_prompt` and `candidates` of retrieval; `candidates` of reranking. The result can
-    be passed as `task=` to every function that takes one.
+    `pooling`, `query_prompt`, `document_prompt` and `candidates` of retrieval; `candidates` of reranking. The result
+    can be passed as `task=` to every function that takes one.
     """
     name, spelled_options = read_options(name)
     known = GLUE | {kind.name: _task_of(kind) for kind in KINDS.values()}

@@ -56,7 +56,7 @@ def find_origin(
     dtype = str(model.dtype).removeprefix("torch.")
     identity = {"model": model_fingerprint(model), "data": data, "seed": seed, "dtype": dtype}
     names: dict[str, object] = {"model": model_name(model), "model_class": type(model).__name__}
-    names |= {"device": device_label(model)} | shared_keys(model)
+    names |= {"device": device_label(model), **shared_keys(model)}
     if other is not None:
         second = {"other": model_fingerprint(other)}
         return Origin(identity | second, names | second | {"other_model": model_name(other)})

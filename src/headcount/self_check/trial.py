@@ -86,7 +86,8 @@ class Trial:
                 for head in self.heads():
                     block = self.anatomy.attention(head.stack, head.layer)
                     start = block.column(head.head) * block.head_size
-                    part = block.output.weight.narrow(dim_of(block.output, "in"), start, block.head_size)
+                    weight = torch.as_tensor(block.output.weight)
+                    part = weight.narrow(dim_of(block.output, "in"), start, block.head_size)
                     kept.append((part, part.clone()))
                     part.zero_()
             yield

@@ -82,7 +82,8 @@ def _pair_ranks(outputs: Outputs, labels: Any) -> np.ndarray:
     there = known != ABSENT
     parts = np.zeros((*known.shape, 6))
     parts[there] = moments(rankdata(scores[there]), rankdata(known[there]))
-    return parts.sum(1)
+    sums: np.ndarray = parts.sum(1)
+    return sums
 
 
 @cache

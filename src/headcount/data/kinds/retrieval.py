@@ -84,7 +84,8 @@ class Retrieval(Judged, Vectors):
         """[query, text, size]: the vectors of queries and documents, of length 1, differentiable."""
         count = len(result.last_hidden_state) // len(labels)
         spans = labels[:, _width(labels.shape[1]) :].unflatten(1, (-1, 2))[:, :count]
-        return pooled(result, spans.flatten(0, 1)).unflatten(0, (-1, count))
+        found: Tensor = pooled(result, spans.flatten(0, 1)).unflatten(0, (-1, count))
+        return found
 
     def scores(self, result: Any, labels: Tensor) -> Tensor:
         vectors = self.vectors(result, labels)

@@ -109,7 +109,8 @@ class Similarity(Vectors):
 
 def vectors(result: Any, labels: Tensor) -> Tensor:
     """[example, text, size]: the vectors of both texts, of length 1, differentiable."""
-    return pooled(result, labels[:, 1:].reshape(-1, 2)).unflatten(0, (-1, 2))
+    pairs: Tensor = pooled(result, labels[:, 1:].reshape(-1, 2)).unflatten(0, (-1, 2))
+    return pairs
 
 
 def scale_of(scores: np.ndarray) -> float:
