@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-kernels soak check check-page install install-dev chromium page clean
+.PHONY: demo test test-kernels test-matrix release-check soak check check-page install install-dev chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
@@ -19,6 +19,17 @@ test-kernels: install-dev
 	  "ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1" \
 	  "ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive"; \
 	do echo "== $(TESTS) with $$setting"; env $$setting $(BIN)/pytest -q $(TESTS); done
+
+# The contract tests with the oldest and the newest supported torch and transformers, each pair in an environment of its own in .matrix;
+# `MATRIX="--tests tests/models"` gives other tests (`python -m tests.release.matrix --help`).
+MATRIX ?=
+test-matrix: install-dev
+	$(BIN)/python -m tests.release.matrix $(MATRIX)
+
+# Wheel and sdist, and the wheel in an empty environment of every interpreter that is here, without a network.
+RELEASE ?=
+release-check: install-dev
+	$(BIN)/python -m tests.release.check $(RELEASE)
 
 # Kills, damaged studies and two writers, by the hundred (about a quarter of an hour): `make soak KILLS=50` is a short one.
 KILLS ?= 1000
@@ -69,4 +80,4 @@ page:
 	cd $(PAGE) && npm install --no-save --ignore-scripts && npm run build
 
 clean:
-	rm -rf .venv demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .matrix demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache
