@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from headcount.zoo.bundled import bundled_pairs as bundled_pairs
     from headcount.zoo.bundled import bundled_sentences as bundled_sentences
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Choice": "choosing.choose_heads",
