@@ -22,7 +22,7 @@ def example_texts(model: PreTrainedModel, study: ServedStudy | None) -> list[tup
         return texts
     if not model_name(model).startswith(PREFIX):
         return []
-    rows = _bundled_rows(MOST_TEXTS)
+    rows = bundled_rows(MOST_TEXTS)
     if isinstance(kind_of(model), WholeText):
         return [(row["question"], row["sentence"]) for row in rows]
     return [(row["sentence"],) for row in rows]
@@ -35,7 +35,7 @@ def example_origin(study: ServedStudy | None) -> str:
 
 def first_texts(kind: Kind, count: int) -> list[tuple[str, ...]]:
     """Something to begin with where no texts are known: bundled sentences, of prompts their first half."""
-    rows = _bundled_rows(count + 1)
+    rows = bundled_rows(count + 1)
     found: list[tuple[str, ...]] = []
     for row, other in pairwise(rows):
         words = row["sentence"].split()
@@ -48,6 +48,6 @@ def first_texts(kind: Kind, count: int) -> list[tuple[str, ...]]:
     return found
 
 
-def _bundled_rows(count: int) -> list[dict[str, Any]]:
+def bundled_rows(count: int) -> list[dict[str, Any]]:
     lines = bundled_pairs().read_text(encoding="utf-8").splitlines()[:count]
     return [json.loads(line) for line in lines]
