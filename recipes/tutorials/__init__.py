@@ -1,0 +1,1 @@
+"""The notebooks of docs/tutorials: executed, and stored with what their cells give."""
