@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-kernels test-matrix release-check soak check check-page install install-dev chromium page clean
+.PHONY: demo docs test test-kernels test-matrix release-check soak check check-page install install-dev install-docs chromium page clean
 
 demo: install
 	$(BIN)/headcount demo --out demo-out
 
 test: install-dev chromium check
 	$(BIN)/pytest
+
+# The documentation as a site in site/, without a network; a broken link is an error.
+docs: install-docs
+	$(BIN)/python -m docs_site.build
 
 # The promises on other kernels than this CPU's own, and on two threads; `TESTS=tests` runs everything that way.
 TESTS ?= tests/contracts
@@ -58,6 +62,7 @@ check-page:
 
 install: .venv/installed
 install-dev: .venv/installed-dev
+install-docs: .venv/installed-docs
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -67,6 +72,10 @@ install-dev: .venv/installed-dev
 
 .venv/installed-dev: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+.venv/installed-docs: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[docs]"
 	touch $@
 
 # The tests of the page drive a real Chromium; where Debian's packages cannot be had, they are skipped.
@@ -80,4 +89,4 @@ page:
 	cd $(PAGE) && npm install --no-save --ignore-scripts && npm run build
 
 clean:
-	rm -rf .venv .matrix demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .matrix site demo-out demo-out-small demo-out.html build dist .mypy_cache .ruff_cache .pytest_cache

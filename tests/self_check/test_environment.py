@@ -26,6 +26,7 @@ def test_extras_and_their_pip_lines() -> None:
         Requirement('numpy; extra == "plot"'),
         Requirement('no-such-package; extra == "plot"'),
         Requirement('torch; extra == "dev"'),
+        Requirement('zensical; extra == "docs"'),
         Requirement("scipy; extra == 'probe'"),
     ]
     plot, probe = find_extras(needed)

@@ -17,7 +17,7 @@ from headcount.trace.memory import free_memory
 
 SHOWN = ("torch", "transformers", "numpy", "zarr", "xarray")
 """Packages whose versions matter most."""
-NOT_FOR_USERS = ("dev",)
+NOT_FOR_USERS = ("dev", "docs")
 KERNELS = {
     "eager": "",
     "sdpa": "",
