@@ -53,7 +53,7 @@ def test_a_study_keeps_them(folder: Path, tmp_path: Path, capsys: pytest.Capture
     assert main(command) == 0
     assert capsys.readouterr().out == first
     assert main(["table", str(tmp_path / "study"), "--group", "pruning/gates"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "result,stack,layer,head,openness"
+    assert capsys.readouterr().out.splitlines()[0] == "result,model,task,stack,layer,head,openness"
 
 
 def test_prices_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

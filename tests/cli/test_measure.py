@@ -68,7 +68,7 @@ def test_the_study_as_a_table(bundled: tuple[Path, str], tmp_path: Path) -> None
     study, _ = bundled
     assert main(["table", str(study), "--to", "csv", "-o", str(tmp_path / "heads.csv")]) == 0
     table = pd.read_csv(tmp_path / "heads.csv")
-    assert table.columns[:4].tolist() == ["result", "stack", "layer", "head"]
+    assert table.columns[:5].tolist() == ["result", "model", "stack", "layer", "head"]
     assert len(table) == len(table[["stack", "layer", "head"]].drop_duplicates()) == 144
     assert set(table["result"]) == {"measures"}
     assert not any("values_" in column or "done" in column for column in table)

@@ -34,7 +34,7 @@ def test_whole_groups_go(place: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(words(place, "prune", *more)) == 0
     said = shown(capsys)
     assert "perplexity (lower is better) on the held-out half" in said
-    number = r"\d+\.\d\d"
+    number = r"\d+(?:\.\d)?"
     assert re.search(
         r"Without 6 of 12 heads \(3 of 6 key/value groups, ordered by importance\) perplexity changes by "
         rf"[+-]{number} \[[+-]{number}, [+-]{number}\] from {number} \[{number}, {number}\] \(lower is better\) on 24 "
@@ -115,16 +115,16 @@ def test_recovery_with_adapters(place: Path, tmp_path: Path, capsys: pytest.Capt
     ]
     command = words(place, "prune", *more, "--learning-rate", "0.02", "--out", str(tmp_path / "small"))
     assert main(command) == 0
-    number = r"(\d+\.\d\d)"
+    number = r"(\d+(?:\.\d+)?)"
     found = re.search(
         r"Fine-tuned for 30 steps with LoRA \(rank 2\) on the selection half: perplexity "
-        rf"{number} -> {number} on the held-out half, ([+-]\d+\.\d\d) \[.*?\] from the whole model \({number} \[",
+        rf"{number} -> {number} on the held-out half, ([+-]\d+(?:\.\d+)?) \[.*?\] from the whole model \({number} \[",
         shown(capsys),
     )
     assert found is not None
     cut, after, change, whole = map(float, found.groups())
     assert after < cut
-    assert change == pytest.approx(after - whole, abs=0.02)
+    assert change == pytest.approx(after - whole, abs=1), "each is rounded"
     assert hc.read_anatomy(hc.load(tmp_path / "small")[0]).layout.count == 6
     assert main(["recover", str(tmp_path / "small"), *command[2:6], "--lora", "--out", str(tmp_path / "new")]) == 0
     assert "Fine-tuned for 100 steps with LoRA (rank 16); saved in" in shown(capsys)

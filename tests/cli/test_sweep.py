@@ -36,7 +36,7 @@ def test_the_summary_and_the_study(place: Path, tmp_path: Path, capsys: pytest.C
     assert "L0H1" in shown
     assert "2 heads have a significant effect on accuracy (q < 0.05, 4 heads tested)" in shown.replace("\n", " ")
     assert main(["table", str(tmp_path / "study"), "--to", "csv"]) == 0
-    assert capsys.readouterr().out.startswith("result,stack,layer,head,")
+    assert capsys.readouterr().out.startswith("result,model,task,metric,stack,layer,head,")
 
 
 def test_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

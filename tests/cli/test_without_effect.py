@@ -416,6 +416,10 @@ BOUNDS = {"limit", "max_length", "memory", "batch_tokens", "jobs", "at_least", "
 PERMISSIONS = {"overwrite", "trust_remote_code", "untrained"}
 """What may be done where it has to be."""
 ALWAYS = {
+    "live host",
+    "live port",
+    "live token",
+    "live browser",
     "figure dpi",
     "engine",
     "importance own_labels",

@@ -443,7 +443,7 @@ ROWS = [
     bad("partial: without the choices", PARTIAL.replace("choices all", "context"), "'context'", "'context,choices'"),
     bad("partial: one of the choices", PARTIAL.replace("choices all", "first"), "'first'", "write choices"),
     bad("partial: a context that is not there", PARTIAL.replace("context", "debate"), "'debate'", "context, first"),
-    bad("partial: choices that are not there", PARTIAL.replace("second", "third"), "'third'", "context, first"),
+    bad("partial: choices that are not there", PARTIAL.replace("second", "third"), "no column third", "context, first"),
     bad("partial: a single choice", PARTIAL.replace("first second", "first"), "--choices first", "at least two"),
     bad("partial: a choice twice", PARTIAL.replace("first second", "first first"), "first twice", "--choices"),
     bad("partial: neither task nor choices", PARTIAL.replace("--choices first second", ""), "--task", "--choices"),

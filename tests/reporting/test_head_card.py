@@ -29,7 +29,7 @@ def test_words_then_the_effect_then_the_most_extreme(view: View) -> None:
     rows = head_rows(view, Head("encoder", 1, 2))
     assert len(rows) == MOST
     titles = [row.title for row in rows]
-    assert titles[:2] == ["The pattern of its maps", "What it mostly does"]
+    assert titles[:2] == ["The pattern of its maps", "What it does"]
     assert titles[2] == "Change of accuracy without the head"
     assert all("of 12" in row.rank for row in rows[2:])
     last = [int(row.rank.split(" of ")[0].split(" to ")[-1]) for row in rows[3:]]

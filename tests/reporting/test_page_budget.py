@@ -105,10 +105,10 @@ def test_downloads(visit: Visit) -> None:
     page = visit("budget", tab="small")
     name, content = saved(page, page.get_by_label("CSV of How small the model can be"))
     assert name.startswith("how-small-the-model-can-be")
-    assert content.decode().splitlines()[0] == "order,step,speed,operations,weights,score,low,high,p"
+    assert content.decode().splitlines()[0] == "model,task,order,step,speed,operations,weights,score,low,high,p"
     assert len(content.decode().splitlines()) == 1 + 4 * 4
     _, content = saved(page, page.get_by_label("CSV of What is left of each layer"))
-    assert re.match(r"both,0.8,encoder,0,\d+,12,\d+,1536", content.decode().splitlines()[1])
+    assert re.match(r"models/tuned,sst2,both,0.8,encoder,0,\d+,12,\d+,1536", content.decode().splitlines()[1])
     for title in ("How small the model can be", "What is left of each layer"):
         _, content = saved(page, page.get_by_label(f"SVG of {title}"))
         assert_drawing(content)

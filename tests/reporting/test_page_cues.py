@@ -43,7 +43,7 @@ def test_a_study_of_nothing_else_is_a_whole_page(visit: Visit, shelf: Shelf) -> 
     lines = content.decode("utf-8").splitlines()
     assert name.endswith(".csv")
     assert len(lines) == rows(page).count() + 1
-    assert lines[1].startswith("not,80,0.75,")
+    assert lines[1].startswith(",multiple-choice,not,80,0.75,")
 
 
 @pytest.mark.parametrize("width", [390, 1440])
@@ -65,7 +65,7 @@ def test_hostile_words_are_text(visit: Visit, shelf: Shelf) -> None:
     for row, label in enumerate(table["label"]):  # each in the correct choice only: the strongest cues
         table.loc[row, BOTH[label]] += f" {hostile[row % 3]}"
     counted = hc.cues(table, choices=BOTH, tokens="whitespace", cased=True, least=3, bigrams=False)
-    page = visit(write(shelf, "hostile", counted))
+    page = visit(write(shelf, "hostile-cues", counted))
     assert set(hostile) <= set(rows(page).locator("th").all_inner_texts()), "they are shown as they are written"
     assert page.locator("img").count() == 0
     assert page.evaluate(OVERFLOW) <= 0

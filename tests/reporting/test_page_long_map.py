@@ -19,8 +19,6 @@ from tests.reporting.pages import CHROMIUM, Tab, close_to, panel
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
-EDGE = 106
-"""Between the edge of a drawing and its map."""
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +47,10 @@ def click(page: Any, maps: xr.Dataset, query: int, key: int) -> None:
     """Click the map between stretches where these tokens meet."""
     drawing = panel(page).locator("svg.choosable")
     drawing.scroll_into_view_if_needed()
-    box, (rows, columns) = drawing.bounding_box(), maps["maps_decoder"].shape[2:]
-    view = [float(number) for number in drawing.get_attribute("viewBox").split()][2:]
-    cell = (view[0] - EDGE - 6) / columns
-    assert (view[1] - EDGE - 6) / rows == pytest.approx(cell)
-    scale, pooled = box["width"] / view[0], maps.attrs["pooled"]
-    place = [(EDGE + (token // pooled + 0.5) * cell) * scale for token in (key, query)]
+    box, (rows, columns) = drawing.locator("image").bounding_box(), maps["maps_decoder"].shape[2:]
+    assert box["height"] / rows == pytest.approx(box["width"] / columns, rel=1e-3)
+    pooled, cell = maps.attrs["pooled"], box["width"] / columns
+    place = [(token // pooled + 0.5) * cell for token in (key, query)]
     page.mouse.click(box["x"] + place[0], box["y"] + place[1])
 
 
@@ -68,8 +64,8 @@ def test_a_click_shows_the_exact_block_of_the_study(opened: Any, long_page: tupl
     drawing = shown.locator("svg[aria-label^='Attention map']")
     assert drawing.locator("text.token").count() == 12
     drawing.scroll_into_view_if_needed()
-    box, size = drawing.bounding_box(), float(drawing.locator("image").get_attribute("width")) / 6
-    opened.mouse.move(box["x"] + 106 + 0.5 * size, box["y"] + 106 + 4.5 * size)
+    box = drawing.locator("image").bounding_box()
+    opened.mouse.move(box["x"] + 0.5 / 6 * box["width"], box["y"] + 4.5 / 6 * box["height"])
     said = panel(opened).locator(".told", has_text="→").last.inner_text()
     weight = unpack(maps["blocks_decoder"].values)[1, 2, starts.index([query, key]), 4, 0]
     assert float(re.findall(r"[\d.]+$", said)[0]) == close_to(float(weight))

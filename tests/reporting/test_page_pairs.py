@@ -66,7 +66,7 @@ def test_arcs_filters_and_the_pinned_pair(visit: Visit, shelf: Shelf, page_file:
     lines = content.decode("utf-8").splitlines()
     assert name.startswith("heads-together")
     assert len(lines) == 67
-    assert lines[0].startswith("interaction_in,first,second,kind,interaction,low,high,q")
+    assert lines[0].startswith("model,task,interaction_in,first,second,kind,interaction,low,high,q")
 
 
 def test_numbers_on_hover(visit: Visit, shelf: Shelf, page_file: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_map_has_the_numbers_of_the_study(visit: Visit, shelf: Shelf) -> Non
     assert "q = " in page.locator(".tip").inner_text()
     name, content = saved(page, page.get_by_label("CSV of Which heads matter where"))
     assert name.startswith("which-heads-matter-where")
-    assert content.decode().splitlines()[:2][1].startswith("L0H0,start,1,1,1,")
+    assert content.decode().splitlines()[:2][1].startswith("BertForSequenceClassification,sst2,L0H0,start,1,1,1,")
 
 
 def test_one_pair_of_inputs(visit: Visit, shelf: Shelf) -> None:

@@ -181,7 +181,7 @@ def test_the_table_can_be_saved(visit: Visit, mentions: str) -> None:
     lines = content.decode("utf-8").splitlines()
     assert name.endswith(".csv")
     assert len(lines) == 5
-    assert lines[1].startswith("pronoun,L1H0,to,40,0.7,0.62,0.78")
+    assert lines[1].startswith("m,,pronoun,L1H0,to,40,0.7,0.62,0.78")
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -22,7 +22,7 @@ from headcount.core.writers import writes_study
 from headcount.engines.ledger import perform
 from headcount.engines.run import Run, group_name
 from headcount.errors import StudyProblem
-from headcount.models.fingerprint import device_label, model_fingerprint, model_name
+from headcount.models.fingerprint import find_origin
 
 DRAWS = 400
 """Of the bootstrap of each agreement: a training has many steps, and its end should not have to wait."""
@@ -68,12 +68,12 @@ def training_dynamics(
     `checkpoint` is the step of the training. `start`: the fingerprint of the model that it began with.
     """
     model: PreTrainedModel = job.model
-    dtype = str(model.dtype).removeprefix("torch.")
-    identity = {"models": [start, model_fingerprint(model)], "data": job.fingerprint, "seed": seed, "dtype": dtype}
-    about = {"model": model_name(model), "model_class": type(model).__name__, "device": device_label(model)}
+    origin = find_origin(model, job.fingerprint, seed)
+    identity = {key: value for key, value in origin.identity.items() if key != "model"}
+    identity |= {"models": [start, origin.identity["model"]]}
     run = Run(
         group_name(GROUP, name),
-        Origin(identity, about),
+        Origin(identity, origin.attributes),
         {
             "task": job.task.name,
             "estimator": estimator,

@@ -55,7 +55,9 @@ class Task:
         for names in self.texts:
             if set(names) <= set(table.columns):
                 return names
-        expected = " or ".join(" and ".join(names) for names in self.texts)
+        # Of one set of columns those that are missing are enough; of several, each is named as a whole.
+        wanted = self.texts if len(self.texts) > 1 else ([name for name in self.texts[0] if name not in table.columns],)
+        expected = " or ".join(" and ".join(names) for names in wanted)
         present = f"{source_of(table)} has {listed(table.columns)}"
         raise DataProblem(f"no column {expected} for {self.name}; {present}: name its text columns with text=")
 
