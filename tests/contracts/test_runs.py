@@ -81,7 +81,7 @@ WRITERS = {
     "costs/cost.py",
     "costs/layer_times.py",
 }
-"""What asks the ledger for a result; all of it is run by the verbs above but what `HeadCallback` writes at the end of a training."""
+"""What asks the ledger for a result: the verbs above run all of it but what `HeadCallback` writes after a training."""
 UNSTEADY = {"speed": 6}
 """Verbs whose number of steps depends on measured times, and one that they always reach."""
 ORIGINS = {"models/fingerprint.py"}
