@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 import headcount as hc
+from headcount.budgets.options import REFITS, SCORES
 from headcount.core.score_tables import Sums
 from headcount.core.statistics import bootstrap, interval
 from headcount.costs.cost import make_inputs, time_in_turns
@@ -72,6 +74,7 @@ def main() -> None:
     parser.add_argument("--operations", type=float, nargs="+", default=[50, 75], help="percent that are left")
     parser.add_argument("--texts", type=int, default=512, help="to prune by, and as many to select an option")
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--every-option", action="store_true", help="of hc.choose: scores, rearrangement, refits")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -81,7 +84,7 @@ def main() -> None:
     packages = {"torch-pruning": torch_pruning_ways, "slimformers": slim_ways}
     installed = {name: found for name in ("torch", "transformers", *packages) if (found := installed_version(name))}
     print(json.dumps(installed | {"machine": platform.machine(), "threads": given.threads}))
-    ways = {"headcount": headcount_ways(bench)}
+    ways = {"headcount": headcount_ways(bench, given.every_option)}
     ways |= {name: list_ways(bench) for name, list_ways in packages.items() if name in installed}
     for share in given.operations:
         rows = [best_of(bench, name, options, share / 100) for name, options in ways.items()]
@@ -255,20 +258,28 @@ def operations(model: PreTrainedModel) -> int:
 # Headcount and the packages
 
 
-def headcount_ways(bench: Bench) -> list[Way]:
-    """What `hc.choose` makes by default, and its choice without the refit of what is left."""
+def headcount_ways(bench: Bench, every_option: bool) -> list[Way]:
+    """What `hc.choose` makes by default, and its choice without the refit of what is left; or all of its options."""
 
     @cache
-    def choose(share: float) -> hc.PartChoice:
+    def choose(share: float, score: str, rearrange: bool, refit: str) -> hc.PartChoice:
         options: dict[str, Any] = {"task": bench.task, "what": "both", "operations": f"{share:.0%}", "steps": 1}
+        options |= {"score": score, "rearrange": rearrange, "refit": refit, "randoms": 0}
         choice = hc.choose(bench.model, bench.tokenizer, bench.other, train=bench.seen, **options)
         assert isinstance(choice, hc.PartChoice)
         return choice
 
-    return [
-        Way("Fisher, refit by least squares", lambda share: choose(share).model),
-        Way("Fisher, no refit", lambda share: hc.prune(copy.deepcopy(bench.model), choose(share).parts)),
-    ]
+    def way(score: str, rearrange: bool, refit: str) -> Way:
+        def make(share: float) -> PreTrainedModel:
+            if refit == "none":  # the same parts go whatever the refit is
+                return hc.prune(copy.deepcopy(bench.model), choose(share, score, rearrange, "weights").parts)
+            return choose(share, score, rearrange, refit).model
+
+        return Way(f"{score}{', rearranged' if rearrange else ''}, refit: {refit}", make)
+
+    if not every_option:
+        return [way("fisher", False, refit) for refit in ("weights", "none")]
+    return [way(*option) for option in product(SCORES, (False, True), REFITS)]
 
 
 def layers_of(model: PreTrainedModel) -> list[Any]:
