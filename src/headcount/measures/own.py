@@ -13,7 +13,7 @@ import torch
 
 from headcount.core.provenance import fingerprint
 from headcount.errors import InvalidOption
-from headcount.measures.contract import CHANCE, Question
+from headcount.measures.contract import Question
 
 LIBRARY = "headcount."
 NAME = re.compile("[a-z][a-z_]*")
@@ -25,22 +25,22 @@ def check_own(question: Any, known: Mapping[str, Question]) -> None:
         shown = f"the class {question.__name__}" if isinstance(question, type) else type(question).__name__
         hint = f"; write {question.__name__}()" if isinstance(question, type) and issubclass(question, Question) else ""
         raise InvalidOption(f"got {shown} in only=; expected names of measures and instances of hc.Question{hint}")
+    if any(question is each for each in known.values()):
+        return
     described = f"the measure {type(question).__name__}"
     for attribute in ("name", "summary"):
         if not isinstance(getattr(question, attribute, None), str):
             raise InvalidOption(f"{described} has no {attribute}; expected {attribute} = '...' in its class")
     if not NAME.fullmatch(question.name):
         raise InvalidOption(f"{described} has the name {question.name!r}; expected lower-case letters and underscores")
-    if known.get(question.name, question) is not question:
+    if question.name in known:
         raise InvalidOption(f"{described} has the name {question.name!r}, which Headcount's own has; expected another")
     if not question.schemas:
         raise InvalidOption(
             f"{described} has no schemas; expected schemas = {{'value': hc.Schema('...')}} in its class"
         )
-    if wrong := [name for name in question.schemas if name.endswith(CHANCE) or not name.isidentifier()]:
-        raise InvalidOption(
-            f"{described} has the variable {wrong[0]!r}; expected an identifier that does not end in {CHANCE}"
-        )
+    if wrong := [name for name in question.schemas if not name.isidentifier()]:
+        raise InvalidOption(f"{described} has the variable {wrong[0]!r}; expected an identifier, such as 'attention'")
 
 
 def check_answer(question: Question, values: Any, variables: Mapping[str, Any], shape: tuple[int, int]) -> None:
