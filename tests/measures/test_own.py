@@ -135,7 +135,10 @@ def one_value(self: Question, seen: Seen) -> Any:
         (changed(schemas={}), "the measure Mine has no schemas"),
         (changed(schemas={"a b": Schema("A")}), "has the variable 'a b'; expected an identifier"),
         (["special", changed(), changed()], "got chosen twice in only="),
-        (changed(see=lambda self, seen: {}), r"see of the measure chosen gave \[\]; expected a dict of \['attention'\]"),
+        (
+            changed(see=lambda self, seen: {}),
+            r"see of the measure chosen gave \[\]; expected a dict of \['attention'\]",
+        ),
         (changed(see=lambda self, seen: seen.mean(seen.view.total)), "gave Tensor; expected a dict of"),
         (changed(see=one_value), r"gave attention as \(\d+,\); expected a tensor of \d+ texts and \d+ heads"),
         (changed(see=lambda self, seen: {"attention": 0.5}), "gave attention as float; expected a tensor"),
