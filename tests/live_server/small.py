@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import torch
+
+import headcount as hc
 from headcount.live_server.asked import Asked, read_asked
 from headcount.live_server.live_model import LiveModel
 from tests import planted
@@ -32,3 +36,27 @@ def translator() -> LiveModel:
 
 def ask(live: LiveModel, *texts: str, **fields: Any) -> Asked:
     return read_asked({"texts": list(texts), **fields}, live.anatomy.layout)
+
+
+def vision(folder: Path) -> LiveModel:
+    """A ViT of nine patches with random weights, in float64; the folder is where it was loaded from."""
+    from transformers import ViTConfig, ViTForImageClassification
+
+    torch.manual_seed(0)
+    names = {0: "cat", 1: "dog", 2: "ship"}
+    config = ViTConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=40,
+        image_size=12,
+        patch_size=4,
+        initializer_range=0.4,
+        id2label=names,
+        label2id={name: number for number, name in names.items()},
+    )
+    ViTForImageClassification(config).save_pretrained(folder)
+    processor = {"image_processor_type": "ViTImageProcessor", "size": {"height": 12, "width": 12}}
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor))
+    model, images = hc.load(folder)
+    return LiveModel(model.double(), images)

@@ -16,6 +16,17 @@ export function python(model, texts, selections) {
   });
   const run = `output = ${call(model, texts)}`;
   const mean = off.some(({ how }) => how === "mean");
+  if (model.images)
+    return [
+      "import headcount as hc",
+      "from PIL import Image",
+      "",
+      `model, processor = hc.load(${quoted(model.model)})`,
+      `inputs = processor(images=Image.open("image.png").convert("RGB"), return_tensors="pt")  # your image`,
+      ...(contexts.length
+        ? [`with ${contexts.join(", ")}:`, "    output = model(**inputs)"]
+        : ["output = model(**inputs)"]),
+    ].join("\n");
   return [
     "import headcount as hc",
     "",

@@ -22,7 +22,7 @@ export function onOrOff(shown, off) {
 export const firstColouring = (shown) => shown.colourings.find(({ effect }) => effect)?.id ?? SWITCHED;
 
 // A sweep that is under way: heads that were not run yet have no value.
-export function startSweep(shown, first) {
+export function startSweep(shown, first, input = "text") {
   const isLog = first.of === "log_probability";
   const quantity = isLog ? `log-probability of “${first.name}”` : `predicted number`;
   return {
@@ -31,8 +31,8 @@ export function startSweep(shown, first) {
     group: "",
     unit: isLog ? "nats" : "",
     says: isLog
-      ? "for this text alone. Orange: the head supports this answer; purple: it speaks against it"
-      : "for this text alone. Orange: the number falls without the head; purple: it rises",
+      ? `for this ${input} alone. Orange: the head supports this answer; purple: it speaks against it`
+      : `for this ${input} alone. Orange: the number falls without the head; purple: it rises`,
     kind: "diverging",
     higher: true,
     values: shown.heads.map(() => null),
