@@ -59,10 +59,15 @@ def _map(live: LiveModel, asked: Asked, reading: Reading, whole: Tensor, theirs:
     assert asked.map is not None
     name = live.anatomy.layout.spell(asked.map)
     query, key = ("", "") if "" in reading.tokens else SIDES[asked.map.stack]
+    queries, keys = len(reading.tokens[query]), len(reading.tokens[key])  # without the padding of a first row
+
+    def cut(weights: Tensor) -> dict[str, Any]:
+        return packed(weights[:queries, :keys], name)
+
     return {
         "head": name,
         "query_side": query,
         "key_side": key,
-        "whole": packed(whole, name),
-        "without": None if theirs is None else packed(theirs, name),
+        "whole": cut(whole),
+        "without": None if theirs is None else cut(theirs),
     }

@@ -58,6 +58,7 @@ def describe_model(live: LiveModel, has_study: bool = False, data: dict[str, str
         "replacements": [{"how": how, "missing": live.why_not(how)} for how in REPLACEMENTS],
         "mask_token": live.tokenizer.mask_token if kind.no_question else None,
         "examples": [list(texts) for texts in _examples(live)],
+        "several_rows": kind.several_rows,
         "images": live.images,
         "patches": None if live.patches is None else asdict(live.patches),
         "example_names": list(example_images()) if live.images else None,

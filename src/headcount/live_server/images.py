@@ -93,11 +93,10 @@ def find_patches(config: Any, tokens: int) -> Patches | None:
 
 
 def _pair(value: Any) -> tuple[int, int] | None:
-    if isinstance(value, int) and value > 0:
-        return value, value
-    if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(side, int) and side > 0 for side in value):
-        return value[0], value[1]
-    return None
+    sides = list(value) if isinstance(value, list | tuple) else [value, value]
+    if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
+        return None
+    return sides[0], sides[1]
 
 
 def token_names(patches: Patches | None, tokens: int) -> list[str]:

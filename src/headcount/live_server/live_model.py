@@ -16,6 +16,8 @@ from headcount.ablation.replacements import REPLACEMENTS
 from headcount.data.batches import collate
 from headcount.data.kinds.image_classification import ImageClassification
 from headcount.data.kinds.kind import Kind
+from headcount.data.kinds.sentence_files import files_of, makes_vectors
+from headcount.data.kinds.similarity import Similarity
 from headcount.data.kinds.typed import Question, Typed
 from headcount.errors import DataProblem, HeadcountError, InvalidOption, ModelUnavailable, NotFinite
 from headcount.live_server.example_images import example_images
@@ -35,7 +37,8 @@ from headcount.trace.modes import evaluating
 Texts = tuple[str, ...]
 NO_HEAD = (
     "the head of this model answers no task that headcount knows (classification, regression, token-classification, "
-    "multiple-choice, masked-lm, causal-lm, translation, image-classification); its maps can be seen"
+    "multiple-choice, masked-lm, causal-lm, translation, image-classification, or similarity with the files of "
+    "sentence-transformers); its maps can be seen"
 )
 
 
@@ -49,6 +52,12 @@ def _image_kind(model: PreTrainedModel) -> Kind | None:
     return kind if has_head(model, kind.auto_class) and kind.suits(model.config) else None
 
 
+def _vector_kind(model: PreTrainedModel) -> Kind | None:
+    """The similarity of two texts, for a model whose folder says how it makes vectors."""
+    kind = Similarity()
+    return kind.for_model(model) if has_head(model, kind.auto_class) and makes_vectors(files_of(model)) else None
+
+
 @dataclass(frozen=True)
 class Reading:
     """Typed texts as the model reads them."""
@@ -56,7 +65,7 @@ class Reading:
     typed: Typed
     inputs: dict[str, Any]
     tokens: dict[str, list[str]]
-    """By side ("" or "encoder" and "decoder") the tokens; of a multiple choice those of the first choice."""
+    """By side ("" or "encoder" and "decoder") the tokens; of several rows, such as choices, those of the first one."""
 
     @property
     def length(self) -> int:
@@ -87,7 +96,7 @@ class LiveModel:
             )
         check_weights(self.model)
         self.anatomy = read_anatomy(self.model)
-        kind = _image_kind(self.model) if self.images else kind_of(self.model)
+        kind = _image_kind(self.model) if self.images else kind_of(self.model) or _vector_kind(self.model)
         if kind is None:
             raise ModelUnavailable(f"{type(self.model).__name__}: {NO_HEAD}")
         self.kind: Kind = kind
@@ -149,8 +158,10 @@ class LiveModel:
         return bool(set(ids) & {self.tokenizer.unk_token_id, self.tokenizer.mask_token_id} - {None})
 
     def _tokens(self, inputs: Mapping[str, Any]) -> dict[str, list[str]]:
-        ids = inputs["input_ids"].flatten(0, -2)[0].tolist()
-        words = [str(token) for token in self.tokenizer.convert_ids_to_tokens(ids)]
+        ids = inputs["input_ids"].flatten(0, -2)[0]
+        if inputs.get("attention_mask") is not None:  # of several rows, the first may be padded, on the right
+            ids = ids[: int(inputs["attention_mask"].flatten(0, -2)[0].sum())]
+        words = [str(token) for token in self.tokenizer.convert_ids_to_tokens(ids.tolist())]
         if "decoder_input_ids" not in inputs:
             return {"": words}
         target = self.tokenizer.convert_ids_to_tokens(inputs["decoder_input_ids"][0].tolist())

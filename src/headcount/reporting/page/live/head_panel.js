@@ -16,10 +16,10 @@ const VERSIONS = [
   ["change", "Difference"],
 ];
 
-// `found`: the server's answer. `state`: off (whether this head is), version, sweep, of an image its patches and the token
-// that looks. `actions`: toggle, open, show, look.
+// `found`: the server's answer. `state`: off (whether this head is), version, sweep, of several texts which one its map is
+// of, of an image its patches and the token that looks. `actions`: toggle, open, show, look.
 export function headPanel(shown, index, found, state, { toggle, open, show, look }) {
-  const { isOff, version, sweep, colouring, room, patches, token } = state;
+  const { isOff, version, sweep, colouring, room, patches, token, of } = state;
   const name = shown.heads[index][3];
   const role = roleWords(shown, index);
   const pattern = patternWords(shown, index);
@@ -61,7 +61,7 @@ export function headPanel(shown, index, found, state, { toggle, open, show, look
           facts.flatMap((fact) => [...explained(fact), " "]),
         )
       : null,
-    ...mapOf(found, name, { version, room, told, show, patches, token, look }),
+    ...mapOf(found, name, { version, room, told, show, patches, token, look, of }),
   ];
 }
 
@@ -96,7 +96,7 @@ export const readable = (token) =>
     .replace(/^[Ġ▁]$/u, "␣")
     .replaceAll("Ċ", "⏎");
 
-function mapOf(found, name, { version, room, told, show, patches, token, look }) {
+function mapOf(found, name, { version, room, told, show, patches, token, look, of }) {
   const map = found?.map;
   if (!map || map.head !== name) return [h("p", { class: "quiet" }, "Its map comes with the next answer.")];
   const [queries, keys] = [found.tokens[map.query_side], found.tokens[map.key_side]].map((side) => side.map(readable));
@@ -132,7 +132,7 @@ function mapOf(found, name, { version, room, told, show, patches, token, look })
     h(
       "div",
       { class: "live-map" },
-      h("p", { class: "caption" }, `A row shows where a token attends. ${shades.says}`),
+      h("p", { class: "caption" }, `A row shows where a token attends${of ? ` in ${of}` : ""}. ${shades.says}`),
       told,
       tokenMap(bytes, queries, keys, told, { shades, room }),
     ),

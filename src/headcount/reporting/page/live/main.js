@@ -26,6 +26,7 @@ const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte
 const IDLE = 450; // milliseconds without a key before the models write on
 const REST = 110; // milliseconds that the pointer rests on a head before it is the chosen one
 const NEW_TOKENS = 24;
+const FIRST = { similarity: "the first text", "multiple-choice": "the context with the first choice" };
 const TOP = 8; // options of each answer that are listed
 
 const live = {
@@ -359,6 +360,7 @@ function drawHead() {
           room,
           patches: live.model.patches,
           token: live.token,
+          of: live.model.several_rows ? FIRST[live.model.kind] : "",
         },
         {
           toggle: () => flip([live.head]),
