@@ -36,4 +36,4 @@ def _beach(rows: Any, columns: Any) -> Any:
 
 
 def _two_colours(dark: Any) -> Any:
-    return np.where(dark[..., None], np.uint8([35, 45, 60]), np.uint8([235, 235, 225]))
+    return np.where(dark[..., None], np.array([35, 45, 60], np.uint8), np.array([235, 235, 225], np.uint8))

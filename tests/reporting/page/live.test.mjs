@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { readLink, writeLink } from "../../../src/headcount/reporting/page/live/address.js";
 import { topOf } from "../../../src/headcount/reporting/page/live/answer.js";
 import { commands, python } from "../../../src/headcount/reporting/page/live/code.js";
+import { sweepWords } from "../../../src/headcount/reporting/page/live/colourings.js";
 import { drawHeads, groupsOf, sweepGroups } from "../../../src/headcount/reporting/page/live/groups.js";
 
 const heads = [0, 1, 2, 3].map((at) => ["encoder", at >> 1, at % 2, `L${at >> 1}H${at % 2}`]);
@@ -50,7 +51,17 @@ test("after a sweep, the heads that support the answer are a group", () => {
   const [group, ...more] = sweepGroups(sweep, model, [2, 5]);
   assert.equal(more.length, 0);
   assert.deepEqual([group.group, group.heads], ["This text", [2, 3]]);
+  assert.match(sweepGroups({ ...sweep, first: { of: "number" } }, model, [2])[0].title, /raise the number/);
   assert.equal(sweepGroups(sweep, { images: true }, [2])[0].group, "This image");
+});
+
+test("what a sweep says: of a number there is no other answer", () => {
+  const sweep = { values: [-0.1, 0.3, -0.5, 0], flips: [false, true, false, false], first: { of: "log_probability" } };
+  assert.equal(
+    sweepWords(roles, sweep, String),
+    "Largest changes: L1H0 (-0.5), L0H1 (0.3), L0H0 (-0.1). 1 head turns the answer alone.",
+  );
+  assert.ok(!sweepWords(roles, { ...sweep, first: { of: "number" } }, String).includes("answer"));
 });
 
 test("heads at random are different ones that are on", () => {

@@ -1,6 +1,6 @@
 // The answer of the whole model beside that without the heads that are off, with the difference.
 import { h, s } from "../dom.js";
-import { plain, signed } from "../format.js";
+import { plain, shorten, signed } from "../format.js";
 
 // Probabilities need no more than three digits; what rounds to nothing is nothing.
 const share = (value) => (Math.abs(value) < 0.0005 ? "0.000" : plain(value));
@@ -114,7 +114,7 @@ const tone = ({ whole, without: other }) => (Math.abs(other - whole) < 0.0005 ? 
 
 function nameOf(model, option, choices) {
   if (model.kind === "multiple-choice" && choices?.[option.option])
-    return `${option.name}: ${choices[option.option].slice(0, 60)}`;
+    return `${option.name}: ${shorten(choices[option.option], 60)}`;
   // Spaces are part of a token; a line break would be none, and of spaces alone nothing would be seen.
   const token = option.name.replaceAll("\n", "⏎");
   return model.writes || model.mask ? h("code", {}, token.trim() ? token : token.replace(/\s/g, "␣")) : option.name;

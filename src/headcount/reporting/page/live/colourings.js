@@ -62,9 +62,11 @@ export function sweepWords(shown, colouring, write) {
   const named = order.slice(0, 3).map(([value, index]) => `${shown.heads[index][3]} (${write(value)})`);
   const small = order.length && Math.abs(order[0][0]) < SMALL ? `No head alone changes it by ${SMALL} or more. ` : "";
   const flips = colouring.flips.filter(Boolean).length;
-  const turned =
-    flips === 0
+  const isNumber = colouring.first.of === "number"; // which has no other answer to turn to
+  const turned = isNumber
+    ? ""
+    : flips === 0
       ? "No head alone turns the answer."
       : `${flips} ${flips === 1 ? "head turns" : "heads turn"} the answer alone.`;
-  return `${small}Largest changes: ${named.join(", ")}. ${turned}`;
+  return `${small}Largest changes: ${named.join(", ")}. ${turned}`.trim();
 }

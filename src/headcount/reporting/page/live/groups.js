@@ -49,7 +49,10 @@ export function sweepGroups(sweep, model = {}, counts = [5, 20]) {
     .filter((count) => count <= order.length)
     .map((count) => ({
       group: model.images ? "This image" : "This text",
-      title: `the ${count} that support the answer most`,
+      title:
+        sweep.first?.of === "number"
+          ? `the ${count} that raise the number most`
+          : `the ${count} that support the answer most`,
       heads: order.slice(0, count).map(([, index]) => index),
     }));
 }
