@@ -27,7 +27,7 @@ expect = playwright.expect
 
 QUESTION = "Where did the brothers test their glider?"
 SENTENCE = "The brothers chose Kitty Hawk for its steady winds and soft sand."
-SIZE = {"width": 1280, "height": 1150}
+SIZE = {"width": 1280, "height": 1230}
 SECONDS = 2.5
 """Of each frame."""
 WITHOUT_TIMES = """() => {
