@@ -1136,6 +1136,7 @@ def test_only_maps(visit: Visit) -> None:
 def test_only_layers(visit: Visit) -> None:
     page = visit("partial-layer")
     assert page.get_by_role("img", name="accuracy without each layer").count() == 1
+    assert page.locator(".findings summary").inner_text() == "One finding with its interval"
     assert not any("--by layer" in one for one in page.locator(".gaps code").all_inner_texts())
 
 

@@ -6,7 +6,7 @@ import { mapOf } from "./map_texts.js";
 import { headBytes, picture, smallMap } from "./maps.js";
 import { WEIGHTS } from "./shades.js";
 import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
-import { arcsSay, wordArcs } from "./word_arcs.js";
+import { arcsNote, wordArcs } from "./word_arcs.js";
 
 // `maps`: of the chosen text, or nothing. `colouring`: what the grid shows, told where the words do not.
 // `brief`: without the sentence, where there is less room.
@@ -37,7 +37,8 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned, bri
       const { queries, keys } = map.found;
       if (maps.pooled > 1 || brief) return;
       const twice = queries.length !== keys.length || queries.some((token, at) => token !== keys[at]);
-      arcs.append(wordArcs(bytes, queries, keys, { twice }), h("p", { class: "quiet" }, arcsSay(twice)));
+      const line = wordArcs(bytes, queries, keys, { twice });
+      arcs.append(line, arcsNote(line, Math.max(queries.length, keys.length), twice));
     });
   return h(
     "article",

@@ -239,13 +239,16 @@ function controls(study, state, colouring, texts, { redraw, actions, matches }) 
   return h(
     "div",
     { class: "controls" },
-    chooser(
-      "Colour by",
-      study,
-      extra.length && !state.by ? "" : colouring.id,
-      (by) => redraw({ by, kinds: [], sort: state.sort }),
-      { extra },
-    ),
+    // With nothing but maps there is nothing to choose from.
+    study.colourings.length + extra.length > 1
+      ? chooser(
+          "Colour by",
+          study,
+          extra.length && !state.by ? "" : colouring.id,
+          (by) => redraw({ by, kinds: [], sort: state.sort }),
+          { extra },
+        )
+      : null,
     framed && texts.length > 1
       ? select(
           "Text of the maps",
