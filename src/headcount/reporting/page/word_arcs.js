@@ -105,7 +105,8 @@ export const arcsSay = (twice) =>
 export function arcsNote(holder, words, twice) {
   const note = h("p", { class: "quiet" }, Number(holder.dataset.arcs) ? arcsSay(twice) : NONE);
   requestAnimationFrame(() => {
-    if (holder.scrollWidth > holder.clientWidth + 2) note.append(` Scroll sideways to see all ${words} tokens.`);
+    if (holder.scrollWidth > holder.clientWidth + 2)
+      note.append(h("span", { class: "on-screen" }, ` Scroll sideways to see all ${words} tokens.`));
   });
   return note;
 }
