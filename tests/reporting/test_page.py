@@ -525,8 +525,20 @@ def test_a_number_against_a_kind(visit: Visit, shelf: Shelf) -> None:
     across = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
     assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
     choose(page, "Colour by", "What it does")
+    choose(page, "Against", EFFECT)
+    again = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
+    assert again == across, "kinds stand below each other, whichever is chosen first"
     shown = page.locator("#centre .legend").first.inner_text()
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", shown)) == 12
+
+
+def test_kinds_have_their_whole_names_on_an_axis(visit: Visit) -> None:
+    page = visit("roles", tab="do")
+    choose(page, "Against", "Attention to the previous token")
+    names = page.locator("#centre .kinds li").all_inner_texts()
+    ticks = page.locator("#explore svg.drawing .axis").nth(1).locator("text").all_text_contents()
+    assert ticks == [name.rpartition(" (")[0] for name in names], "in the order of the legend"
+    assert page.evaluate(TEXTS, "#explore") == []
 
 
 def test_filter_by_name(visit: Visit) -> None:
@@ -724,12 +736,38 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
 
 
 def test_all_maps_as_a_picture(visit: Visit) -> None:
-    page = visit("classifier")
+    page = visit("roles")
     see_wall(page)
     name, content = saved(page, page.get_by_label("SVG of Every head"))
     assert name.startswith("every-head-")
-    image = next(assert_drawing(content).iter("{http://www.w3.org/2000/svg}image"))
+    root = assert_drawing(content)
+    image = next(root.iter("{http://www.w3.org/2000/svg}image"))
     assert len(image.get("href")) > 2000
+    kinds = page.locator("#centre .kinds li").all_inner_texts()
+    assert len(kinds) > 2
+    assert set(kinds) <= {text.strip() for text in root.itertext()}, "the colours of the frames have their names"
+
+
+def test_a_saved_grid_has_its_scale(visit: Visit) -> None:
+    page = visit("classifier", tab="without", color_scheme="dark")
+    words = page.locator("#centre .scale > span").all_inner_texts()
+    _, content = saved(page, page.get_by_label(f"SVG of {EFFECT}").first)
+    root = assert_drawing(content)
+    texts = [text for text in root.itertext() if text.strip()]
+    assert words[0] in texts
+    assert " ".join(words[1:]) in texts
+    colours = [node.get("fill") for node in root if node.tag.endswith("rect")]
+    assert len(set(colours[1:])) == page.locator("#centre .step-choice").count()
+
+
+def test_a_saved_map_has_its_scale_below_it_and_no_crosshair(visit: Visit) -> None:
+    page = visit("classifier", link="#L1H1")
+    panel(page).locator("svg[aria-label^='Attention map']").wait_for()
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
+    root = assert_drawing(content)
+    mapped, scale = [node for node in root if node.tag.endswith("svg")]
+    assert float(scale.get("y")) >= float(mapped.get("y")) + float(mapped.get("height")) - 1
+    assert not [node for node in mapped.iter() if node.tag.endswith("rect")], "nothing was pointed at"
 
 
 def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:

@@ -60,7 +60,7 @@ export function mapImage(attributes, bytes, offset, rows, columns, shades = WEIG
 export function mapScale(shades = WEIGHTS) {
   const ramp = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   const x = (value) => 86 + 256 * shades.at(value);
-  return drawing(
+  const node = drawing(
     400,
     32,
     shades === CHANGES ? "Colours of changes from -1 to 1" : "Colours of weights from 0 to 1, by their square roots",
@@ -70,6 +70,8 @@ export function mapScale(shades = WEIGHTS) {
       s("text", { x: x(value), y: 27, "text-anchor": "middle", class: "tick" }, String(value).replace("-", "−")),
     ),
   );
+  node.classList.add("map-scale");
+  return node;
 }
 
 // The bytes of one head's map.

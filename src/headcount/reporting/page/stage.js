@@ -119,18 +119,17 @@ export function stage(study, state, actions) {
     );
   };
   const rows = () => gridRows(study, colouring);
-  const body = h("div", { class: "with-legend" }, drawn);
   const key =
     colouring.id === "present"
       ? null
       : legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }), marks: framed ? effect : null });
-  const content = h("div", { class: "with-legend" }, body, noneLeft(), key);
+  const content = h("div", { class: "with-legend" }, drawn, noneLeft(), key);
   left.append(
     ...[
       figure(framed ? "Every head" : colouring.title, null, content, {
         rows,
         level: "h2",
-        subject: [study.model, framed ? colouring.title : "", framed ? texts[state.text]?.title : ""]
+        subject: [study.model, study.task, framed ? colouring.title : "", framed ? texts[state.text]?.title : ""]
           .filter(Boolean)
           .join(", "),
       }),
