@@ -152,7 +152,7 @@ export function numbers(study, index) {
   const folded = h(
     "details",
     { class: "folded" },
-    h("summary", {}, `${known.length} numbers`),
+    h("summary", {}, known.length === 1 ? "One number" : `${known.length} numbers`),
     search,
     h("div", { class: "scroll" }, table),
   );
