@@ -1,9 +1,10 @@
 """How long does a page take to make, how large is it, how soon is it seen, how soon does a head open? In Chromium.
 
     python benchmarks/page.py MODEL [--text FILE] [--tokens 32 512]
+    python benchmarks/page.py --shape 24 16 --tokens 512 --texts 1
     python benchmarks/page.py --page report.html
 
-For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
+`--shape` takes an untrained BERT of so many layers and heads, whose heads attend unevenly. For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
 medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
 """
 
@@ -14,8 +15,11 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import torch
+import transformers
 from playwright.sync_api import sync_playwright
 
 import headcount as hc
@@ -59,6 +63,26 @@ def make_study(model: object, tokenizer: object, words: list[str], tokens: int, 
     return plain
 
 
+def untrained(tokenizer: Any, layers: int, heads: int, tokens: int) -> Any:
+    """A BERT whose attention is neither uniform nor the same in all heads: what packs badly."""
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=8 * heads,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=64,
+        max_position_embeddings=tokens,
+    )
+    model = transformers.BertModel(config).eval()
+    for name, weights in model.named_parameters():
+        if weights.ndim > 1:
+            # Embeddings outweigh what the layers add, so that the tokens stay unlike each other in all layers.
+            spread = 0.12 if "query" in name or "key" in name else 0.3 if "embeddings" in name else 0.03
+            torch.nn.init.normal_(weights, 0, spread)
+    return model
+
+
 def look(page: Path, loads: int) -> tuple[float, float]:
     """Milliseconds to the first paint, and from a click on a head to its map."""
     paints, opens = [], []
@@ -79,6 +103,7 @@ def look(page: Path, loads: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default=hc.bundled("pretrained"))
+    parser.add_argument("--shape", type=int, nargs=2, metavar=("LAYERS", "HEADS"), help="an untrained BERT instead")
     parser.add_argument("--text", type=Path, help="a text file; without it the bundled sentences")
     parser.add_argument("--tokens", type=int, nargs="+", default=[32, 512])
     parser.add_argument("--texts", type=int, nargs="+", default=[4, 1], help="maps for each length")
@@ -90,7 +115,12 @@ def main() -> None:
         size = options.page.stat().st_size / 1e6
         print(f"{size:.2f} MB, first paint {paint:.0f} ms, a head opens in {click:.0f} ms")
         return
-    model, tokenizer = load_model(options.model), load_tokenizer(options.model)
+    tokenizer = load_tokenizer(options.model)
+    if options.shape:
+        tokenizer.model_max_length = max(options.tokens)
+        model = untrained(tokenizer, *options.shape, max(options.tokens))
+    else:
+        model = load_model(options.model)
     if options.text:
         words = options.text.read_text(encoding="utf-8").split()
     else:
