@@ -82,9 +82,11 @@ function smallScale() {
   );
 }
 
+const strengthOf = ({ strength, low, high }) =>
+  plain(strength, 2) + (low === null || low === undefined ? "" : ` [${plain(low, 2)}, ${plain(high, 2)}]`);
+
 // Three or four heads that show best what heads do, as pictures to click on.
-// `write`: how their numbers are written.
-export function bestExamples(study, maps, open, { write = plain, digits = 2 } = {}) {
+export function bestExamples(study, maps, open) {
   const best = study.best.slice(0, 4);
   if (!best.length) return null;
   const cards = best.map((one) => {
@@ -95,8 +97,9 @@ export function bestExamples(study, maps, open, { write = plain, digits = 2 } = 
       headBytes(map.found, map.layer, map.head).then((bytes) => {
         face.append(smallMap(bytes, map));
       });
-    const spread =
-      one.low === null || one.low === undefined ? "" : ` [${write(one.low, digits)}, ${write(one.high, digits)}]`;
+    const said = one.said ?? strengthOf(one);
+    const at = said.indexOf(" [");
+    const [value, spread] = at < 0 ? [said, ""] : [said.slice(0, at), said.slice(at)];
     return h(
       "li",
       {},
@@ -108,12 +111,7 @@ export function bestExamples(study, maps, open, { write = plain, digits = 2 } = 
           "span",
           {},
           h("b", {}, one.title),
-          h(
-            "span",
-            { class: "quiet" },
-            `${name}: ${write(one.strength, digits)} `,
-            h("span", { class: "spread" }, spread),
-          ),
+          h("span", { class: "quiet" }, `${name}: ${value} `, h("span", { class: "spread" }, spread)),
         ),
       ),
     );

@@ -7,7 +7,7 @@ import { colours, isDark } from "./colour.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
 import { figure } from "./download.js";
-import { cellOf, signed, sure } from "./format.js";
+import { cellOf, estimate, sure } from "./format.js";
 import { emptyNote, grid } from "./grid.js";
 import { hint } from "./hint.js";
 import { legend } from "./legend.js";
@@ -330,14 +330,12 @@ function largestEffects(study, open, maps) {
     .filter(([, value]) => value !== null && sign * value < 0)
     .sort((a, b) => sign * (a[1] - b[1]))
     .slice(0, 4);
-  const best = heads.map(([head, value]) => ({
+  const best = heads.map(([head]) => ({
     title: sure(effect, head) ? "Significant" : "Not significant",
     head,
-    strength: value,
-    low: effect.low[head],
-    high: effect.high[head],
+    said: estimate(effect, head),
   }));
-  const found = best.length ? bestExamples({ ...study, best }, maps, open, { write: signed, digits: 3 }) : null;
+  const found = best.length ? bestExamples({ ...study, best }, maps, open) : null;
   if (found) found.querySelector("h2").textContent = `Heads without which ${effect.unit} is worst`;
   return found;
 }
