@@ -4,8 +4,9 @@
     python benchmarks/page.py --shape 24 16 --tokens 512 --texts 1
     python benchmarks/page.py --page report.html
 
-`--shape` takes an untrained BERT of so many layers and heads, whose heads attend unevenly. For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
+For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
 medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
+With `--shape` the model is an untrained BERT of so many layers and heads, and the study has maps alone.
 """
 
 import argparse
@@ -48,14 +49,17 @@ OPEN = """async () => {
 }"""
 
 
-def make_study(model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path) -> float:
-    """A study with measures, patterns and maps; gives the bytes that the maps' weights would take as JSON."""
+def make_study(
+    model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path, only_maps: bool
+) -> float:
+    """A study with maps, and with measures and patterns; gives the bytes that the maps' weights would take as JSON."""
     plain = 0.0
     chunk = max(4, tokens)
     parts = [" ".join(words[place * chunk : (place + 1) * chunk]) for place in range(max(texts, 8))]
     data = pd.DataFrame({"sentence": parts})
-    hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
-    hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
+    if not only_maps:
+        hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
+        hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
     for number in range(texts):
         found = hc.maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
         few = unpack(found.maps_encoder.values[0, 0])
@@ -131,7 +135,7 @@ def main() -> None:
     for tokens, texts in zip(options.tokens, options.texts, strict=True):
         with tempfile.TemporaryDirectory() as place:
             study, page = Path(place) / "study", Path(place) / "report.html"
-            plain = make_study(model, tokenizer, words, tokens, texts, study)
+            plain = make_study(model, tokenizer, words, tokens, texts, study, only_maps=bool(options.shape))
             times = []
             for _ in range(3):
                 start = time.perf_counter()
