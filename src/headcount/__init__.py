@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from headcount.core.heads import HeadSet as HeadSet
     from headcount.core.heads import Layout as Layout
     from headcount.core.read_study import open_study as open_study
+    from headcount.core.schema import Schema as Schema
     from headcount.costs.cost import cost as cost
     from headcount.costs.export import export as export
     from headcount.data.synthetic.source import Synthetic as Synthetic
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from headcount.errors import HeadcountError as HeadcountError
     from headcount.live_server.live import live as live
     from headcount.measures.compare import compare as compare
+    from headcount.measures.contract import Question as Question
     from headcount.measures.measure import measure as measure
     from headcount.models.checkpoint import save as save
     from headcount.models.load import load as load
@@ -95,8 +97,10 @@ _HOMES = {
     "Pairs": "ablation.choices",
     "Patch": "ablation.hows",
     "RandomSets": "ablation.choices",
+    "Question": "measures.contract",
     "Ray": "engines.engine",
     "Resample": "ablation.hows",
+    "Schema": "core.schema",
     "Synthetic": "data.synthetic.source",
     "ablated": "ablation.ablated",
     "adversarial": "statistical_cues.adversarial",

@@ -260,3 +260,8 @@ def test_a_notebook_shows_what_goes() -> None:
     assert "2 of 3" in some
     none = PartChoice(None, None, "best", curve, curve, None)._repr_html_()
     assert "no step is within the tolerance" in none
+
+
+def test_a_notebook_draws_its_curve_without_a_study(tokenizer: Any) -> None:
+    model, data = small.family("bert")
+    assert hc.show(find(model, tokenizer, data, weights="60%")).what == "budget"

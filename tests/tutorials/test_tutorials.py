@@ -16,7 +16,13 @@ from recipes.tutorials.execute import FOLDER, code_cells, digest, execute, read,
 from headcount.cli.main import app
 
 STORED = tutorials()
-NAMES = ["01-first-look"]
+NAMES = [
+    "01-first-look",
+    "02-which-heads-matter",
+    "03-a-smaller-model",
+    "04-heads-of-a-language-model",
+    "05-your-own-question",
+]
 MOST_BYTES = 300_000
 PATH_OF_A_MACHINE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|usr|opt|var|mnt|private|Users)/|[A-Z]:\\\\")
 
@@ -63,6 +69,17 @@ def test_what_is_stored(path: Path) -> None:
 
 def test_all_are_there() -> None:
     assert [path.stem for path in STORED] == NAMES
+    for index in (FOLDER / "index.md", FOLDER.parents[1] / "README.md"):
+        text = index.read_text(encoding="utf-8")
+        links = re.findall(r"\]\((?:docs/tutorials/)?(\d\d-[^)/]+)\.ipynb\)", text)
+        assert links == NAMES, f"{index.name} should link to all of them in order"
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_it_ends_with_what_comes_next(path: Path) -> None:
+    last = read(path).cells[-1].source
+    assert "\n## Next\n" in last
+    assert re.search(r"\]\([^)]+\)", last.partition("## Next")[2])
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)

@@ -177,7 +177,7 @@ class _Summaries:
         counts = {"heads": self.anatomy.layout.count, "units": self.anatomy.units.count}
         examples = {"examples": len(self.bench.halves[half].examples.ids)}
         found = {} if chosen is None else {"chosen": chosen}
-        group = group_name("pruning/budget", f"{name}-{HALVES[half]}" if name else HALVES[half])
+        group = group_name("pruning/budget", f"{name or NAME}-{HALVES[half]}")  # the same without a study, for `show`
         run = Run(group, self.origin, self.identity, self.said | counts | examples | found, lambda _: arrays)
         return perform(run, study)
 

@@ -32,6 +32,7 @@ from headcount.engines.progress import Progress
 from headcount.engines.run import Run, group_name
 from headcount.errors import DataProblem, InvalidOption
 from headcount.measures.catalogue import choose_measures
+from headcount.measures.contract import Question
 from headcount.measures.measure import measure as run_measure
 from headcount.models.compiled import takes_compiled
 from headcount.trace.anatomy import read_anatomy
@@ -60,7 +61,7 @@ def carriers(
     tokenizer: Any,
     data: Data,
     *,
-    measure: str = "induction",
+    measure: str | Question = "induction",
     task: str | Task | None = None,
     top: int = TOP,
     randoms: int = 10,
@@ -75,15 +76,17 @@ def carriers(
     """The loss of a language model without the heads that score highest in a measure, beside random heads.
 
     `data`: synthetic texts, such as `synthetic:repeat`, or texts as for `sweep`; `task`: a language-modelling task,
-    completion for synthetic texts. `measure`: a measure of `hc.measure`; its heads are ordered by `gain`, `score` or
-    `rank`, whichever it has. One half of the texts selects the `top` heads, the other half is scored without each of
-    them (`single`), without all of them (`together`), and without `randoms` sets of as many other heads of the same
-    layers (`random`). `beyond_random` is the difference, with an interval over the texts and a p-value. `out`: a
-    study folder, which also keeps the measure and the sweep; the same call resumes.
+    completion for synthetic texts. `measure`: a measure of `hc.measure`, or one of your own (`hc.Question`); its heads
+    are ordered by `gain`, `score` or `rank`, whichever it has, or by its first variable. One half of the texts selects
+    the `top` heads, the other half is scored without each of them (`single`), without all of them (`together`), and
+    without `randoms` sets of as many other heads of the same layers (`random`). `beyond_random` is the difference, with
+    an interval over the texts and a p-value. `out`: a study folder, which also keeps the measure and the sweep; the
+    same call resumes.
     """
     check_numbers(limit=limit, seed=seed, max_length=max_length)
     belongs_to("name", name, "out", out)
     [question] = choose_measures([measure])
+    measure = question.name
     known = find_known_task(data, task)
     if not isinstance(known.kind, Language) or known.kind.find_metric(known.metric).generated:
         raise InvalidOption(f"got the task {known.name}; expected one with a loss of tokens, such as causal-lm")
@@ -99,7 +102,7 @@ def carriers(
     first, second = read_halves(data, known, limit, seed, tokenizer)
     shared: dict[str, Any] = {"seed": seed, "max_length": max_length, "out": out, "progress": progress}
     suffix = None if out is None else f"carriers-{measure}" if name is None else f"{name}-{measure}"
-    measured = run_measure(model, tokenizer, first, only=[measure], name=suffix, **shared)[measure].to_dataset()
+    measured = run_measure(model, tokenizer, first, only=[question], name=suffix, **shared)[measure].to_dataset()
     variable = next((score for score in SCORES if score in measured), next(iter(question.schemas)))
     order, scores = _order(measured, variable, list(layout), top)
     chosen, drawn = plan_sets(order, layout, [top], randoms, seed)

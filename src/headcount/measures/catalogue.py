@@ -17,6 +17,7 @@ from headcount.measures.features import Features
 from headcount.measures.gradients import Gradients
 from headcount.measures.induction import Induction
 from headcount.measures.links import WordLinks
+from headcount.measures.own import check_own
 from headcount.measures.patterns import Patterns
 from headcount.measures.position import Position
 from headcount.measures.rare import Rare
@@ -53,14 +54,32 @@ ANNOTATED = ("features", "links")
 """Those that read what is known of words: their classes, and which belong together."""
 
 
-def choose_measures(only: Iterable[str] | None) -> list[Question]:
-    """The measures with these names, or all."""
+Only = str | Question | Iterable[str | Question]
+"""Names of measures, measures of one's own, or both."""
+
+
+def choose_measures(only: Only | None) -> list[Question]:
+    """The measures with these names and those of one's own, or all that have a name."""
     if only is None:
         return list(MEASURES.values())
-    names = [name.strip() for part in only for name in part.split(",") if name.strip()]
-    unknown = [name for name in names if name not in MEASURES]
-    if unknown or not names:
-        got = repr(unknown[0]) if unknown else "none"
-        raise InvalidOption(f"got the measure {got}; expected some of {', '.join(MEASURES)}")
-    no_repeats("only", names)
-    return [MEASURES[name] for name in names]
+    chosen: list[Question] = []
+    for part in only if isinstance(only, Iterable) and not isinstance(only, str) else [only]:
+        if isinstance(part, str):
+            chosen += [_known(name.strip()) for name in part.split(",") if name.strip()]
+        else:
+            check_own(part, MEASURES)
+            chosen.append(part)
+    if not chosen:
+        raise _unknown("none")
+    no_repeats("only", [one.name for one in chosen])
+    return chosen
+
+
+def _known(name: str) -> Question:
+    if name not in MEASURES:
+        raise _unknown(repr(name))
+    return MEASURES[name]
+
+
+def _unknown(got: str) -> InvalidOption:
+    return InvalidOption(f"got the measure {got}; expected some of {', '.join(MEASURES)}")

@@ -115,15 +115,43 @@ class Seen:
 
 
 class Question(ABC):
-    """One question about heads: what it gives, what it needs, and its answer, `see`.
+    """One question about heads: what it gives, what it needs, and its answer, `see`; subclass it to measure your own.
+
+    `hc.measure(..., only=["position", Mine()])` asks it beside those of Headcount; `hc.show`, the page and the figures
+    draw what its `schemas` describe. `see` gets one layer of a batch, `seen`, and returns, by variable, a value for
+    every text and head [example, head]; NaN leaves a text out. In `seen`:
+
+    - `view.map` is the attention [example, head, query, key]; `view.mass_on(chosen)` [example, head, query] is its sum
+      over chosen keys [example, 1, key], and never builds the map of a long text.
+    - `queries` and `keys` are the tokens: their ids, `token` [example, token], -1 for special tokens and padding;
+      `segment`, 0 for the first text of a pair and 1 for the second; `classes`, such as "punctuation".
+    - `mean(values, over)` [example, head] is the mean over some queries [example, query], all real ones by default.
+
+    What `see` needs to know belongs in attributes, because a study is resumed only with equal attributes and code.
+
+    >>> import torch
+    >>> import headcount as hc
+    >>> class Ends(hc.Question):
+    ...     name, summary = "ends", "attention to the last word of the text"
+    ...     schemas = {"attention": hc.Schema("Attention to the last word", "share of attention", range=(0, 1))}
+    ...
+    ...     def see(self, seen):
+    ...         words = seen.keys.token >= 0
+    ...         last = words & (words.flip(1).cumsum(1).flip(1) == 1)
+    ...         return {"attention": seen.mean(seen.view.mass_on(last[:, None]))}
+    >>> model, tokenizer = hc.load("bundled:qnli", dtype="float32")
+    >>> measured = hc.measure(model, tokenizer, "bundled:sentences", only=[Ends()], limit=4)
+    >>> measured["ends"]["attention"].dims
+    ('stack', 'layer', 'head')
 
     Most see a layer of a forward pass (`Seen`); `gradients.py`, `distances.py` and `compare.py` say what theirs see.
     """
 
     name: ClassVar[str]
+    """Lower-case letters and underscores; it names the group of the result."""
     summary: ClassVar[str]
     """One line for people, with the unit."""
-    paper: ClassVar[str]
+    paper: ClassVar[str] = ""
     kind: ClassVar[str] = "layers"
     """Which pass feeds it: `layers`, `gradients` (of a loss), or `maps` (all layers of one text)."""
     needs_map: ClassVar[bool] = True
@@ -143,9 +171,9 @@ class Question(ABC):
         """Why the question makes no sense here, or None."""
         return (setting.no_logits or setting.no_writing) if self.needs_logits else None
 
-    @abstractmethod
     def variables(self, setting: Setting) -> dict[str, tuple[str, ...]]:
-        """What `see` gives: the variables and their dimensions after the head."""
+        """What `see` gives: the variables and their dimensions after the head; by default those of `schemas`."""
+        return dict.fromkeys(self.schemas, ())
 
     def coords(self, setting: Setting) -> dict[str, list[str] | list[int]]:
         """The coordinates of those dimensions."""

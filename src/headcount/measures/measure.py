@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from headcount.engines.compute import Compute
 from headcount.engines.engine import Ray, takes_engine
 from headcount.engines.progress import Progress
 from headcount.errors import InvalidOption
-from headcount.measures.catalogue import ANNOTATED, choose_measures
+from headcount.measures.catalogue import ANNOTATED, Only, choose_measures
 from headcount.measures.distances import EXAMPLES
 from headcount.measures.feeds import feeds_of
 from headcount.measures.inputs import Data
@@ -39,7 +38,7 @@ def measure(
     tokenizer: Any,
     data: Data,
     *,
-    only: Iterable[str] | str | None = None,
+    only: Only | None = None,
     text: tuple[str, ...] | str | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -59,15 +58,16 @@ def measure(
     `synthetic:repeat,length=50` (or `Synthetic("repeat", length=50)`), a CoNLL-U file, or a table with tokens, upos,
     heads and deprels, which the linguistic measures need (or `spacy=`, the name of a spaCy pipeline that you have, or
     `tagger=`, a token classifier that `finetune` made: they annotate plain texts). `only`: names of
-    `headcount.measures.catalogue.MEASURES`, all by default; those that make no sense for the model or the texts are
-    left out and named in the attribute `left_out`. `out`: a study folder, written as it runs; the same call goes on
-    where it stopped. `distance_examples`: texts for the distances between heads, 50 by default. Every variable comes
-    with `..._low` and `..._high`, a 95 % bootstrap interval over the texts, and with `values_...`, its value for each
-    text. `compute`: how it runs; a shard whose other parts are not done yet gives what is there, without means.
+    `headcount.measures.catalogue.MEASURES`, measures of your own (`hc.Question`), or both; all named ones by default.
+    Those that make no sense for the model or the texts are left out and named in the attribute `left_out`. `out`: a
+    study folder, written as it runs; the same call goes on where it stopped. `distance_examples`: texts for the
+    distances between heads, 50 by default. Every variable comes with `..._low` and `..._high`, a 95 % bootstrap
+    interval over the texts, and with `values_...`, its value for each text. `compute`: how it runs; a shard whose other
+    parts are not done yet gives what is there, without means.
     `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     check_numbers(distance_examples=distance_examples)
-    chosen = choose_measures([only] if isinstance(only, str) else only)
+    chosen = choose_measures(only)
     named = [one.name for one in chosen]
     if "distances" not in named:
         without_effect("distance_examples", distance_examples, "distances are not among the measures")

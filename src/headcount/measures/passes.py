@@ -20,6 +20,7 @@ from headcount.errors import HeadcountError, NotFinite
 from headcount.measures.contract import Question, Values
 from headcount.measures.feeds import Feed
 from headcount.measures.measurement import Measurement
+from headcount.measures.own import check_answer, version_of
 from headcount.measures.results import coordinates, plan_values, summarise_measure
 from headcount.models.dispatched import input_device
 from headcount.models.fingerprint import device_label, find_origin, model_name
@@ -65,6 +66,7 @@ def collect(
                 "max_length": measurement.inputs.limit,
                 "coords": one.coords(measurement.setting),
                 **({"rule": fingerprint([notes])} if notes else {}),
+                **({"code": version} if (version := version_of(one)) else {}),
             },
             {
                 "group": group,
@@ -167,7 +169,10 @@ def _by_head(measurement: Measurement, one: Question, values_by_layer: dict[Laye
     stacks = list(measurement.anatomy.stacks)
     lead = (examples, len(stacks), max(measurement.setting.layers.values()), measurement.setting.width)
     arrays = {}
-    for name, extra in one.variables(measurement.setting).items():
+    variables = one.variables(measurement.setting)
+    for (stack, layer), values in values_by_layer.items():
+        check_answer(one, values, variables, (examples, len(measurement.anatomy.attention(stack, layer).heads)))
+    for name, extra in variables.items():
         full = np.full((*lead, *(len(coords[dim]) for dim in extra)), np.nan, dtype=np.float32)
         for (stack, layer), values in values_by_layer.items():
             heads = list(measurement.anatomy.attention(stack, layer).heads)
