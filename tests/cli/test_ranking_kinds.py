@@ -60,7 +60,7 @@ def test_every_verb(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "as the teacher" in capsys.readouterr().out.replace("\n", " ")
     out = str(tmp_path / "recovered")
     assert main(["recover", small, *words(place, "")[2:], "--max-steps", "2", "--out", out]) == 0
-    assert main(["report", str(place / "study"), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(place / "study"), "--output", str(tmp_path / "page.html")]) == 0
     assert ("spearman" if place.name == "similarity" else "ndcg@10") in (tmp_path / "page.html").read_text("utf-8")
     for folder in (small, out):
         capsys.readouterr()
