@@ -26,8 +26,7 @@ def others(model: Any, tokenizer: Any, data: Any, place: Path) -> dict[str, Any]
     trained = copy.deepcopy(model)
     hc.recover(trained, tokenizer, data, **shared, **teach)
     folder = place.parent / "model"
-    smaller = copy.deepcopy(model)
-    hc.prune(smaller, ["L0H0"])
+    smaller = hc.prune(copy.deepcopy(model), ["L0H0"])
     hc.refit(smaller, model, tokenizer, data, **shared)
     settings = Settings(num_train_epochs=1, per_device_train_batch_size=32)
     return {
