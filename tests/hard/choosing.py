@@ -83,7 +83,7 @@ ROWS = [
     bad("curve: a metric of another task", CURVE + " --metric pearson", "'pearson'", "accuracy"),
     bad("curve: a name without a study", CURVE + " --name mine", "--name", "--out"),
     bad("curve: three examples", CURVE.replace("{texts}", "{three-rows}"), "3 examples", "at least"),
-    bad("curve: no data", "curve {classifier} --task sst2", "--data"),
+    bad("curve: no data", "curve {classifier} --task classification", "--data"),
     bad("curve: other labels", CURVE + " --labels yes no", "yes", "negative"),
     bad("curve: a task of scores", CURVE.replace("sst2", "stsb"), "regression", "2 outputs"),
     bad("curve: into a model", CURVE + " --out {classifier}", "{classifier}", "not a study"),

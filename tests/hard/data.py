@@ -66,6 +66,8 @@ ROWS = [
         "phrase",
     ),
     bad("a data set of the hub without a connection", SWEEP + "hub:nobody/nothing", "nobody/nothing"),
+    bad("a split of a file", SWEEP + "{texts} --split test", "--split", "hub:NAME"),
+    bad("an unknown option of the hub's data", SWEEP + "hub:nobody/nothing,part=1", "part=1", "config, split"),
     bad("GLUE without a connection", "sweep {classifier} --task sst2", "glue", "--data"),
     bad("GLUE without a connection, finetune", "finetune {bare} --tasks sst2 --out runs", "glue", "--data"),
     bad("a kind of task without data", "finetune {bare} --tasks classification --out runs", "classification", "--data"),

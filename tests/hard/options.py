@@ -380,7 +380,7 @@ ROWS = [
     # Prune
     bad("prune: nothing said", "prune {classifier} --out x", "--heads", "--drop", "--tolerance"),
     bad("prune: a task and nothing more", "prune {classifier} --task sst2 --data {texts} --out x", "--drop", "--keep"),
-    bad("prune: no data", "prune {classifier} --task sst2 --drop 1 --out x", "--data"),
+    bad("prune: no data", "prune {classifier} --task classification --drop 1 --out x", "--data"),
     bad("prune: no task", "prune {classifier} --data {texts} --drop 1 --out x", "--task"),
     bad("prune: both ways", PRUNE + " --drop 1", "--heads"),
     bad("prune: heads and a task", PRUNE + " --task sst2", "--heads", "--task"),

@@ -21,10 +21,11 @@ from headcount.data.blank_rows import ATTRIBUTE
 from headcount.data.counterparts import WRONG, Counterparts, read_counterparts, with_wrong_answers
 from headcount.data.encode import Encodings, encode
 from headcount.data.examples import Examples, read_examples
+from headcount.data.hub import read_hub
 from headcount.data.in_memory import InMemory
 from headcount.data.kinds.kind import Kind
 from headcount.data.kinds.metrics import DIFFERENCE, Metric
-from headcount.data.read_rows import arrange, read_rows
+from headcount.data.read_rows import read_rows
 from headcount.data.synthetic.source import Synthetic, find_source, refuse_source
 from headcount.data.tasks import GLUE, Task, find_glue, find_task
 from headcount.errors import DataProblem, InvalidOption, ModelUnavailable
@@ -194,15 +195,10 @@ def read_data(data: Data, task: Task, tokenizer: Any = None, limit: int | None =
     if not isinstance(source, str | Path) or Path(source).exists():
         return read_rows(source, task, own=own)
     glue = find_glue(source)
-    if isinstance(source, str) and (glue is not None or source.startswith("hub:")):
-        from headcount.data.hub import read_hub
-
-        if glue is None:
-            path, _, config = source.removeprefix("hub:").partition(":")
-            return arrange(read_hub(path, config or None, "validation"), task)
+    if glue is not None:
         assert glue.hub is not None  # every GLUE task is on the hub
         return read_hub(*glue.hub)
-    return read_rows(source, task)
+    return read_rows(source, task, own=own)
 
 
 def check_classifier(model: PreTrainedModel, task: Task, untrained: bool | None = None) -> None:

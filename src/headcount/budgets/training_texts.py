@@ -10,9 +10,10 @@ import pandas as pd
 
 from headcount.ablation.job import Data, read_data
 from headcount.data.blank_rows import leave_out_blank
+from headcount.data.hub import HubData, find_hub
 from headcount.data.in_memory import as_frame, choose_split
 from headcount.data.tables import find_file
-from headcount.data.tasks import Task
+from headcount.data.tasks import Task, find_glue
 from headcount.errors import DataProblem, InvalidOption
 
 TEXTS = 1024
@@ -53,7 +54,10 @@ def _given(train: Data, data: Data) -> Data:
 
 
 def find_training(data: Data) -> Data | None:
-    """The training split of a folder of data or of several tables by name; None where there is none."""
+    """The training split of a folder of data, of several tables by name or of the hub's data; None without one."""
+    hub = _on_hub(data)
+    if hub is not None:
+        return str(hub.of("train")) if hub.split != "train" and hub.has("train") else None
     if isinstance(data, Mapping):
         return as_frame(data, "train") if len(choose_split(data, "train")) == 1 else None
     if not isinstance(data, str | Path) or not Path(data).is_dir():
@@ -62,6 +66,14 @@ def find_training(data: Data) -> Data | None:
         return find_file(Path(data), "train")
     except DataProblem:
         return None
+
+
+def _on_hub(data: Data) -> HubData | None:
+    """The data set on the hub that the data names, or that of the GLUE task by whose name it goes."""
+    glue = find_glue(data)
+    if glue is None or glue.hub is None or Path(str(data)).exists():
+        return find_hub(data)
+    return HubData(*glue.hub)
 
 
 def _draw(table: pd.DataFrame, most: int | None, seed: int) -> pd.DataFrame:

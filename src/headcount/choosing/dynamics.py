@@ -10,13 +10,14 @@ import numpy as np
 import torch
 import xarray as xr
 
-from headcount.ablation.job import Data, find_known_task, task_metric
+from headcount.ablation.job import Data, task_metric
 from headcount.ablation.sweep import check_generate
 from headcount.choosing.curves import SAID, curve
 from headcount.choosing.estimators import CHOICES, estimate
 from headcount.choosing.halves import read_halves
 from headcount.choosing.importance import importance
 from headcount.choosing.orders import by_values, removals
+from headcount.choosing.run_examples import examples_of_run
 from headcount.core.provenance import Origin, fingerprint, origin_of
 from headcount.core.renamed import renamed
 from headcount.core.results import ENDS, HEAD_DIMS, Labelled
@@ -66,9 +67,9 @@ def find_checkpoints(folder: str | Path) -> list[Path]:
 @writes_study("study")
 def dynamics(
     folder: str | Path,
-    data: Data,
+    data: Data | None = None,
     *,
-    task: str | Task,
+    task: str | Task | None = None,
     steps: int = 10,
     estimator: str = "michel_normed",
     limit: int | None = None,
@@ -84,19 +85,20 @@ def dynamics(
 ) -> xr.Dataset:
     """A Dataset with dims (checkpoint, removed), and the importance (checkpoint, stack, layer, head).
 
-    For each checkpoint the heads are ordered by importance on one half of the examples and removed step by step on the
-    other: `score`, `delta`, `low`, `high`. `agreement` with `agreement_low` and `_high`: the rank correlation of its
-    importance with that of the last one. `study`: a folder; the same call goes on where it stopped. `tokenizer`: a
-    folder or a hub name, where the checkpoints have none.
+    `data` and `task`: by default those of the run, with its validation examples; without `data`, a GLUE task that the
+    run was not trained for is read from the hub. For each checkpoint the heads are ordered by importance on one half of
+    the examples and removed step by step on the other: `score`, `delta`, `low`, `high`. `agreement` with
+    `agreement_low` and `_high`: the rank correlation of its importance with that of the last one. `study`: a folder;
+    the same call goes on where it stopped. `tokenizer`: a folder or a hub name, where the checkpoints have none.
     `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     if estimator not in CHOICES:
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
     removals(1, steps)  # checked before anything is written
     check_numbers(seed=seed, limit=limit, max_length=max_length)
-    known = find_known_task(data, task)
-    check_generate(generate, task_metric(known, metric))
     checkpoints = find_checkpoints(folder)
+    known, data = examples_of_run(folder, data, task, tokenizer or checkpoints[0])
+    check_generate(generate, task_metric(known, metric))
     parts = read_halves(data, known, limit, seed, load_tokenizer(checkpoints[0]))
     shared: dict[str, Any] = {"task": known, "seed": seed, "max_length": max_length, "out": study}
     curves, values, marks = [], [], []

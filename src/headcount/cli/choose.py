@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from headcount.cli import options
 from headcount.cli.engine_options import with_engine
 from headcount.cli.groups import BUDGET, FIRST, ORDER, SIZE
-from headcount.cli.options import find_named_task, load_for_task, say_saved
+from headcount.cli.options import find_named_task, find_source_of, load_for_task, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -148,7 +148,7 @@ def choose(
     /,
     *,
     task: Annotated[options.Task, Parameter(group=FIRST)] = None,
-    data: Annotated[options.Data, Parameter(group=FIRST)],
+    data: Annotated[options.DataOrGlue, Parameter(group=FIRST)] = None,
     what: What = "heads",
     tolerance: Tolerance = None,
     drop: Drop = None,
@@ -208,6 +208,7 @@ def choose(
     from headcount.budgets.choose_parts import PartChoice
 
     known = find_named_task(task, data, text, label, labels)
+    data = find_source_of(known, data)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     choice = run_choice(
         "choose", loaded, loaded_tokenizer, data, known, {option: given[option] for option in PASSED_ON}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headcount.cli import options
 from headcount.cli.engine_options import with_engine
-from headcount.cli.options import find_named_task, load_for_task, say_saved
+from headcount.cli.options import find_named_task, find_source_of, load_for_task, say_saved
 
 
 @with_engine
@@ -13,7 +13,7 @@ def curve(
     /,
     *,
     task: options.Task = None,
-    data: options.Data,
+    data: options.DataOrGlue = None,
     by: options.Unit = "head",
     order: options.Order = "importance,random",
     steps: options.Steps = 10,
@@ -58,6 +58,7 @@ def curve(
     from headcount.core.results import as_table
 
     known = find_named_task(task, data, text, label, labels)
+    data = find_source_of(known, data)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("curve", "examples") as progress:
         curves = run(

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.engine_options import with_engine
+from headcount.core.options import belongs_to
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,8 +21,16 @@ def dynamics(
     folder: Path,
     /,
     *,
-    task: options.Task = None,
-    data: options.Data,
+    task: Annotated[
+        str | None, Parameter(help="A GLUE task or a kind of task, as for headcount sweep; by default the run's.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        Parameter(
+            help="Labelled examples, as for headcount sweep; by default the run's own validation examples, or the "
+            "hub's GLUE for a --task that the run was not trained for."
+        ),
+    ] = None,
     study: options.Study = None,
     steps: options.Steps = 10,
     estimator: Annotated[
@@ -45,10 +54,10 @@ def dynamics(
 ) -> None:
     """Compute importance and pruning curve of every checkpoint of a training run: when does the order of heads settle?
 
-    Example: headcount dynamics runs/qnli/pretrained/seed-0 --task qnli --data bundled:pairs --study training
+    Example: headcount dynamics runs/qnli/pretrained/seed-0 --study training
 
-    headcount finetune --checkpoints 10 writes the checkpoints. An interrupted run resumes when the same command is run
-    again with --study.
+    headcount finetune --checkpoints 10 writes the checkpoints; task and data are by default those of its run. An
+    interrupted run resumes when the same command is run again with --study.
 
     Parameters
     ----------
@@ -63,12 +72,14 @@ def dynamics(
     from headcount.models.device import find_device
     from headcount.story.dynamics import settling_sentence
 
+    for option, given in (("text", text), ("label", label), ("labels", labels)):
+        belongs_to(option, given, "task", task)
     console = Console(highlight=False)
     with show_progress("dynamics", "") as progress:
         result = run(
             folder,
             data,
-            task=find_named_task(task, data, text, label, labels),
+            task=None if task is None else find_named_task(task, data, text, label, labels),
             steps=steps,
             estimator=estimator,
             metric=metric,

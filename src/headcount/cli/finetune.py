@@ -23,8 +23,8 @@ def finetune(
     data: Annotated[
         str | None,
         Parameter(
-            help="A folder with train.* and validation.*, or with such a folder for each task, or a file; without it, "
-            "GLUE from the hub."
+            help="A folder with train.* and validation.*, or with such a folder for each task, a file, or hub:NAME "
+            "(--config and --split name its configuration and split); without it, GLUE from the hub."
         ),
     ] = None,
     init: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headcount.cli import options
-from headcount.cli.options import find_named_task, load_for_task, say_saved
+from headcount.cli.options import find_named_task, find_source_of, load_for_task, say_saved
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def gates(
     /,
     *,
     task: options.Task = None,
-    data: options.Data,
+    data: options.DataOrGlue = None,
     roles: Annotated[
         bool, Parameter(help="Whether each head is facilitating, interfering or irrelevant (Nam et al. 2025).")
     ] = False,
@@ -80,6 +80,7 @@ def gates(
 
     prices = None if price is None else _read_prices(price)
     known = find_named_task(task, data, text, label, labels)
+    data = find_source_of(known, data)
     loaded, loaded_tokenizer = load_for_task(model, known.kind.name, device, dtype, trust_remote_code, tokenizer)
     with show_progress("gates", "done" if roles else "steps") as progress:
         result = learn_gates(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import options
 from headcount.cli.engine_options import with_engine
-from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
+from headcount.cli.options import find_named_task, find_source_of, load_for_task, say_part, say_saved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,7 +20,7 @@ def importance(
     /,
     *,
     task: options.Task = None,
-    data: options.Data,
+    data: options.DataOrGlue = None,
     out: options.Out = None,
     name: options.Name = None,
     text: options.Text = None,
@@ -63,6 +63,7 @@ def importance(
     from headcount.engines.compute import Compute
 
     known = find_named_task(task, data, text, label, labels)
+    data = find_source_of(known, data)
     loaded, loaded_tokenizer = load_for_task(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, device_map=device_map
     )

@@ -37,6 +37,7 @@ from headcount.cli.function_vectors import function_vectors
 from headcount.cli.gates import gates
 from headcount.cli.groups import PARAMETERS
 from headcount.cli.heads import heads
+from headcount.cli.hub_options import join_hub_options
 from headcount.cli.importance import importance
 from headcount.cli.install_completion import installer
 from headcount.cli.live import live
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
-            words = _join_values(words)
+            words = join_hub_options(_join_values(words))
             check_renamed_verb(words)
             check_whole_numbers(words, [app[verb] for verb in _verb(words)])
             _read_config(words)

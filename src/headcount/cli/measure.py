@@ -21,14 +21,7 @@ def measure(
     model: str | None = None,
     /,
     *,
-    data: Annotated[
-        str | None,
-        Parameter(
-            help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, "
-            "bundled:pairs, bundled:sentences, or synthetic texts such as synthetic:repeat,length=50 (others: "
-            "needle, names, agreement, few-shot)."
-        ),
-    ] = None,
+    data: options.Texts | None = None,
     out: options.Study = None,
     only: Annotated[
         str | None, Parameter(help="Only these measures, such as entropy,position; all by default.")

@@ -24,16 +24,24 @@ Task = Annotated[
     str | None,
     Parameter(
         help="A GLUE task (mrpc, rte, ...) or a kind of task: classification, regression, similarity (of texts, by "
-        "their vectors; also similarity,pooling=first), token-classification, multiple-choice, masked-lm, causal-lm, "
-        "completion, translation. Only synthetic texts have a default: completion."
+        "their vectors; also similarity,pooling=first), retrieval, reranking, token-classification, multiple-choice, "
+        "masked-lm, causal-lm, completion, translation. Only synthetic texts have a default: completion."
     ),
 ]
 Data = Annotated[
     str,
     Parameter(
-        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME, "
-        "bundled:pairs, which comes with the package, or synthetic texts such as synthetic:repeat,length=50 (others: "
-        "needle, names, agreement, few-shot)."
+        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME (--config and "
+        "--split name its configuration and split), bundled:pairs, which comes with the package, or synthetic texts "
+        "such as synthetic:repeat,length=50 (others: needle, names, agreement, few-shot)."
+    ),
+]
+DataOrGlue = Annotated[
+    str | None,
+    Parameter(
+        help="Labelled examples: a parquet, csv, tsv or jsonl file, a folder with validation.*, hub:NAME (--config and "
+        "--split name its configuration and split), bundled:pairs, which comes with the package, or synthetic texts "
+        "such as synthetic:repeat,length=50 (others: needle, names, agreement, few-shot); without it the hub's GLUE."
     ),
 ]
 Text = Annotated[
@@ -63,9 +71,9 @@ Seed = Annotated[int, Parameter(help="Random seed.")]
 Texts = Annotated[
     str,
     Parameter(
-        help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, bundled:pairs, "
-        "bundled:sentences, or synthetic texts such as synthetic:repeat,length=50 (others: "
-        "needle, names, agreement, few-shot)."
+        help="A parquet, csv, tsv or jsonl file with a text column or two, a CoNLL-U file, hub:NAME (--config and "
+        "--split name its configuration and split), bundled:pairs, bundled:sentences, or synthetic texts such as "
+        "synthetic:repeat,length=50 (others: needle, names, agreement, few-shot)."
     ),
 ]
 TextColumns = Annotated[tuple[str, ...] | None, Parameter(help="One or two text columns.", consume_multiple=True)]
@@ -179,6 +187,17 @@ def find_named_task(
         counterpart=counterpart,
         wrong=wrong,
     )
+
+
+def find_source_of(task: KnownTask, data: str | None) -> str:
+    """The data that was given, or the hub's GLUE for the task."""
+    from headcount.data.hub import HubData
+
+    if data is not None:
+        return data
+    if task.hub is None:
+        raise InvalidOption(f"say where the examples of {task.name} are with data=; the hub has those of GLUE only")
+    return str(HubData(*task.hub))
 
 
 def load_for_task(

@@ -33,8 +33,8 @@ def partial(
     data: Annotated[
         str | None,
         Parameter(
-            help="A folder with train.* and validation.*, or a file, of which a fifth is held out; without it, GLUE "
-            "from the hub."
+            help="A folder with train.* and validation.*, a file, of which a fifth is held out, or hub:NAME (--config "
+            "and --split name its configuration and split); without it, GLUE from the hub."
         ),
     ] = None,
     task: Annotated[

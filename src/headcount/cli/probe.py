@@ -22,7 +22,8 @@ def probe(
         Parameter(
             help="Dependencies and classifiers: a CoNLL-U file, or a parquet, jsonl, csv or tsv file with tokens, "
             "upos, heads and deprels. Coreference: a CoNLL-2012 file, or a table with the columns of LitBank or GAP. "
-            "Frames: a table with text, target and fes, a folder with FrameNet, or nltk:framenet_v17."
+            "Frames: a table with text, target and fes, a folder with FrameNet, or nltk:framenet_v17. Tables may "
+            "also be hub:NAME (--config and --split name its configuration and split)."
         ),
     ],
     kind: Annotated[

@@ -42,6 +42,7 @@ from headcount.cli.options import (
     as_stored,
     bare_head,
     find_named_task,
+    find_source_of,
     find_tokenizer,
     load_ready,
     refuse_others,
@@ -96,7 +97,7 @@ def prune(
         str | None, Parameter(group=FIRST, help="A GLUE task such as mrpc, or a kind of task such as classification.")
     ] = None,
     data: Annotated[
-        str | None, Parameter(group=FIRST, help="Labelled examples, as for headcount sweep, or bundled:pairs.")
+        str | None, Parameter(group=FIRST, help="Labelled examples, as for headcount sweep; without it the hub's GLUE.")
     ] = None,
     order: Annotated[
         str | None,
@@ -220,10 +221,10 @@ def prune(
         without_effect("engine", current_executor().elsewhere, "--heads says which heads go")
         if not heads.strip(" ,"):
             raise InvalidOption("got no heads; expected at least one, such as --heads L3H7")
-    elif not data or not (task or find_source(data)) or all(given[option] is None for option in SIZES):
+    elif not (task or find_source(data)) or all(given[option] is None for option in SIZES):
         raise InvalidOption(
-            "say what to remove: --heads 'L3H7,L5', or --task, --data and one of --drop 40%, --keep 80, "
-            "--tolerance 0.5, --operations 50%, --weights 60%, --faster 2"
+            "say what to remove: --heads 'L3H7,L5', or --task, --data (without it the hub's GLUE) and one of "
+            "--drop 40%, --keep 80, --tolerance 0.5, --operations 50%, --weights 60%, --faster 2"
         )
     belongs_to("by_estimate", by_estimate, "tolerance", tolerance)
     belongs_to("stages", stages, "recover", recover or None)
@@ -244,6 +245,7 @@ def prune(
     check_output_folder(out, overwrite)
     console = Console(highlight=False)
     known = None if heads is not None else find_named_task(task, data, text, label, labels)
+    source = "" if known is None else find_source_of(known, data)
     head = None if known is None else bare_head(known.kind.name)
     loaded = load_ready(model, device, dtype, trust_remote_code, head=head, uses_head=True)
     loaded_tokenizer = find_tokenizer(model, tokenizer, trust_remote_code)
@@ -264,11 +266,11 @@ def prune(
             trained["teacher"] = loaded if taught else None
         if stages is not None:
             smaller, lines = run_stages(
-                loaded, loaded_tokenizer, str(data), known, chosen_by, stages, trained, state, **examples
+                loaded, loaded_tokenizer, source, known, chosen_by, stages, trained, state, **examples
             )
             lines = say_left(loaded, smaller, refitted=refit != "none") + lines
         else:
-            choice = run_choice("prune", loaded, loaded_tokenizer, str(data), known, chosen_by)
+            choice = run_choice("prune", loaded, loaded_tokenizer, source, known, chosen_by)
             if isinstance(choice, PartChoice):
                 show_parts(console, choice)
                 if choice.model is None:
@@ -289,7 +291,7 @@ def prune(
                     loaded,
                     smaller,
                     loaded_tokenizer,
-                    str(data),
+                    source,
                     train,
                     known,
                     trained,

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from headcount.cli import options
 from headcount.cli.engine_options import with_engine
-from headcount.cli.options import find_named_task, load_for_task, say_part, say_saved
+from headcount.cli.options import find_named_task, find_source_of, load_for_task, say_part, say_saved
 from headcount.cli.pairs import HESSIAN, check_pairs, find_pairs, show_pairs
 from headcount.core.options import belongs_to, without_effect
 
@@ -28,15 +28,7 @@ def sweep(
     /,
     *,
     task: options.Task = None,
-    data: Annotated[
-        str | None,
-        Parameter(
-            help="A parquet, csv, tsv or jsonl file, a folder with validation.*, "
-            "hub:NAME, or synthetic texts such as synthetic:repeat,length=50 (others: "
-            "needle, names, agreement, few-shot); "
-            "without it the hub's GLUE; bundled:pairs comes with the package."
-        ),
-    ] = None,
+    data: options.DataOrGlue = None,
     out: options.Out = None,
     name: options.Name = None,
     by: Annotated[
@@ -179,7 +171,7 @@ def sweep(
         model, known.kind.name, device, dtype, trust_remote_code, tokenizer, untrained, device_map
     )
     compute = Compute(batch_tokens, memory, compiled, shard)
-    source = known.name if data is None else data
+    source = find_source_of(known, data)
     if screen is not None or by == "pair":
         steps = {HESSIAN: ("curvature", "heads"), ATTRIBUTION: ("attribution", "examples")}
         step, unit = steps.get(screen or "", ("importance", "examples"))

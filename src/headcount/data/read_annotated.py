@@ -10,6 +10,7 @@ import pandas as pd
 from headcount.data.annotations import Annotated, check_sentence
 from headcount.data.blank_rows import is_absent
 from headcount.data.conllu import CONLLU, read_conllu
+from headcount.data.hub import find_hub
 from headcount.data.in_memory import InMemory
 from headcount.data.row_numbers import name_row
 from headcount.data.tables import SUFFIXES, list_of, read_table
@@ -35,6 +36,8 @@ def read_annotated(data: str | Path | InMemory, texts: bool = True) -> list[Anno
     """
     if not isinstance(data, str | Path):
         return list(_from_table(read_table(data), "the data frame", texts))
+    if find_hub(data) is not None:
+        return list(_from_table(read_table(data), str(data), texts))
     path = Path(data)
     if path.suffix == CONLLU:
         return list(read_conllu(path, texts))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from headcount.data.conllu import CONLLU, read_conllu
+from headcount.data.hub import find_hub
 from headcount.data.in_memory import InMemory, as_frame, choose_split, name_of
 from headcount.data.row_numbers import remember_source
 from headcount.errors import DataProblem, short
@@ -21,12 +22,15 @@ SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", CONLLU)
 
 
 def read_table(source: str | Path | InMemory, split: str = "validation", own: str | None = None) -> pd.DataFrame:
-    """The rows of a parquet, csv, tsv, jsonl or CoNLL-U file, of a folder's file for the split, or of a table
-    in memory.
+    """The rows of a parquet, csv, tsv, jsonl or CoNLL-U file, of a folder's file for the split, of a data set on the
+    hub (`hub:NAME`), or of a table in memory.
 
     `own`: the name that the task has for the split, such as `validation_mismatched`.
     """
-    if not isinstance(source, str | Path):
+    hub = find_hub(source)
+    if hub is not None:
+        table, name = hub.read(split, own), str(hub)
+    elif not isinstance(source, str | Path):
         table, name = as_frame(source, split, own), f"the {name_of(source)}"
     else:
         path = find_file(Path(source), split, own)

@@ -156,6 +156,18 @@ def read_options(name: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
+def spell_task(task: Task) -> dict[str, Any]:
+    """What `find_task` made this task of: its name, the columns that were named, and the options of its kind.
+
+    >>> spell_task(find_task("similarity,pooling=first", label="score"))
+    {'name': 'similarity', 'label': 'score', 'pooling': 'first'}
+    """
+    usual = find_task(task.name) if task.name in GLUE else _task_of(KINDS[task.name])
+    text = {} if task.texts == usual.texts else {"text": list(task.texts[0])}
+    label = {} if task.label == usual.label else {"label": task.label}
+    return {"name": task.name, **text, **label, **task.kind.own_options()}
+
+
 @renamed(texts="text=", names="labels=")
 def find_task(
     name: str,

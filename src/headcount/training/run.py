@@ -21,7 +21,7 @@ from headcount.models.longest import longest_input
 from headcount.models.progress_bars import no_progress_bar
 from headcount.training.kind_trainer import trainer_for
 from headcount.training.models import build_model
-from headcount.training.run_folder import OPTIONS, RESULT, finished_result, last_checkpoint, write_json
+from headcount.training.run_folder import OPTIONS, RESULT, SOURCE, finished_result, last_checkpoint, write_json
 from headcount.training.scored_sets import score_sets, unscored_sets
 from headcount.training.scores import score
 from headcount.training.splits import Splits
@@ -100,6 +100,7 @@ def perform_run(run: TrainingRun, progress: Progress | None = None) -> dict[str,
         )
     result: dict[str, Any] = {
         "identity": run.identity,
+        SOURCE: None if run.splits.source is None else dict(run.splits.source),
         "steps": steps,
         "seconds": time.monotonic() - start,
         "scores": scores[0],

@@ -12,6 +12,8 @@ from headcount.errors import StudyProblem
 from headcount.training.trainer import EARLIER
 
 OPTIONS, RESULT = "options.json", "result.json"
+SOURCE = "source"
+"""In a result: the task and where its data is (`Splits.source`)."""
 
 
 def finished_result(folder: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -31,6 +33,18 @@ def finished_result(folder: Path, identity: Mapping[str, Any]) -> dict[str, Any]
         return None
     result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return result
+
+
+def source_of_run(folder: Path) -> dict[str, Any] | None:
+    """The task and the data of the run in this folder, or in the one around it; None where it does not say."""
+    for path in (folder / RESULT, folder.parent / RESULT):
+        if path.is_file():
+            try:
+                source = json.loads(path.read_text(encoding="utf-8")).get(SOURCE)
+            except (ValueError, AttributeError):
+                return None
+            return source if isinstance(source, dict) else None
+    return None
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

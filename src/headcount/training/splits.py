@@ -12,13 +12,15 @@ import pandas as pd
 
 from headcount.core.provenance import fingerprint
 from headcount.data.blank_rows import leave_out_blank
+from headcount.data.hub import find_hub
 from headcount.data.in_memory import InMemory, name_of
 from headcount.data.number_options import check_numbers
 from headcount.data.read_rows import read_rows
 from headcount.data.row_numbers import name_row
 from headcount.data.synthetic.source import refuse_source
-from headcount.data.tasks import GLUE, Task, plain_name
+from headcount.data.tasks import GLUE, Task, find_task, plain_name, spell_task
 from headcount.errors import DataProblem, listed, short
+from headcount.zoo.bundled import PREFIX as BUNDLED
 from headcount.zoo.bundled import find_data
 
 
@@ -33,6 +35,8 @@ class Splits:
     notes: tuple[str, ...] = ()
     tests: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     """Further examples by name, on which runs are scored too (`scored_sets`)."""
+    source: Mapping[str, Any] | None = None
+    """The task and where its data is, so that `read_again` finds both; None for a table in memory."""
 
     @property
     def fingerprint(self) -> str:
@@ -52,6 +56,7 @@ def read_splits(
     With a tokenizer, rows that are blank to it are left out before `limit` examples are sampled.
     """
     refuse_source(root, "synthetic texts have no training split", "a file, or a folder with train.* and validation.*")
+    source = _spell_source(task, root)
     root = find_data(root)
 
     def without_blank(table: pd.DataFrame) -> pd.DataFrame:
@@ -59,12 +64,13 @@ def read_splits(
             return table
         return leave_out_blank(table, task.columns(table), task.kind, tokenizer)
 
-    if isinstance(root, Mapping):
+    hub = find_hub(root)
+    if isinstance(root, Mapping) or (hub is not None and hub.split is None):
         own = task.hub[2] if task.hub else None
         train, validation = map(
             without_blank, (read_rows(root, task, "train"), read_rows(root, task, "validation", own))
         )
-    elif root is not None and (not isinstance(root, str | Path) or Path(root).is_file()):
+    elif root is not None and (hub is not None or not isinstance(root, str | Path) or Path(root).is_file()):
         train, validation = _held_out(without_blank(read_rows(root, task)), name_of(root))
     else:
         train, validation = map(without_blank, _from_hub(task) if root is None else _from_folder(task, Path(root)))
@@ -77,7 +83,19 @@ def read_splits(
         train = train.iloc[rows]
     if task.kind.named_classes and task.names is None:
         task = replace(task, names=names, user_labels=names)
-    return Splits(task, train, validation, names, notes)
+    return Splits(task, train, validation, names, notes, source=source)
+
+
+def read_again(source: Mapping[str, Any], tokenizer: Any = None) -> Splits:
+    """The splits that had this `source`, without a limit of the training examples."""
+    return read_splits(find_task(**source["task"]), source["data"], tokenizer=tokenizer)
+
+
+def _spell_source(task: Task, root: str | Path | InMemory | None) -> dict[str, Any] | None:
+    if root is not None and not isinstance(root, str | Path):
+        return None
+    known = root is None or str(root).startswith(BUNDLED) or find_hub(root) is not None
+    return {"task": spell_task(task), "data": root if known else str(Path(str(root)).absolute())}
 
 
 HELD_OUT = 0.2

@@ -9,6 +9,7 @@ import pandas as pd
 from headcount.data.coreference import gap, litbank
 from headcount.data.coreference.conll2012 import SUFFIX, read_conll2012
 from headcount.data.coreference.documents import Document
+from headcount.data.hub import find_hub
 from headcount.data.in_memory import InMemory
 from headcount.data.row_numbers import source_of
 from headcount.data.tables import SUFFIXES, read_table
@@ -26,7 +27,7 @@ def read_coreference(data: str | Path | InMemory) -> list[Document]:
     >>> [(document.words[mention.head], mention.kind) for mention in document.mentions]
     [('Ann', 'nominal'), ('she', 'pronoun')]
     """
-    if not isinstance(data, str | Path):
+    if not isinstance(data, str | Path) or find_hub(data) is not None:
         return _from_table(read_table(data))
     path = Path(data)
     if _is_conll(path):

@@ -61,6 +61,9 @@ class Judged(Kind):
             )
         return known
 
+    def own_options(self) -> dict[str, Any]:
+        return super().own_options() | ({} if self.candidates == CANDIDATES else {"candidates": str(self.candidates)})
+
     def check_candidates(self, candidates: Any) -> int:
         """The option `candidates`, which is text in a task's name."""
         if not str(candidates).isdecimal() or int(candidates) < 2:

@@ -85,6 +85,10 @@ class Kind(Texts, Answers):
         self.check_options(options, ())
         return self
 
+    def own_options(self) -> dict[str, Any]:
+        """The options that were given, as `with_options` takes them."""
+        return {}
+
     def check_options(self, options: Mapping[str, Any], known: Sequence[str]) -> None:
         """Refuse options that this kind does not have."""
         for option in options:

@@ -43,6 +43,10 @@ class Vectors(Kind):
             one_of("pooling", options["pooling"], POOLINGS)
         return replace(self, **{f"own_{name}": value for name, value in options.items()})
 
+    def own_options(self) -> dict[str, Any]:
+        own = {name: getattr(self, f"own_{name}", None) for name in self.options}
+        return {name: value for name, value in own.items() if value is not None}
+
     def for_model(self, model: Any) -> Self:
         """With the pooling of the model's folder, where that was written by sentence-transformers."""
         if self.of_model is not None:
