@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import app, main
-from tests.hard import accepted, budgets, choosing, config, data, models, options, outputs, studies
+from tests.hard import accepted, budgets, choosing, config, data, models, options, outputs, rankings, studies
 from tests.hard.row import Row
 from tests.hard.shelf import Shelf
 
 TABLES = {
     table.__name__.rpartition(".")[2]: table.ROWS
-    for table in (models, data, options, studies, outputs, config, choosing, budgets)
+    for table in (models, data, options, studies, outputs, config, choosing, budgets, rankings)
 }
 LEAST = 400
 LONGEST = 700

@@ -44,6 +44,20 @@ def test_it_is_what_generate_gives(make: Any) -> None:
     assert events[-1]["same"] == torch.equal(expected["whole"], expected["without"])
 
 
+@torch.no_grad()
+def test_a_step_does_not_end_the_text() -> None:
+    """BART's and Marian's configurations force the end at the last of the tokens that are asked for."""
+    live, most = small.translator(), 3 * AT_ONCE
+    config = live.model.generation_config
+    config.update(forced_eos_token_id=config.eos_token_id, num_beams=4, num_return_sequences=2, min_new_tokens=2)
+    events = run(live, "the dog chased", new_tokens=most)
+    config.update(num_beams=1, num_return_sequences=1)
+    inputs = live.tokenizer("the dog chased", return_tensors="pt")
+    expected = live.model.generate(**inputs, max_new_tokens=most)[0, 1:]
+    assert AT_ONCE < len(expected) == events[-2]["tokens"]
+    assert events[-2]["text"] == live.tokenizer.decode(expected, skip_special_tokens=True)
+
+
 def test_both_models_write_in_turn() -> None:
     events = run(small.decoder(), "the dog", off=[{"heads": "L0"}], new_tokens=2 * AT_ONCE)
     assert [event["side"] for event in events[:2]] == ["whole", "without"]

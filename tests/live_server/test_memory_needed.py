@@ -31,6 +31,20 @@ def test_half_precision_is_float32_on_a_cpu(tmp_path: Path) -> None:
         check_memory(str(folder), "cpu", "auto", free=2 * needed - 1)
 
 
+def test_only_weights_that_are_loaded_count(tmp_path: Path) -> None:
+    """Folders may hold the same weights twice, or others, such as those of an adapter."""
+    folder = planted.save(tmp_path / "model")
+    needed = weight_bytes(folder)
+    assert needed == (folder / "model.safetensors").stat().st_size
+    for name in ("consolidated.safetensors", "adapter_model.safetensors", "pytorch_model.bin"):
+        (folder / name).write_bytes(b"0" * needed)
+    assert weight_bytes(folder) == needed
+    (folder / "model.safetensors").rename(folder / "model-1-of-1.safetensors")
+    names = {"weight_map": {"one": "model-1-of-1.safetensors", "other": "model-1-of-1.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(names))
+    assert weight_bytes(folder) == needed
+
+
 def test_what_is_free() -> None:
     free = free_memory()
     assert free is None or free > 2**20

@@ -89,6 +89,19 @@ def states(model: Any, tokenizer: Any) -> np.ndarray:
     return np.stack([(vector / vector.norm()).numpy() for vector in found])
 
 
+def test_a_plain_folder_says_how_the_library_loads_it(tmp_path: Path) -> None:
+    """A model without the library's files is one of vectors, too: their mean."""
+    model, tokenizer = hc.load(plain_model(tmp_path / "plain"))
+    hc.save(hc.prune(model, ["L0H1", "L1H2", "L1H3"]), tokenizer, tmp_path / "small")
+    card = (tmp_path / "small" / "README.md").read_text()
+    assert "`SentenceTransformer(folder, trust_remote_code=True)` gives vectors of texts, by mean pooling" in card
+    with torch.no_grad():
+        states = model(**(inputs := tokenizer(TEXTS[0], return_tensors="pt"))).last_hidden_state
+    assert inputs["attention_mask"].all()
+    vectors = library_vectors(tmp_path / "small", trust_remote_code=True)
+    np.testing.assert_allclose(vectors[0], states[0].mean(0).numpy(), atol=1e-5)
+
+
 def test_heads_and_units_that_are_gone(tmp_path: Path) -> None:
     """As --what both removes them."""
     folder, parts = written(tmp_path, "cls"), ["L0H1", "L1H0", "L0U3-30", "L2U0-9"]

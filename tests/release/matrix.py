@@ -54,7 +54,8 @@ def run(torch: str, family: str, options: argparse.Namespace) -> tuple[int, str]
     python = make_environment(Path(sys.executable), options.folder / name)
     index = ["--extra-index-url", options.index] if options.index else []
     install(python, *index, "--upgrade", torch)
-    install(python, "--editable", str(ROOT), "--upgrade", family, torch, *TOOLS)
+    # With the extra that the contract of the live server needs.
+    install(python, "--editable", f"{ROOT}[live]", "--upgrade", family, torch, *TOOLS)
     say = (
         "import platform, torch, transformers; print('python', platform.python_version(), 'torch', torch.__version__, "
     )

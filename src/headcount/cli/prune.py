@@ -94,7 +94,12 @@ def prune(
         ),
     ] = None,
     task: Annotated[
-        str | None, Parameter(group=FIRST, help="A GLUE task such as mrpc, or a kind of task such as classification.")
+        str | None,
+        Parameter(
+            group=FIRST,
+            help="A GLUE task such as mrpc, or a kind of task such as classification, similarity (for embedding "
+            "models) or causal-lm; headcount sweep --help lists them.",
+        ),
     ] = None,
     data: Annotated[
         str | None, Parameter(group=FIRST, help="Labelled examples, as for headcount sweep; without it the hub's GLUE.")

@@ -90,7 +90,9 @@ def find_blank(
     empty = np.array([[text is not None and not text.strip() for text in column] for column in cells])
     doubtful = np.array([[text is not None and (every or _may_be_blank(text)) for text in column] for column in cells])
     blank: np.ndarray = together(empty, axis=0)
-    rows = np.flatnonzero(together(empty | doubtful, axis=0) & ~blank)
+    # What is no text is refused elsewhere, with its row.
+    texts = np.array([[text is not None for text in column] for column in cells]).all(0)
+    rows = np.flatnonzero(together(empty | doubtful, axis=0) & ~blank & texts)
     if len(rows):
         special = kind.special_ids(tokenizer)
         nothing = np.array(

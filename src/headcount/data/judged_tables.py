@@ -44,8 +44,8 @@ def _two_columns(table: pd.DataFrame, task: Task) -> tuple[str, str]:
     columns = task.columns(table)
     if len(columns) != 2:
         raise DataProblem(
-            f"got {len(columns)} text column for {task.kind.name}; expected two, the query and its documents, as in "
-            "text=(a, b)"
+            f"got {len(columns)} text column for {task.kind.name}; expected two, the query and its documents: name "
+            "both with text="
         )
     return columns[0], columns[1]
 

@@ -150,7 +150,7 @@ def read_options(name: str) -> tuple[str, dict[str, str]]:
         if not equals or option in options:
             raise InvalidOption(
                 f"got {short(word)} behind the task {short(name)}; expected each option once, such as "
-                "'similarity,pooling=first'"
+                "'similarity,pooling=first' (a text with a comma can be given in Python: hc.find_task)"
             )
         options[option.strip()] = value
     return name, options

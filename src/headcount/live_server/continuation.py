@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import GenerationConfig
+from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
 
 from headcount.errors import InvalidOption
 from headcount.live_server.asked import Asked, Off
@@ -18,6 +18,16 @@ from headcount.live_server.worker import Event
 
 AT_ONCE = 4
 """Tokens of a step: other requests wait for no more."""
+
+
+class _Length(StoppingCriteria):  # type: ignore[misc]
+    """Ends a step. The text itself may go on: with `max_new_tokens` for a step, BART would end it there."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __call__(self, input_ids: Tensor, scores: Any, **_: Any) -> Tensor:
+        return torch.full((len(input_ids),), input_ids.shape[1] >= self.most, device=input_ids.device)
 
 
 class Writing:
@@ -47,7 +57,8 @@ class Writing:
             made = live.model.generate(
                 **self.inputs,
                 **kept,
-                generation_config=_greedy(live.model, count),
+                generation_config=_greedy(live.model, most - before),
+                stopping_criteria=StoppingCriteriaList([_Length(self.inputs[self.key].shape[1] + count)]),
                 return_dict_in_generate=True,
             )
         self._extend(made.sequences)
@@ -87,12 +98,17 @@ def continue_text(live: LiveModel, asked: Asked) -> Iterator[Event]:
 
 
 def _greedy(model: Any, count: int) -> GenerationConfig:
-    """The model's own configuration of generation, but the most probable token each time, and only so many."""
+    """The model's own configuration of generation, but the most probable token each time, and so many at most.
+
+    `generate` takes what is None here from the model's configuration.
+    """
     config = GenerationConfig.from_dict(model.generation_config.to_dict())
     config.update(
         max_new_tokens=count,
         max_length=None,
         min_length=0,
+        min_new_tokens=0,
+        num_return_sequences=1,
         do_sample=False,
         num_beams=1,
         temperature=None,

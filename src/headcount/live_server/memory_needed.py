@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from headcount.errors import ModelUnavailable
@@ -9,7 +10,8 @@ from headcount.models.find_folder import find_folder
 from headcount.models.load import load_config
 from headcount.trace.memory import free_memory, spell_bytes
 
-WEIGHTS = ("*.safetensors", "*.bin")
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+"""The formats, in the order in which they are loaded; `.index.json` behind a name lists the files of a large model."""
 HALF = ("float16", "bfloat16")
 
 
@@ -31,9 +33,18 @@ def check_memory(model: str, device: str, dtype: str, free: int | None = None) -
 
 
 def weight_bytes(folder: Path) -> int:
-    """The size of the weights in a folder, of the first format that it has."""
-    for pattern in WEIGHTS:
-        sizes = [path.stat().st_size for path in folder.glob(pattern)]
-        if sizes:
+    """The size of the weights that are loaded from a folder; others may lie beside them, as in Mistral's."""
+    for name in WEIGHTS:
+        index = folder / f"{name}.index.json"
+        files = {name} if (folder / name).is_file() else _listed(index)
+        if sizes := [path.stat().st_size for file in files if (path := folder / file).is_file()]:
             return sum(sizes)
     return 0
+
+
+def _listed(index: Path) -> set[str]:
+    """The files that an index names; none where it is not there or cannot be read, which loading the model reports."""
+    try:
+        return set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()

@@ -203,10 +203,15 @@ def _card(model: PreTrainedModel, record: Record, auto: str, plain: dict[str, in
         f"`{MODELLING}`, which makes {type(model).__name__} smaller before its weights are read."
     )
     library = library_class(model)
+    trust = "" if plain is not None else ", trust_remote_code=True"
     if library is not None:
-        trust = "" if plain is not None else ", trust_remote_code=True"
         gives = "vectors of texts" if library == "SentenceTransformer" else "scores of pairs"
         how += f" `{library}(folder{trust})` gives its {gives}."
+    elif auto == "AutoModel" and model.main_input_name == "input_ids":
+        how += (
+            f" sentence-transformers' `SentenceTransformer(folder{trust})` gives vectors of texts, by mean pooling "
+            "where the folder does not say otherwise."
+        )
     return (
         f"# {type(model).__name__} with {what}\n\n"
         f"{how}\n\n`headcount.load(folder)` loads it, and knows what is left by its original numbers.\n\n"

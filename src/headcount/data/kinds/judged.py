@@ -100,8 +100,8 @@ class Judged(Kind):
         """Refuse other than two text columns."""
         if len(texts[0]) != 2:
             raise DataProblem(
-                f"got {len(texts[0])} text column for {self.name}; expected two, the query and its documents, as in "
-                "text=(a, b)"
+                f"got {len(texts[0])} text column for {self.name}; expected two, the query and its documents: name "
+                "both with text="
             )
 
     def notes(self) -> tuple[str, ...]:

@@ -61,6 +61,11 @@ class Similarity(Vectors):
         """Scores divided by the highest that is usual, so that they can be compared with cosines."""
         assert labels is not None  # the kind has a label column
         numbers = labels.numbers()
+        if (numbers == numbers[0]).all():
+            raise DataProblem(
+                f"every pair has the score {numbers[0]:g}, so that no correlation with it can be computed; expected "
+                "pairs of different scores"
+            )
         scale = scale_of(numbers)
         divided = "" if scale == 1 else f" divided by {scale:g}"
         loss = f"the loss of a pair is the squared difference of its cosine and its score{divided}"
@@ -69,7 +74,7 @@ class Similarity(Vectors):
     def encode(self, examples: Examples, tokenizer: Any, limit: int, seed: int) -> tuple[list[Encoding], int]:
         if len(examples.texts[0]) != 2:
             raise DataProblem(
-                f"got {len(examples.texts[0])} text column for similarity; expected two, as in text=(a, b)"
+                f"got {len(examples.texts[0])} text column for similarity; expected two: name both with text="
             )
         first, second = zip(*examples.texts, strict=True)
         pairs, cut = self._encode_pairs(first, second, tokenizer, limit)
