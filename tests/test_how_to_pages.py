@@ -30,6 +30,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 WHAT_ONLY_THE_READER_HAS = re.compile(r"\b(MODEL|RERANKER|runs/\S+)(?= |$)")
 OTHER_PROGRAMS = {"pip", "sbatch", "tensorboard", "lm_eval"}
 SMALLER = {
+    r"curve (.*)--limit 60": r"curve \1--limit 40 --max-length 16",
     r"--limit 60": "--limit 6 --max-length 24",
     r"--limit 40": "--limit 4 --max-length 24",
     r"--steps [45]": "--steps 1",
@@ -37,7 +38,7 @@ SMALLER = {
     r"--repeats 3": "--repeats 1",
     r"--lengths 64": "--lengths 8",
     r"--batches 1,16": "--batches 1",
-    r"--length (64|32)": "--length 8 --steps 1 --repeats 1",
+    r"--length (64|32)": "--length 8 --steps 1 --randoms 1",
     r"--order importance,ablation,random": "--order importance,random",
     r"--data bundled:pairs --(what|drop)": r"--data bundled:pairs --limit 40 --max-length 16 --\1",
     r"(--drop 30%)": r"\1 --randoms 1",
