@@ -27,7 +27,7 @@ from tests.models import test_sentence_files
 FOLDER = Path(__file__).parent.parent / "docs" / "how-to"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "index.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
-WHAT_ONLY_THE_READER_HAS = re.compile(r"\b(MODEL|RERANKER|runs/\S+)(?= |$)")
+WHAT_ONLY_THE_READER_HAS = re.compile(r"\b(MODEL|RERANKER|beir-folder|runs/\S+)(?= |$)")
 OTHER_PROGRAMS = {"pip", "sbatch", "tensorboard", "lm_eval"}
 SMALLER = {
     r"curve (.*)--limit 60": r"curve \1--limit 40 --max-length 16",

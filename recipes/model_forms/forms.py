@@ -41,10 +41,10 @@ def bitsandbytes_int8(folder: str) -> Any:
 
 
 def bitsandbytes_int4(folder: str) -> Any:
-    return _bitsandbytes(folder, load_in_4bit=True)
+    return _bitsandbytes(folder, load_in_4bit=True, bnb_4bit_quant_type="nf4")
 
 
-def _bitsandbytes(folder: str, **options: bool) -> Any:
+def _bitsandbytes(folder: str, **options: Any) -> Any:
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
     return AutoModelForCausalLM.from_pretrained(
