@@ -22,6 +22,7 @@ import torch
 from transformers import AutoTokenizer
 
 import headcount as hc
+from headcount.data.tables import read_table
 from headcount.errors import HeadcountError
 from recipes.model_forms.forms import FORMS
 
@@ -31,6 +32,8 @@ class Questions:
 
     def __init__(self, tokenizer: Any, data: str, limit: int, heads: int, seed: int) -> None:
         self.tokenizer, self.data, self.limit, self.heads, self.seed = tokenizer, data, limit, heads, seed
+        table = None if data.startswith("synthetic:") else read_table(data)
+        self.texts = data if table is None else pd.DataFrame({"text": table["prompt"] + table["completion"]})
         self.effects: np.ndarray | None = None
         self.entropy: np.ndarray | None = None
 
@@ -43,7 +46,8 @@ class Questions:
         swept = hc.sweep(model, self.tokenizer, self.data, task="completion", metric="loss", by=names, **shared)
         seconds = time.perf_counter() - start
         effects = swept["delta"].values.ravel()
-        entropy = hc.measure(model, self.tokenizer, self.data, only=["entropy"], **shared)["entropy"]["entropy"].values
+        seen = hc.measure(model, self.tokenizer, self.texts, only=["entropy"], **shared)
+        entropy = seen["entropy"]["entropy"].values
         if self.effects is None or self.entropy is None:
             self.effects, self.entropy = effects, entropy
         return {
@@ -78,7 +82,7 @@ def main(arguments: list[str] | None = None) -> pd.DataFrame:
     parser.add_argument("model", help="a folder of a decoder, such as SmolLM2-135M")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS), help="the first one is the reference")
-    parser.add_argument("--data", default="synthetic:names")
+    parser.add_argument("--data", default="synthetic:names", help="a table with prompt and completion")
     parser.add_argument("--limit", type=int, default=16, help="prompts")
     parser.add_argument("--heads", type=int, default=20, help="heads that are ablated one by one, drawn at random")
     parser.add_argument("--seed", type=int, default=0)

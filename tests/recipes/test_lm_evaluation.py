@@ -40,7 +40,9 @@ def test_texts(tmp_path: Path) -> None:
 def test_from_a_model_to_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lm_eval")
     (tmp_path / "model").mkdir()
-    toy.save_tokenizer(tmp_path / "model")
+    tokenizer = toy.save_tokenizer(tmp_path / "model")
+    tokenizer.eos_token = "[SEP]"  # the harness begins texts with it
+    tokenizer.save_pretrained(tmp_path / "model")
     config = tf.LlamaConfig(
         vocab_size=60, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=4, pad_token_id=0
     )
@@ -48,19 +50,8 @@ def test_from_a_model_to_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     tf.LlamaForCausalLM(config).save_pretrained(tmp_path / "model")
     questions = pd.DataFrame({"prompt": ["a cat", "it is"], "completion": [" me", " who"], "wrong": [" who", " me"]})
     monkeypatch.setattr(hc.Synthetic, "read", lambda *_: questions)
-    table = main(
-        [
-            str(tmp_path / "model"),
-            "--heads",
-            "L0H1",
-            "--tasks",
-            "names",
-            "--randoms",
-            "1",
-            "--out",
-            str(tmp_path / "out"),
-        ]
-    )
+    options = ["--heads", "L0H1", "--tasks", "names", "--randoms", "1", "--out", str(tmp_path / "out")]
+    table = main([str(tmp_path / "model"), *options])
     scores = table.set_index("model")["score"]
     assert list(scores.index) == ["whole", "ablated", "random 0", "pruned"]
     assert scores["ablated"] == scores["pruned"]

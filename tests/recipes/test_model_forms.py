@@ -23,7 +23,9 @@ def test_a_row_for_each_form(tmp_path: Path) -> None:
     torch.manual_seed(0)
     tf.LlamaForCausalLM(config).save_pretrained(tmp_path / "model")
     pairs = toy.pairs(6)
-    pd.DataFrame({"prompt": pairs["sentence1"], "completion": " " + pairs["sentence2"]}).to_csv(tmp_path / "data.csv")
+    pd.DataFrame({"prompt": pairs["sentence1"], "completion": " " + pairs["sentence2"]}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
     options = ["--data", str(tmp_path / "data.csv"), "--heads", "3", "--out", str(tmp_path / "out")]
     table = main([str(tmp_path / "model"), "--forms", "plain", "dynamic_int8", *options]).set_index("form")
     assert table.loc["plain", ["largest_difference", "entropy_difference", "cut", "save"]].tolist() == [
