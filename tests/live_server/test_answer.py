@@ -86,3 +86,28 @@ def test_the_stacks_of_a_translator() -> None:
     assert (found["map"]["query_side"], found["map"]["key_side"]) == ("decoder", "encoder")
     assert (found["map"]["whole"]["queries"], found["map"]["whole"]["keys"]) == (3, 4)
     assert found["questions"][0]["title"] == "next token"
+
+
+def test_the_similarity_of_two_texts(tmp_path: Path) -> None:
+    """Its map is of the first text, without the padding that the longer second one brings."""
+    live = small.sentences(tmp_path)
+    texts = ("good", "so bad up down")
+    found = run(live, *texts, off=[{"heads": "L1H0"}], map="L0H1")
+    (option,) = found["questions"][0]["options"]
+
+    def cosine() -> float:
+        with torch.no_grad():
+            vectors = [
+                live.model(**live.tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in texts
+            ]
+        return float(torch.cosine_similarity(*vectors, dim=0))
+
+    assert option["whole"] == pytest.approx(cosine(), abs=1e-9)
+    with hc.ablated(live.model, "L1H0"):
+        assert option["without"] == pytest.approx(cosine(), abs=1e-9)
+    tokens = found["tokens"][""]
+    assert tokens == ["[CLS]", "good", "[SEP]"]
+    alone = hc.observe(live.model, live.tokenizer("good", return_tensors="pt")).maps["encoder"][0, 1, 0]
+    assert found["map"]["whole"]["keys"] == 3
+    seen = np.frombuffer(base64.b64decode(found["map"]["whole"]["bytes"]), np.uint8)
+    assert np.abs(seen - 255 * alone.sqrt().numpy().ravel()).max() <= 0.51

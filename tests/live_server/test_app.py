@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from headcount.live_server.app import make_app, to_json
+from headcount.live_server.images import encode_image
 from headcount.live_server.limits import Limits
 from headcount.live_server.live_model import LiveModel
 from headcount.live_server.worker import Worker
@@ -108,6 +110,24 @@ def test_too_much_is_refused(tmp_path: Path, worker: Worker) -> None:
     call = caller(small.planted_live(tmp_path, limits=Limits(body=1000)), worker)
     status, problem = call("/api/answer", b" " * 2000)
     assert (status, problem["code"]) == (413, "too-much")
+
+
+def test_images_have_limits_of_their_own(tmp_path: Path, worker: Worker) -> None:
+    """A file of a megabyte is no text that is too long; what is larger, or no image, is told so."""
+    live = small.vision(tmp_path)
+    call = caller(live, worker)
+    noise = np.random.default_rng(0).integers(0, 255, (600, 600, 3), np.uint8)
+    url = encode_image(pytest.importorskip("PIL.Image").fromarray(noise))
+    assert len(url) > 1_000_000
+    assert call("/api/answer", {"texts": [url]})[0] == 200
+    status, problem = call("/api/answer", {"texts": [url * 2]})
+    assert (status, problem["code"]) == (413, "too-much")
+    assert "2,800,000" in problem["error"]
+    status, problem = call("/api/answer", {"texts": ["data:image/png;base64,PHN2Zz4="]})
+    assert (status, problem["code"]) == (400, "invalid")
+    assert "damaged" in problem["error"]
+    assert call("/api/answer", {"texts": [url, url]})[0] == 400
+    assert "writes no text" in call("/api/continue", {"texts": [url]})[1]["error"]
 
 
 def test_a_failure_says_nothing_of_the_machine(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

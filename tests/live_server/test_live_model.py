@@ -75,7 +75,7 @@ def test_means_of_an_encoder_decoder() -> None:
 
 def test_models_without_an_answer_are_refused(tmp_path: Path) -> None:
     tokenizer = planted.tokenizer(tmp_path)
-    with pytest.raises(ModelUnavailable, match="reads no text"):
+    with pytest.raises(ModelUnavailable, match="reads images and BertTokenizer does not"):
         LiveModel(zoo.tiny("vit"), tokenizer)
     with pytest.raises(ModelUnavailable, match="answers no task that headcount knows"):
         LiveModel(zoo.tiny("bert"), tokenizer)

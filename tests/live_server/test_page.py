@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import runpy
@@ -10,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -390,6 +393,85 @@ def test_models_that_guess_write_and_translate(visit: Visit) -> None:
         settled(page)
         assert off(page) == ["cross.L1H0"]
         assert page.locator(".live-map svg[aria-label^='Attention map']").count() == 1
+
+
+def picture(kind: str, width: int, height: int) -> bytes:
+    """A file with a gradient of greys."""
+    image = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    pixels = np.linspace(0, 255, width * height).reshape(height, width).astype(np.uint8)
+    image.fromarray(pixels).convert("RGB").save(file, kind)
+    return file.getvalue()
+
+
+PASTE = """(bytes) => {
+  const given = new DataTransfer();
+  given.items.add(new File([new Uint8Array(bytes)], "pasted.png", { type: "image/png" }));
+  dispatchEvent(new ClipboardEvent("paste", { clipboardData: given }));
+}"""
+
+
+def test_a_model_of_images(visit: Visit, tmp_path: Path) -> None:
+    live = small.vision(tmp_path)
+    with page_server(live) as server:
+        page = visit(server, "#head=L1H0")
+        assert list(rows(page)) == ["cat", "dog", "ship"]
+        cell(page, "L0H1").click()
+        file = picture("PNG", 30, 20)
+        page.get_by_label("Image file").set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": file})
+        settled(page)
+        url = f"data:image/png;base64,{base64.b64encode(file).decode()}"
+        expect(page.locator(".given-image")).to_have_attribute("src", url)
+        inputs = live.read((url,)).inputs
+        with torch.no_grad(), hc.ablated(live.model, "L0H1"):
+            expected = live.model(**inputs).logits[0].softmax(-1)
+        expect(page.locator("table.answers tbody tr").first).to_contain_text(shown(float(expected[0])))
+        # Where a patch looks, by pointer and by key.
+        page.locator(".patch-map .patch").nth(4).click()
+        expect(page.locator(".patch-map")).to_have_attribute("aria-label", re.compile("Where 1,1 looks"))
+        page.locator(".patch-map").focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".patch-map")).to_have_attribute("aria-label", re.compile("Where 2,1 looks"))
+        page.keyboard.press("ArrowUp")
+        expect(page.locator(".patch-map")).to_have_attribute("aria-label", re.compile("Where 1,1 looks"))
+        page.get_by_role("button", name="From [CLS]").click()
+        page.get_by_role("button", name="Which head matters here?").click()
+        expect(page.locator(".sweep-words")).to_contain_text("Largest changes")
+        # A paste; a format that is not sent as it is; a file that is no image.
+        page.evaluate(PASTE, list(picture("PNG", 8, 8)))
+        expect(page.locator(".image-box")).to_contain_text("pasted.png")
+        settled(page)
+        large = {"name": "large.webp", "mimeType": "image/webp", "buffer": picture("WEBP", 3000, 20)}
+        page.get_by_label("Image file").set_input_files(large)
+        expect(page.locator(".given-image")).to_have_attribute("src", re.compile("^data:image/jpeg"))
+        assert page.locator(".given-image").evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 1024
+        settled(page)
+        wrong = {"name": "wrong.png", "mimeType": "image/png", "buffer": b"no image"}
+        page.get_by_label("Image file").set_input_files(wrong)
+        expect(page.locator(".image-box")).to_contain_text("cannot read that file as an image")
+        assert "text=" not in link(page)
+        assert off(page) == ["L0H1"]
+        expect(page.get_by_role("button", name="Copy as command")).to_have_count(0)
+        assert page.evaluate(OVERFLOW) <= 0
+        if AXE.is_file():
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            assert page.evaluate(RUN) == []
+
+
+def test_the_copied_script_of_an_image(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = small.vision(tmp_path / "model")
+    live.model.config._name_or_path = str(tmp_path / "model")
+    with page_server(live) as server:
+        page = visit(server, "#off=L1~uniform~1")
+        said = copied(page, "Copy as Python")
+        wanted = rows(page)["cat"][1]
+    monkeypatch.chdir(tmp_path)
+    url = page.locator(".given-image").get_attribute("src")
+    (tmp_path / "image.png").write_bytes(base64.b64decode(url.partition(",")[2]))
+    script = tmp_path / "script.py"
+    script.write_text(said, encoding="utf-8")
+    output = runpy.run_path(str(script))["output"]
+    assert shown(float(output.logits.detach()[0].softmax(-1)[0])) == wanted
 
 
 def test_requests_that_are_refused_are_told(visit: Visit, classifier: PageServer) -> None:

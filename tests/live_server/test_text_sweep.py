@@ -61,6 +61,21 @@ def test_every_change_is_that_of_ablated(make: Any, how: str, monkeypatch: pytes
             assert float(without) - math.log(first["whole"]) == pytest.approx(change, abs=1e-7), head
 
 
+def test_a_pair_of_rows(tmp_path: Path) -> None:
+    """Of a similarity, every variant is two rows inside the model."""
+    live = small.sentences(tmp_path)
+    texts = ("good", "so bad up down")
+    first, *layers, _ = sweep_text(live, small.ask(live, *texts))
+    assert first is not None
+    assert first["of"] == "number"
+    changes = [change for layer in layers if layer for change in layer["change"]]
+    reading = live.read(texts)
+    for head, change in zip(live.anatomy.layout, changes, strict=True):
+        with torch.no_grad(), hc.ablated(live.model, [head]):
+            without = live.answers(reading, live.model(**reading.inputs))[0, 0, 0]
+        assert float(without) - first["whole"] == pytest.approx(change, abs=1e-9), head
+
+
 def test_of_another_question_and_option() -> None:
     live = small.masked()
     first, _, _ = run(live, "the [MASK] [MASK]", question=1, option=7)

@@ -11,6 +11,7 @@ from torch import Tensor
 from headcount.live_server.answer_rows import answer_rows
 from headcount.live_server.asked import Asked, Off
 from headcount.live_server.head_maps import packed, watching
+from headcount.live_server.images import seen_image
 from headcount.live_server.interventions import needs_means, without
 from headcount.live_server.live_model import LiveModel, Reading
 from headcount.live_server.worker import Event
@@ -30,12 +31,14 @@ def answer(live: LiveModel, asked: Asked) -> Iterator[Event]:
         "tokens": reading.tokens,
         "segments": reading.typed.row.get("token_type_ids") if "" in reading.tokens else None,
         "cut": reading.typed.cut,
-        "unlike": live.likeness.lines(asked.texts, reading.typed.row),
+        "unlike": live.unlike(asked.texts, reading),
         "off": [{"heads": str(one.heads), "how": one.how, "strength": one.strength} for one in asked.off],
         "questions": answer_rows(
             reading.typed.questions, whole, theirs, asked.top, live.names, live.kind.has_probabilities
         ),
     }
+    if live.images:
+        found["seen"] = seen_image(live.tokenizer, reading.inputs["pixel_values"])
     if not reading.typed.questions:
         found["note"] = live.kind.no_question
     if asked.map is not None and map_whole is not None:
@@ -56,10 +59,15 @@ def _map(live: LiveModel, asked: Asked, reading: Reading, whole: Tensor, theirs:
     assert asked.map is not None
     name = live.anatomy.layout.spell(asked.map)
     query, key = ("", "") if "" in reading.tokens else SIDES[asked.map.stack]
+    queries, keys = len(reading.tokens[query]), len(reading.tokens[key])  # without the padding of a first row
+
+    def cut(weights: Tensor) -> dict[str, Any]:
+        return packed(weights[:queries, :keys], name)
+
     return {
         "head": name,
         "query_side": query,
         "key_side": key,
-        "whole": packed(whole, name),
-        "without": None if theirs is None else packed(theirs, name),
+        "whole": cut(whole),
+        "without": None if theirs is None else cut(theirs),
     }

@@ -152,7 +152,9 @@ def make_app(
     def endpoint(task: Task, quick: bool) -> Callable[[Request], Any]:
         async def answer_request(request: Request) -> Response:
             try:
-                asked = read_asked(read_json(await _read_body(request, live.limits.body)), live.anatomy.layout)
+                asked = read_asked(
+                    read_json(await _read_body(request, live.limits.body)), live.anatomy.layout, live.limits
+                )
                 events = Waiting(worker, live, task, asked, quick, request).events()
                 # The first event decides on the status.
                 first = await anext(events, None)

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 import headcount
 from headcount.ablation.replacements import REPLACEMENTS
 from headcount.data.kinds.typed import MASK
+from headcount.live_server.example_images import example_images
 from headcount.live_server.example_texts import first_texts
 from headcount.live_server.live_model import LiveModel
 from headcount.models.fingerprint import device_label, model_name
@@ -57,6 +58,10 @@ def describe_model(live: LiveModel, has_study: bool = False, data: dict[str, str
         "replacements": [{"how": how, "missing": live.why_not(how)} for how in REPLACEMENTS],
         "mask_token": live.tokenizer.mask_token if kind.no_question else None,
         "examples": [list(texts) for texts in _examples(live)],
+        "several_rows": kind.several_rows,
+        "images": live.images,
+        "patches": None if live.patches is None else asdict(live.patches),
+        "example_names": list(example_images()) if live.images else None,
         "data": data or BUNDLED.get(name, {"task": kind.name, "data": "DATA"}),
         "limits": {**asdict(live.limits), "tokens": live.longest},
         "study": has_study,
@@ -65,6 +70,8 @@ def describe_model(live: LiveModel, has_study: bool = False, data: dict[str, str
 
 def _examples(live: LiveModel) -> list[tuple[str, ...]]:
     """Texts to start from, as they would be typed."""
+    if live.images:
+        return [(image,) for image in example_images().values()]
     if not live.examples:
         return first_texts(live.kind, SHOWN)
     return [live.kind.as_typed(texts) for texts in live.examples[:SHOWN]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers as tf
 
@@ -99,6 +100,27 @@ def test_words_choices_and_numbers(tmp_path: Path) -> None:
     kind = kind_of(scorer)
     assert kind is find_kind("regression")
     assert read(kind, scorer, tokenizer, "w1")[1].shape == (1, 1, 1)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first", "last"])
+def test_the_similarity_of_two_texts(pooling: str, tmp_path: Path) -> None:
+    """As of two texts alone, whatever the padding of the shorter one, for any number of rows."""
+    model, tokenizer = small(tf.BertModel).double(), toy.save_tokenizer(tmp_path)
+    kind = find_kind("similarity").with_options({"pooling": pooling}).for_model(model)
+    assert kind.texts_needed == 2
+    with torch.no_grad():
+        states = [
+            model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in ("w1", "good w2 w3 w4")
+        ]
+    vectors = [{"mean": each.mean(0), "first": each[0], "last": each[-1]}[pooling] for each in states]
+    expected = torch.cosine_similarity(*vectors, dim=0)
+    typed, answers = read(kind, model, tokenizer, "w1", "good w2 w3 w4")
+    assert answers.shape == (1, 1, 1)
+    assert float(answers) == pytest.approx(float(expected), abs=1e-12)
+    inputs = kind.typed_inputs(model, collate([typed.row], tokenizer.pad_token_id))
+    with torch.no_grad():
+        twice = kind.answers(model(**{key: value.repeat(2, 1) for key, value in inputs.items()}), typed)
+    assert twice.flatten().tolist() == pytest.approx([float(expected)] * 2, abs=1e-12)
 
 
 def test_models_without_an_answer() -> None:

@@ -14,6 +14,7 @@ from headcount.data.kinds.kind import Labels
 from headcount.data.kinds.metrics import PEARSON, SPEARMAN, SQUARED_ERROR, Outputs
 from headcount.data.kinds.pooling import Pooling
 from headcount.data.kinds.tokens import Encoding, tokenize
+from headcount.data.kinds.typed import Question, Typed
 from headcount.data.kinds.vectors import Vectors, pooled
 from headcount.errors import DataProblem
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 SCALES = (1.0, 5.0, 10.0, 100.0)
 """The usual highest scores of pairs."""
+
+
+@dataclass(frozen=True)
+class TypedPair(Typed):
+    """`spans`: for each text the tokens whose mean is its vector."""
+
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,8 @@ class Similarity(Vectors):
     metrics = (SPEARMAN, PEARSON, SQUARED_ERROR)
     all_texts_needed = True
     options = ("pooling", "prompt")
+    text_titles = ("text", "second text")
+    texts_needed = 2
 
     def user_prompts(self, pooling: Pooling) -> Pooling:
         return pooling if self.own_prompt is None else replace(pooling, prompt=self.own_prompt)
@@ -61,18 +71,48 @@ class Similarity(Vectors):
             raise DataProblem(
                 f"got {len(examples.texts[0])} text column for similarity; expected two, as in text=(a, b)"
             )
+        first, second = zip(*examples.texts, strict=True)
+        pairs, cut = self._encode_pairs(first, second, tokenizer, limit)
+        rows = []
+        for (row, spans), label in zip(pairs, examples.labels, strict=True):
+            places = [float(place) for span in spans for place in span]
+            rows.append(row | {"labels": [float(label), *places]})
+        return rows, cut
+
+    def _encode_pairs(
+        self, first: Sequence[str], second: Sequence[str], tokenizer: Any, limit: int
+    ) -> tuple[list[tuple[Encoding, list[tuple[int, int]]]], int]:
+        """Of each pair its two rows with their spans, and how many texts were truncated."""
         pooling = self.of_model or Pooling()
         limit, before = min(limit, pooling.longest or limit), pooling.before(tokenizer)
-        encoded = [
-            tokenize(tokenizer, [pooling.prepare(text) for text in column], None, limit)
-            for column in zip(*examples.texts, strict=True)
-        ]
-        (first, cut), (second, more) = encoded
-        rows = []
-        for one, other, label in zip(first, second, examples.labels, strict=True):
-            spans = [place for row in (one, other) for place in pooling.span(row["input_ids"], before)]
-            rows.append({key: [one[key], other[key]] for key in one} | {"labels": [float(label), *map(float, spans)]})
-        return rows, cut + more
+        (ours, cut), (theirs, more) = (
+            tokenize(tokenizer, [pooling.prepare(text) for text in column], None, limit) for column in (first, second)
+        )
+        pairs = []
+        for one, other in zip(ours, theirs, strict=True):
+            spans = [pooling.span(row["input_ids"], before) for row in (one, other)]
+            pairs.append(({key: [one[key], other[key]] for key in one}, spans))
+        return pairs, cut + more
+
+    def suits(self, config: Any) -> bool:
+        # That a model without a head makes vectors is what its folder says (`makes_vectors`), not its config.
+        return False
+
+    def read_typed(self, tokenizer: Any, texts: Sequence[str], limit: int) -> Typed:
+        (((row, spans),), cut) = self._encode_pairs(texts[:1], texts[1:2], tokenizer, limit)
+        return TypedPair(row, (Question("cosine"),), cut > 0, tuple(spans))
+
+    def answers(self, result: Any, typed: Typed) -> Tensor:
+        assert isinstance(typed, TypedPair)
+        spans = torch.tensor(typed.spans)
+        first, second = (
+            pooled(result, spans.repeat(len(result.last_hidden_state) // 2, 1)).unflatten(0, (-1, 2)).unbind(1)
+        )
+        cosines: Tensor = (first * second).sum(-1)
+        return cosines[:, None, None]
+
+    def option_names(self, options: Sequence[int], tokenizer: Any, classes: Mapping[int, str]) -> list[str]:
+        return ["cosine"] * len(options)
 
     def losses(self, result: Any, labels: Tensor) -> Tensor:
         cosines = self.cosines(result, labels)

@@ -5,7 +5,7 @@ import { fresh, switchOff } from "./selections.js";
 // `state`: texts, selections, head, by, question, theme.
 export function writeLink(model, state) {
   const asked = new URLSearchParams();
-  for (const text of state.texts) asked.append("text", text);
+  if (!model.images) for (const text of state.texts) asked.append("text", text);
   for (const { heads, how, strength } of state.selections)
     if (heads.length) asked.append("off", [spellHeads(model, heads).replaceAll(", ", ","), how, strength].join("~"));
   if (state.head !== null) asked.set("head", model.heads[state.head][3]);
@@ -18,7 +18,7 @@ export function writeLink(model, state) {
 // The state that a hash asks for; what it does not name, or names wrongly, is as it is at first.
 export function readLink(model, hash) {
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
-  const texts = asked.getAll("text").slice(0, model.most_texts);
+  const texts = model.images ? [] : asked.getAll("text").slice(0, model.most_texts);
   const hows = model.replacements.filter(({ missing }) => !missing).map(({ how }) => how);
   let selections = [];
   for (const said of asked.getAll("off")) {

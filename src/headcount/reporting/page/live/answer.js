@@ -1,6 +1,6 @@
 // The answer of the whole model beside that without the heads that are off, with the difference.
 import { h, s } from "../dom.js";
-import { plain, signed } from "../format.js";
+import { plain, shorten, signed } from "../format.js";
 
 // Probabilities need no more than three digits; what rounds to nothing is nothing.
 const share = (value) => (Math.abs(value) < 0.0005 ? "0.000" : plain(value));
@@ -57,25 +57,32 @@ const without = (count) => `without ${count} ${count === 1 ? "head" : "heads"}`;
 
 function table(model, question, count, choices) {
   const bars = model.probabilities;
+  const top = topOf(question);
   const [write, change] = bars ? [share, shareChange] : [plain, signed];
   const header = [
     h("th", { scope: "col" }, model.writes || model.mask ? "token" : "answer"),
-    bars ? h("th", { scope: "col", class: "bars" }, h("span", { class: "unseen-name" }, "both as bars")) : null,
+    bars
+      ? h(
+          "th",
+          { scope: "col", class: "bars" },
+          h("span", { class: "unseen-name" }, top < 1 ? `bars, up to ${top}` : "both as bars"),
+        )
+      : null,
     h("th", { scope: "col", class: "right" }, key("whole"), "whole model"),
     h("th", { scope: "col", class: "right" }, key("without"), count ? without(count) : "without heads"),
     h("th", { scope: "col", class: "right" }, "difference"),
   ];
+  const rest = question.rest;
   const row = (name, values, title) =>
     h(
       "tr",
       {},
       h("th", { scope: "row", title }, name),
-      bars ? h("td", { class: "bars" }, bar(values, count)) : null,
+      bars ? h("td", { class: "bars" }, values === rest && top < 1 ? null : bar(values, count, top)) : null,
       h("td", { class: "right" }, write(values.whole)),
       h("td", { class: "right" }, count ? write(values.without) : "–"),
       h("td", { class: `right ${count ? tone(values) : ""}` }, count ? change(values.without - values.whole) : "–"),
     );
-  const rest = question.rest;
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "group", "aria-label": "Answers with their probabilities" },
@@ -95,14 +102,22 @@ function table(model, question, count, choices) {
   );
 }
 
+// Where a longest bar ends: at 1, or where all probabilities are small, at the next of these.
+const TOPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+export const topOf = ({ options }) => {
+  const most = Math.max(...options.flatMap(({ whole, without: other }) => [whole, other ?? 0]));
+  return TOPS.find((top) => most <= top) ?? 1;
+};
+
 // Below 0.0005 neither a gain nor a loss.
 const tone = ({ whole, without: other }) => (Math.abs(other - whole) < 0.0005 ? "" : other > whole ? "gains" : "loses");
 
 function nameOf(model, option, choices) {
   if (model.kind === "multiple-choice" && choices?.[option.option])
-    return `${option.name}: ${choices[option.option].slice(0, 60)}`;
-  // Spaces are part of a token; a line break would be none.
-  return model.writes || model.mask ? h("code", {}, option.name.replaceAll("\n", "⏎")) : option.name;
+    return `${option.name}: ${shorten(choices[option.option], 60)}`;
+  // Spaces are part of a token; a line break would be none, and of spaces alone nothing would be seen.
+  const token = option.name.replaceAll("\n", "⏎");
+  return model.writes || model.mask ? h("code", {}, token.trim() ? token : token.replace(/\s/g, "␣")) : option.name;
 }
 
 const key = (which) =>
@@ -113,12 +128,21 @@ const key = (which) =>
   );
 
 const WIDE = 120;
-const bar = ({ whole, without: other }, count) =>
+const bar = ({ whole, without: other }, count, top) =>
   s(
     "svg",
-    { viewBox: `0 0 ${WIDE} 16`, width: WIDE, height: 16, "aria-hidden": "true", class: "two-bars" },
-    s("rect", { x: 0, y: 1, height: 6, width: Math.max(0.5, WIDE * whole), class: "bar-whole-model" }),
-    count ? s("rect", { x: 0, y: 9, height: 6, width: Math.max(0.5, WIDE * other), class: "bar-without-model" }) : null,
+    {
+      viewBox: `0 0 ${WIDE} 16`,
+      width: WIDE,
+      height: 16,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+      class: "two-bars",
+    },
+    s("rect", { x: 0, y: 1, height: 6, width: Math.max(0.5, (WIDE * whole) / top), class: "bar-whole-model" }),
+    count
+      ? s("rect", { x: 0, y: 9, height: 6, width: Math.max(0.5, (WIDE * other) / top), class: "bar-without-model" })
+      : null,
   );
 
 // Every word or masked word in a row of its own; a click shows all of its options.

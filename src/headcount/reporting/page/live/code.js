@@ -16,6 +16,17 @@ export function python(model, texts, selections) {
   });
   const run = `output = ${call(model, texts)}`;
   const mean = off.some(({ how }) => how === "mean");
+  if (model.images)
+    return [
+      "import headcount as hc",
+      "from PIL import Image",
+      "",
+      `model, processor = hc.load(${quoted(model.model)})`,
+      `inputs = processor(images=Image.open("image.png").convert("RGB"), return_tensors="pt")  # your image`,
+      ...(contexts.length
+        ? [`with ${contexts.join(", ")}:`, "    output = model(**inputs)"]
+        : ["output = model(**inputs)"]),
+    ].join("\n");
   return [
     "import headcount as hc",
     "",
@@ -33,6 +44,8 @@ function call(model, texts) {
     const pairs = `tokenizer([${context}] * ${choices.length}, [${choices.join(", ")}], padding=True, ${tensors})`;
     return `model(**{name: rows[None] for name, rows in ${pairs}.items()})`;
   }
+  if (model.kind === "similarity")
+    return `model(**tokenizer([${written.join(", ")}], padding=True, ${tensors}))  # its last_hidden_state is pooled`;
   if (model.kind === "token-classification")
     return `model(**tokenizer(${written[0]}.split(), is_split_into_words=True, ${tensors}))`;
   if (model.kind === "translation") return `model.generate(**tokenizer(${written[0]}, ${tensors}))`;

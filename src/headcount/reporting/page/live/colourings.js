@@ -22,7 +22,7 @@ export function onOrOff(shown, off) {
 export const firstColouring = (shown) => shown.colourings.find(({ effect }) => effect)?.id ?? SWITCHED;
 
 // A sweep that is under way: heads that were not run yet have no value.
-export function startSweep(shown, first) {
+export function startSweep(shown, first, input = "text") {
   const isLog = first.of === "log_probability";
   const quantity = isLog ? `log-probability of “${first.name}”` : `predicted number`;
   return {
@@ -31,8 +31,8 @@ export function startSweep(shown, first) {
     group: "",
     unit: isLog ? "nats" : "",
     says: isLog
-      ? "for this text alone. Orange: the head supports this answer; purple: it speaks against it"
-      : "for this text alone. Orange: the number falls without the head; purple: it rises",
+      ? `for this ${input} alone. Orange: the head supports this answer; purple: it speaks against it`
+      : `for this ${input} alone. Orange: the number falls without the head; purple: it rises`,
     kind: "diverging",
     higher: true,
     values: shown.heads.map(() => null),
@@ -62,9 +62,11 @@ export function sweepWords(shown, colouring, write) {
   const named = order.slice(0, 3).map(([value, index]) => `${shown.heads[index][3]} (${write(value)})`);
   const small = order.length && Math.abs(order[0][0]) < SMALL ? `No head alone changes it by ${SMALL} or more. ` : "";
   const flips = colouring.flips.filter(Boolean).length;
-  const turned =
-    flips === 0
+  const isNumber = colouring.first.of === "number"; // which has no other answer to turn to
+  const turned = isNumber
+    ? ""
+    : flips === 0
       ? "No head alone turns the answer."
       : `${flips} ${flips === 1 ? "head turns" : "heads turn"} the answer alone.`;
-  return `${small}Largest changes: ${named.join(", ")}. ${turned}`;
+  return `${small}Largest changes: ${named.join(", ")}. ${turned}`.trim();
 }

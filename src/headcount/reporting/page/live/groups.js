@@ -39,7 +39,7 @@ function cutsOf(shown) {
 }
 
 // After a sweep of one text: the heads without which its answer is least probable.
-export function sweepGroups(sweep, counts = [5, 20]) {
+export function sweepGroups(sweep, model = {}, counts = [5, 20]) {
   if (sweep?.seconds === undefined) return [];
   const order = sweep.values
     .map((value, index) => [value, index])
@@ -48,8 +48,11 @@ export function sweepGroups(sweep, counts = [5, 20]) {
   return counts
     .filter((count) => count <= order.length)
     .map((count) => ({
-      group: "This text",
-      title: `the ${count} that support the answer most`,
+      group: model.images ? "This image" : "This text",
+      title:
+        sweep.first?.of === "number"
+          ? `the ${count} that raise the number most`
+          : `the ${count} that support the answer most`,
       heads: order.slice(0, count).map(([, index]) => index),
     }));
 }

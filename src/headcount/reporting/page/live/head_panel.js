@@ -8,6 +8,7 @@ import { effectWords, patchWords, patternWords, roleWords, sharedWords, strength
 import { bytesOf } from "../unpack.js";
 import { arcsSay, wordArcs } from "../word_arcs.js";
 import { SWITCHED } from "./colourings.js";
+import { patchMap } from "./patch_map.js";
 
 const VERSIONS = [
   ["whole", "Whole model"],
@@ -15,8 +16,10 @@ const VERSIONS = [
   ["change", "Difference"],
 ];
 
-// `found`: the server's answer. `state`: off (whether this head is), version, sweep. `actions`: toggle, open, show.
-export function headPanel(shown, index, found, { isOff, version, sweep, colouring, room }, { toggle, open, show }) {
+// `found`: the server's answer. `state`: off (whether this head is), version, sweep, of several texts which one its map is
+// of, of an image its patches and the token that looks. `actions`: toggle, open, show, look.
+export function headPanel(shown, index, found, state, { toggle, open, show, look }) {
+  const { isOff, version, sweep, colouring, room, patches, token, of } = state;
   const name = shown.heads[index][3];
   const role = roleWords(shown, index);
   const pattern = patternWords(shown, index);
@@ -27,7 +30,7 @@ export function headPanel(shown, index, found, { isOff, version, sweep, colourin
     effectWords(shown, index) || patchWords(shown, index),
     importanceWords(shown, index),
     ownNumber(index, colouring),
-    sweepFact(sweep, index),
+    sweepFact(sweep, index, found?.seen ? "image" : "text"),
   ].filter(Boolean);
   const told = h("p", { class: "told", role: "status" });
   return [
@@ -58,7 +61,7 @@ export function headPanel(shown, index, found, { isOff, version, sweep, colourin
           facts.flatMap((fact) => [...explained(fact), " "]),
         )
       : null,
-    ...mapOf(found, name, { version, room, told, show }),
+    ...mapOf(found, name, { version, room, told, show, patches, token, look, of }),
   ];
 }
 
@@ -79,11 +82,11 @@ function ownNumber(index, colouring) {
   return `${colouring.title}: ${shownValue(colouring, index)}${colouring.unit ? ` ${colouring.unit}` : ""}.`;
 }
 
-function sweepFact(sweep, index) {
+function sweepFact(sweep, index, input) {
   if (!sweep || sweep.values[index] === null) return "";
   const what = sweep.first.of === "log_probability" ? `the log-probability of “${sweep.first.name}”` : "the number";
   const turned = sweep.flips[index] ? ", and another answer wins" : "";
-  return `In this text, without it alone ${what} changes by ${signed(sweep.values[index])}${turned}.`;
+  return `In this ${input}, without it alone ${what} changes by ${signed(sweep.values[index])}${turned}.`;
 }
 
 // Tokens as they are read: without the signs of byte-pair vocabularies for a space and a new line.
@@ -93,7 +96,7 @@ export const readable = (token) =>
     .replace(/^[Ġ▁]$/u, "␣")
     .replaceAll("Ċ", "⏎");
 
-function mapOf(found, name, { version, room, told, show }) {
+function mapOf(found, name, { version, room, told, show, patches, token, look, of }) {
   const map = found?.map;
   if (!map || map.head !== name) return [h("p", { class: "quiet" }, "Its map comes with the next answer.")];
   const [queries, keys] = [found.tokens[map.query_side], found.tokens[map.key_side]].map((side) => side.map(readable));
@@ -120,13 +123,16 @@ function mapOf(found, name, { version, room, told, show }) {
           isSame ? h("span", { class: "quiet" }, "The heads that are off do not change this map.") : null,
         )
       : null,
-    queries.length > 1 || keys.length > 1
+    found.seen && patches
+      ? patchMap(bytes, queries, { patches, seen: found.seen, shades, token, room, choose: look })
+      : null,
+    !found.seen && (queries.length > 1 || keys.length > 1)
       ? [wordArcs(drawn, queries, keys, { twice: isTwice }), h("p", { class: "quiet" }, arcsSay(isTwice))]
       : null,
     h(
       "div",
       { class: "live-map" },
-      h("p", { class: "caption" }, `A row shows where a token attends. ${shades.says}`),
+      h("p", { class: "caption" }, `A row shows where a token attends${of ? ` in ${of}` : ""}. ${shades.says}`),
       told,
       tokenMap(bytes, queries, keys, told, { shades, room }),
     ),

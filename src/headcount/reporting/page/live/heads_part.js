@@ -29,7 +29,12 @@ export function headsPart(live, actions) {
   const node = h(
     "section",
     { class: "live-heads", "aria-labelledby": "heads-title" },
-    h("div", { class: "title" }, h("h2", { id: "heads-title" }, "2 · Switch heads off"), places.tools),
+    h(
+      "div",
+      { class: "title" },
+      h("h2", { id: "heads-title" }, h("span", { class: "step" }, "2 · "), "Switch heads off"),
+      places.tools,
+    ),
     h("p", { class: "quiet how-to" }, HOW_TO),
     places.picker,
     places.selections,
@@ -114,7 +119,7 @@ export function headsPart(live, actions) {
 
   // The groups of the model and its study, and after a sweep those of this text.
   function drawPicker() {
-    const groups = [...sweepGroups(live.sweep), ...groupsOf(live.shown)];
+    const groups = [...sweepGroups(live.sweep, live.model), ...groupsOf(live.shown)];
     const draw = () => actions.takeOff(drawHeads(live.shown, off(), RANDOM));
     fill("picker", groupPicker(groups, actions.takeOff, draw));
   }

@@ -10,6 +10,7 @@ import { commands, python } from "./code.js";
 import { addLayer, firstColouring, startSweep } from "./colourings.js";
 import { headPanel } from "./head_panel.js";
 import { coloured, headsPart } from "./heads_part.js";
+import { imageBox } from "./image_box.js";
 import { latest } from "./latest.js";
 import { ask, listen, read, rememberToken } from "./requests.js";
 import { allOff, asked, fresh, makeHistory, switchOff, toggle } from "./selections.js";
@@ -25,6 +26,7 @@ const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte
 const IDLE = 450; // milliseconds without a key before the models write on
 const REST = 110; // milliseconds that the pointer rests on a head before it is the chosen one
 const NEW_TOKENS = 24;
+const FIRST = { similarity: "the first text", "multiple-choice": "the context with the first choice" };
 const TOP = 8; // options of each answer that are listed
 
 const live = {
@@ -40,6 +42,7 @@ const live = {
   question: 0,
   option: "",
   version: "whole",
+  token: 0,
   answer: null,
   answered: 0,
   problem: null,
@@ -225,7 +228,7 @@ const sweeping = latest(
     if (live.option !== "") fields.option = Number(live.option);
     await listen("api/sweep", request(fields), signal, (event) => {
       if (event.option !== undefined) {
-        live.sweep = startSweep(live.shown, event);
+        live.sweep = startSweep(live.shown, event, live.model.images ? "image" : "text");
         live.by = "sweep";
       } else if (event.layer !== undefined) addLayer(live.shown, live.sweep, event);
       else live.sweep.seconds = event.seconds;
@@ -285,13 +288,16 @@ function drawAnswer() {
   const { answer, problem } = live;
   // What is shown was computed without so many heads; the next answer may be without others.
   const shownCount = answer ? live.answered : off().length;
-  const nothing = problem ?? (isTyped() ? "The answer comes …" : "Type a text to see the model's answer.");
+  const empty = live.model.images
+    ? "Give an image to see the model's answer."
+    : "Type a text to see the model's answer.";
+  const nothing = problem ?? (isTyped() ? "The answer comes …" : empty);
   keepFocus(answerPart, () =>
     answerPart.replaceChildren(
       h(
         "div",
         { class: "title" },
-        h("h2", { id: "answer-title" }, "3 · Watch the answer"),
+        h("h2", { id: "answer-title" }, h("span", { class: "step" }, "3 · "), "Watch the answer"),
         answer ? h("span", { class: "quiet" }, `${Math.round(answer.milliseconds)} ms`) : null,
       ),
       ...(answer
@@ -338,7 +344,7 @@ function drawWritten() {
 }
 
 function drawHead() {
-  const room = narrow() ? Math.min(420, innerWidth - 140) : Math.min(430, Math.round(innerWidth * 0.3));
+  const room = Math.max(120, narrow() ? Math.min(420, innerWidth - 140) : Math.min(430, Math.round(innerWidth * 0.3)));
   const inStudy = live.study?.heads.findIndex((head) => head[3] === live.shown.heads[live.head][3]) ?? -1;
   keepFocus(headPart, () =>
     headPart.replaceChildren(
@@ -352,6 +358,9 @@ function drawHead() {
           sweep: live.sweep,
           colouring: coloured(live),
           room,
+          patches: live.model.patches,
+          token: live.token,
+          of: live.model.several_rows ? FIRST[live.model.kind] : "",
         },
         {
           toggle: () => flip([live.head]),
@@ -359,6 +368,12 @@ function drawHead() {
           show: (version) => {
             live.version = version;
             drawHead();
+          },
+          look: (token) => {
+            const isByKey = document.activeElement?.classList.contains("patch-map");
+            live.token = token;
+            drawHead();
+            if (isByKey) headPart.querySelector(".patch-map").focus({ preventScroll: true });
           },
         },
       )
@@ -392,7 +407,7 @@ function drawTop() {
       { class: "tools" },
       copyButton("Copy link", linkOf, { name: "Copy link to this text and these heads" }),
       copyButton("Copy as Python", () => python(model, sentTexts(), selections())),
-      copyButton("Copy as command", () => commands(model, selections()) || "headcount live", {}),
+      model.images ? null : copyButton("Copy as command", () => commands(model, selections()) || "headcount live", {}),
       lights.button,
     ),
   );
@@ -457,7 +472,7 @@ async function start() {
   const wanted = readLink(live.model, location.hash);
   take(wanted);
   document.title = `${live.model.model} · Headcount live`;
-  boxes = textBoxes(live.model, live.texts, typed);
+  boxes = (live.model.images ? imageBox : textBoxes)(live.model, live.texts, typed);
   heads = headsPart(live, {
     flip,
     takeOff,
@@ -505,7 +520,7 @@ async function start() {
 function take(wanted) {
   if (wanted.theme) setTheme(wanted.theme);
   lights.show();
-  live.texts = wanted.texts ?? firstExample();
+  live.texts = wanted.texts ?? (live.model.images && live.texts.length ? live.texts : firstExample());
   live.history = makeHistory(wanted.selections);
   live.current = wanted.selections.length - 1;
   live.by = wanted.by && wanted.by !== "sweep" ? wanted.by : firstColouring(live.shown);
@@ -513,8 +528,9 @@ function take(wanted) {
   live.head = wanted.head ?? firstHead();
 }
 
-// The shortest one, whose map can be read best.
+// The shortest text, whose map can be read best.
 function firstExample() {
+  if (live.model.images) return live.model.examples[0];
   const size = (texts) => texts.join(" ").length;
   return [...live.model.examples].sort((a, b) => size(a) - size(b))[0] ?? [""];
 }

@@ -98,7 +98,7 @@ export function textBoxes(model, texts, typed) {
     h(
       "div",
       { class: "title" },
-      h("h2", { id: "text-title" }, "1 · Type a text"),
+      h("h2", { id: "text-title" }, h("span", { class: "step" }, "1 · "), "Type a text"),
       model.examples.length ? h("label", { class: "examples" }, examples) : null,
     ),
     fields,
