@@ -30,7 +30,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 WHAT_ONLY_THE_READER_HAS = re.compile(r"\b(MODEL|RERANKER|beir-folder|runs/\S+)(?= |$)")
 OTHER_PROGRAMS = {"pip", "sbatch", "tensorboard", "lm_eval"}
 SMALLER = {
-    r"curve (.*)--limit 60": r"curve \1--limit 40 --max-length 16",
+    r"curve (.*)--limit 60": r"curve \1--limit 44 --max-length 16",
     r"--limit 60": "--limit 6 --max-length 24",
     r"--limit 40": "--limit 4 --max-length 24",
     r"--steps [45]": "--steps 1",
