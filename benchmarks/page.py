@@ -1,10 +1,12 @@
 """How long does a page take to make, how large is it, how soon is it seen, how soon does a head open? In Chromium.
 
     python benchmarks/page.py MODEL [--text FILE] [--tokens 32 512]
+    python benchmarks/page.py --shape 24 16 --tokens 512 --texts 1
     python benchmarks/page.py --page report.html
 
 For each length a study with measures, patterns and maps of some texts is made and rendered; the times are
 medians of several loads. Beside it: the size of the same maps as plain JSON, which is what other pages embed.
+With `--shape` the model is an untrained BERT of so many layers and heads, and the study has maps alone.
 """
 
 import argparse
@@ -14,8 +16,11 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import torch
+import transformers
 from playwright.sync_api import sync_playwright
 
 import headcount as hc
@@ -44,19 +49,42 @@ OPEN = """async () => {
 }"""
 
 
-def make_study(model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path) -> float:
-    """A study with measures, patterns and maps; gives the bytes that the maps' weights would take as JSON."""
+def make_study(
+    model: object, tokenizer: object, words: list[str], tokens: int, texts: int, out: Path, only_maps: bool
+) -> float:
+    """A study with maps, and with measures and patterns; gives the bytes that the maps' weights would take as JSON."""
     plain = 0.0
     chunk = max(4, tokens)
     parts = [" ".join(words[place * chunk : (place + 1) * chunk]) for place in range(max(texts, 8))]
     data = pd.DataFrame({"sentence": parts})
-    hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
-    hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
+    if not only_maps:
+        hc.measure(model, tokenizer, data, max_length=tokens, distance_examples=2, out=out)
+        hc.find_patterns(model, tokenizer, data, max_length=tokens, out=out)
     for number in range(texts):
         found = hc.maps(model, tokenizer, parts[number], out=out, name=f"text-{number}", max_length=tokens)
         few = unpack(found.maps_encoder.values[0, 0])
         plain += len(json.dumps(few.round(4).tolist())) * found.maps_encoder[:, :, 0, 0].size
     return plain
+
+
+def untrained(tokenizer: Any, layers: int, heads: int, tokens: int) -> Any:
+    """A BERT whose attention is neither uniform nor the same in all heads: what packs badly."""
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=8 * heads,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=64,
+        max_position_embeddings=tokens,
+    )
+    model = transformers.BertModel(config).eval()
+    for name, weights in model.named_parameters():
+        if weights.ndim > 1:
+            # Embeddings outweigh what the layers add, so that the tokens stay unlike each other in all layers.
+            spread = 0.12 if "query" in name or "key" in name else 0.3 if "embeddings" in name else 0.03
+            torch.nn.init.normal_(weights, 0, spread)
+    return model
 
 
 def look(page: Path, loads: int) -> tuple[float, float]:
@@ -79,6 +107,7 @@ def look(page: Path, loads: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default=hc.bundled("pretrained"))
+    parser.add_argument("--shape", type=int, nargs=2, metavar=("LAYERS", "HEADS"), help="an untrained BERT instead")
     parser.add_argument("--text", type=Path, help="a text file; without it the bundled sentences")
     parser.add_argument("--tokens", type=int, nargs="+", default=[32, 512])
     parser.add_argument("--texts", type=int, nargs="+", default=[4, 1], help="maps for each length")
@@ -90,7 +119,12 @@ def main() -> None:
         size = options.page.stat().st_size / 1e6
         print(f"{size:.2f} MB, first paint {paint:.0f} ms, a head opens in {click:.0f} ms")
         return
-    model, tokenizer = load_model(options.model), load_tokenizer(options.model)
+    tokenizer = load_tokenizer(options.model)
+    if options.shape:
+        tokenizer.model_max_length = max(options.tokens)
+        model = untrained(tokenizer, *options.shape, max(options.tokens))
+    else:
+        model = load_model(options.model)
     if options.text:
         words = options.text.read_text(encoding="utf-8").split()
     else:
@@ -101,7 +135,7 @@ def main() -> None:
     for tokens, texts in zip(options.tokens, options.texts, strict=True):
         with tempfile.TemporaryDirectory() as place:
             study, page = Path(place) / "study", Path(place) / "report.html"
-            plain = make_study(model, tokenizer, words, tokens, texts, study)
+            plain = make_study(model, tokenizer, words, tokens, texts, study, only_maps=bool(options.shape))
             times = []
             for _ in range(3):
                 start = time.perf_counter()

@@ -41,6 +41,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
 EFFECT = "Change of accuracy without the head"
 SEP = "Attention to [SEP]"
+SAID = 0.0051
+"""An estimate in a sentence has two digits of its interval's width."""
 HEADS = [f"L{layer}H{head}" for layer in range(3) for head in range(4)]
 LEFT = ["L0H0", "L0H2", "L0H3", "L2H1", "L2H2"]
 """What `pruned_study` still has."""
@@ -154,7 +156,7 @@ def test_hover_tells_the_head_beside_the_grid_and_marks_it_everywhere(visit: Vis
     for head in ("L0H0", "L2H3"):
         cell(page, head).hover()
         playwright.expect(card.locator("h2")).to_have_text(head)
-        assert figures_in(card.inner_text().split("changes by")[1])[0] == close_to(delta[head])
+        assert figures_in(card.inner_text().split("changes by")[1])[0] == pytest.approx(delta[head], abs=SAID)
         assert page.locator(".tip").is_hidden(), "it would say the same again"
         place = HEADS.index(head)
         assert page.locator(f"#centre [data-head='{place}'].hovered").count() == 1
@@ -201,7 +203,7 @@ def test_click_opens_the_head_with_its_numbers_and_ranks(visit: Visit, shelf: Sh
         assert panel(page).locator("h2").inner_text() == head
         assert page.evaluate("location.hash") == f"#{head}"
         said = panel(page).locator("header .caption").inner_text()
-        assert figures_in(said.split("changes by")[1])[0] == close_to(delta[head])
+        assert figures_in(said.split("changes by")[1])[0] == pytest.approx(delta[head], abs=SAID)
         assert ("not significant" in said) == (q[head] >= 0.05)
         rows = dict(panel(page).locator("table").last.evaluate(ROWS))
         effect = next(values for title, values in rows.items() if title.startswith(EFFECT))
@@ -525,8 +527,20 @@ def test_a_number_against_a_kind(visit: Visit, shelf: Shelf) -> None:
     across = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
     assert np.corrcoef(across, list(delta.values()))[0, 1] == pytest.approx(1, abs=1e-5)
     choose(page, "Colour by", "What it does")
+    choose(page, "Against", EFFECT)
+    again = dots.evaluate_all("(all) => all.map((one) => +one.getAttribute('cx'))")
+    assert again == across, "kinds stand below each other, whichever is chosen first"
     shown = page.locator("#centre .legend").first.inner_text()
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", shown)) == 12
+
+
+def test_kinds_have_their_whole_names_on_an_axis(visit: Visit) -> None:
+    page = visit("roles", tab="do")
+    choose(page, "Against", "Attention to the previous token")
+    names = page.locator("#centre .kinds li").all_inner_texts()
+    ticks = page.locator("#explore svg.drawing .axis").nth(1).locator("text").all_text_contents()
+    assert ticks == [name.rpartition(" (")[0] for name in names], "in the order of the legend"
+    assert page.evaluate(TEXTS, "#explore") == []
 
 
 def test_filter_by_name(visit: Visit) -> None:
@@ -724,12 +738,38 @@ def test_the_drawing_of_a_map_keeps_its_squares(visit: Visit) -> None:
 
 
 def test_all_maps_as_a_picture(visit: Visit) -> None:
-    page = visit("classifier")
+    page = visit("roles")
     see_wall(page)
     name, content = saved(page, page.get_by_label("SVG of Every head"))
     assert name.startswith("every-head-")
-    image = next(assert_drawing(content).iter("{http://www.w3.org/2000/svg}image"))
+    root = assert_drawing(content)
+    image = next(root.iter("{http://www.w3.org/2000/svg}image"))
     assert len(image.get("href")) > 2000
+    kinds = page.locator("#centre .kinds li").all_inner_texts()
+    assert len(kinds) > 2
+    assert set(kinds) <= {text.strip() for text in root.itertext()}, "the colours of the frames have their names"
+
+
+def test_a_saved_grid_has_its_scale(visit: Visit) -> None:
+    page = visit("classifier", tab="without", color_scheme="dark")
+    words = page.locator("#centre .scale > span").all_inner_texts()
+    _, content = saved(page, page.get_by_label(f"SVG of {EFFECT}").first)
+    root = assert_drawing(content)
+    texts = [text for text in root.itertext() if text.strip()]
+    assert words[0] in texts
+    assert " ".join(words[1:]) in texts
+    colours = [node.get("fill") for node in root if node.tag.endswith("rect")]
+    assert len(set(colours[1:])) == page.locator("#centre .step-choice").count()
+
+
+def test_a_saved_map_has_its_scale_below_it_and_no_crosshair(visit: Visit) -> None:
+    page = visit("classifier", link="#L1H1")
+    panel(page).locator("svg[aria-label^='Attention map']").wait_for()
+    _, content = saved(page, panel(page).get_by_label("SVG of As a map"))
+    root = assert_drawing(content)
+    mapped, scale = [node for node in root if node.tag.endswith("svg")]
+    assert float(scale.get("y")) >= float(mapped.get("y")) + float(mapped.get("height")) - 1
+    assert not [node for node in mapped.iter() if node.tag.endswith("rect")], "nothing was pointed at"
 
 
 def test_the_table_as_csv(visit: Visit, shelf: Shelf) -> None:
@@ -1136,6 +1176,7 @@ def test_only_maps(visit: Visit) -> None:
 def test_only_layers(visit: Visit) -> None:
     page = visit("partial-layer")
     assert page.get_by_role("img", name="accuracy without each layer").count() == 1
+    assert page.locator(".findings summary").inner_text() == "One finding with its interval"
     assert not any("--by layer" in one for one in page.locator(".gaps code").all_inner_texts())
 
 
@@ -1190,7 +1231,7 @@ def test_links_into_several_studies(visit: Visit, shelf: Shelf) -> None:
     assert title.inner_text() == "L0H1"
     assert page.get_by_label("Study", exact=True).input_value() == "1"
     said = panel(page).locator("header .caption").inner_text()
-    assert figures_in(said.split("changes by")[1])[0] == close_to(two["L0H1"])
+    assert figures_in(said.split("changes by")[1])[0] == pytest.approx(two["L0H1"], abs=SAID)
     panel(page).get_by_label("Next head").click()
     playwright.expect(title).to_have_text("L0H2")
     assert page.evaluate("location.hash") == "#study-2/L0H2"

@@ -48,6 +48,14 @@ def test_no_rule_is_broken(visit: Visit, names: tuple[str, ...], head: str, sche
         assert violations(page) == []
 
 
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: npm ci in src/headcount/reporting/page")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_broken_side_by_side(visit: Visit, scheme: str) -> None:
+    page = visit("classifier", link="#?pins=L0H3,L1H2,L2H0&compare=yes", color_scheme=scheme)
+    playwright.expect(panel(page).locator(".compared svg[aria-label^='Attention map']")).to_have_count(3)
+    assert violations(page) == []
+
+
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_everything_by_keyboard_alone(visit: Visit, width: int) -> None:
     """From the skip link to a head, its page and back, to another tab, and to a pinned comparison."""

@@ -64,6 +64,7 @@ def test_a_study_of_maps_opens_with_the_wall_alone(visit: Visit) -> None:
     page = visit("partial-maps", width=1440)
     see_wall(page)
     assert page.locator(".key-numbers").count() == 0
+    assert page.get_by_label("Colour by").count() == 0, "there is nothing to choose from"
     assert grid(page).bounding_box()["y"] < 300
     assert page.locator("#tab-do").get_attribute("aria-selected") == "true"
 

@@ -102,17 +102,25 @@ def printed(page: Any) -> None:
 
 
 def test_paper_is_light_and_the_page_dark_again_after_it(visit: Visit) -> None:
+    page = visit("classifier", color_scheme="light", folded=True)
+    page.locator("#centre .thumb canvas").wait_for()
+    light = page.locator("#centre .thumb canvas").evaluate("(one) => one.toDataURL()")
     page = visit("classifier", color_scheme="dark", folded=True)
     see_wall(page)
     image = grid(page).locator("image.thumbs")
     dark = image.get_attribute("href")
+    small = page.locator("#centre .thumb canvas")
+    small.wait_for()
+    shade = small.evaluate("(one) => one.toDataURL()")
     printed(page)
+    assert small.evaluate("(one) => one.toDataURL()") == light, "small pictures are light as well"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     assert image.get_attribute("href") != dark
     assert page.locator(".findings li").first.is_visible()
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert image.get_attribute("href") == dark
+    assert small.evaluate("(one) => one.toDataURL()") == shade
     assert page.evaluate("document.documentElement.dataset.dark") == "yes"
     assert page.locator(".findings li").first.is_hidden()
 
@@ -130,6 +138,17 @@ def test_on_paper_no_heading_is_parted_and_no_table_cut(visit: Visit) -> None:
     panel(page).locator("svg[aria-label^='Attention map']").wait_for()
     assert panel(page).get_by_role("button", name="Next head").count() == 0
     assert page.locator("#body").is_hidden()
+    page.emulate_media(media="screen")
+
+
+def test_a_sentence_fits_the_sheet(visit: Visit) -> None:
+    page = visit("classifier", width=390, folded=True)
+    arcs = page.locator("#centre .arcs")
+    arcs.wait_for()
+    playwright.expect(page.locator("#centre .on-screen")).to_be_visible()
+    printed(page)
+    assert arcs.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+    assert page.locator("#centre .on-screen").is_hidden()
     page.emulate_media(media="screen")
 
 

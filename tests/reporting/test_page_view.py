@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.reporting.pages import CHROMIUM, OVERFLOW, Shelf, Visit, bright, cell, choose, grid, panel, see_wall
+from tests.reporting.pages import (
+    CHROMIUM,
+    OVERFLOW,
+    Shelf,
+    Visit,
+    bright,
+    cell,
+    choose,
+    figures_in,
+    grid,
+    panel,
+    see_wall,
+)
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
@@ -102,6 +114,14 @@ def test_pinned_heads_side_by_side(visit: Visit) -> None:
     assert panel(page).is_hidden()
     strip.get_by_role("button", name="Unpin L1H3").click()
     assert strip.get_by_role("button", name="Unpin").count() == 2
+    cell(page, "L1H2").click()
+    panel(page).get_by_role("button", name="Compare the pinned heads").click()
+    playwright.expect(panel(page).locator(".compared")).to_have_count(2)
+    page.keyboard.press("Escape")
+    strip.get_by_role("button", name="Unpin L1H2").click()
+    cell(page, "L1H2").click()
+    panel(page).get_by_role("heading", name="All its numbers").wait_for()
+    assert panel(page).get_by_role("button", name="Compare the pinned heads").count() == 0, "one head is no comparison"
 
 
 def test_the_hint_is_dismissed_for_good(visit: Visit) -> None:
@@ -155,6 +175,37 @@ def test_arcs_between_words_of_the_head_that_is_pointed_at(visit: Visit, shelf: 
     assert arcs.count() == int((weights.max(1) >= 0.1).sum())
 
 
+def test_a_sentence_that_goes_on_sideways_says_so(visit: Visit) -> None:
+    page = visit("classifier", width=1280)
+    arcs, said = page.locator("#centre .arcs"), page.locator("#centre .card-arcs .quiet")
+    arcs.wait_for()
+    assert "Scroll" not in said.inner_text()
+    page = visit("classifier", width=390)
+    playwright.expect(said).to_contain_text("Scroll sideways to see all 16 tokens.")
+    arcs.evaluate("(one) => { one.scrollLeft = 0; }")
+    playwright.expect(arcs).to_have_class("scroll arcs more-after")
+    arcs.evaluate("(one) => { one.scrollLeft = one.scrollWidth; }")
+    playwright.expect(arcs).to_have_class("scroll arcs more-before")
+
+
+def test_a_head_that_looks_at_all_words_has_no_arcs_and_says_so(visit: Visit, shelf: Shelf) -> None:
+    page = visit("roles", tab="do", width=1280)
+    maps = shelf.maps("roles")[0]["maps_encoder"].values
+    strongest = {f"L{layer}H{head}": maps[layer, head].max() for layer in range(2) for head in range(maps.shape[1])}
+    uniform = min(strongest, key=strongest.__getitem__)
+    cell(page, uniform).hover()
+    playwright.expect(page.locator("#centre .card-arcs .quiet")).to_contain_text("No word looks at another one")
+    assert page.locator("#centre .word-arc").count() == 0
+
+
+@pytest.mark.parametrize("link", ["#L1H1", "#?pins=L1H1,L1H2,L2H0&compare=yes"])
+def test_key_numbers_can_be_read_on_a_phone(visit: Visit, link: str) -> None:
+    page = visit("classifier", link=link, width=390)
+    drawn = panel(page).locator("svg[aria-label$='among all heads']").first
+    drawn.wait_for()
+    assert drawn.evaluate("(one) => one.clientWidth / one.viewBox.baseVal.width") > 0.9
+
+
 def test_a_map_is_enlarged_and_whole_again(visit: Visit) -> None:
     page = visit("classifier", link="#L1H1")
     drawn = panel(page).locator("svg[aria-label^='Attention map']")
@@ -190,6 +241,14 @@ def test_flips_in_slices(visit: Visit) -> None:
         section.get_by_label("Now", exact=True).select_option("now wrong")
         assert set(section.locator(".badge").all_inner_texts()) == {"now wrong"}
         assert section.locator(".badge").count() == every.count("now wrong")
+        section.get_by_label("Now", exact=True).select_option("all")
+    section.get_by_label("Length", exact=True).select_option("over")
+    limit = figures_in(section.get_by_label("Length", exact=True).locator("option").last.inner_text())[0]
+    longer = section.locator(".text").all_inner_texts()
+    assert 0 < len(longer) <= len(every) / 2
+    assert all(len(text.split()) > limit for text in longer)
+    section.get_by_label("Length", exact=True).select_option("to")
+    assert section.locator(".badge").count() == len(every) - len(longer)
 
 
 def test_words_of_the_field_are_explained(visit: Visit) -> None:

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   big,
+  digitsFor,
+  estimate,
   LEVEL,
   label,
   plain,
@@ -85,4 +87,21 @@ test("names of runs keep both ends", () => {
   const cut = shortenMiddle("runs/sst2-seed-1/checkpoint-500", 15);
   assert.match(cut, /^runs.*….*500$/);
   assert.ok([...cut].length <= 15);
+});
+
+test("an estimate in a sentence has two digits of its interval's width", () => {
+  assert.deepEqual(
+    [digitsFor(0.68, 0.82), digitsFor(0.51, 0.54), digitsFor(-3, 40), digitsFor(0.5, 0.5)],
+    [2, 3, 0, null],
+  );
+  const effect = {
+    kind: "diverging",
+    values: [-0.0623, 0.0001, 2e-6],
+    low: [-0.28, -0.19, 1e-6],
+    high: [0.143, 0.19, 3e-6],
+  };
+  assert.equal(estimate(effect, 0), "−0.06 [−0.28, +0.14]");
+  assert.equal(estimate(effect, 1), "0.00 [−0.19, +0.19]");
+  assert.equal(estimate(effect, 2), "+2.0e−6 [+1.0e−6, +3.0e−6]");
+  assert.equal(estimate({ kind: "sequential", values: [0.5] }, 0), "0.500");
 });

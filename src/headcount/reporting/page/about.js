@@ -15,7 +15,7 @@ export function findings(one) {
   return h(
     "details",
     { class: "findings folded" },
-    h("summary", {}, `All ${count} findings with their intervals`),
+    h("summary", {}, count === 1 ? "One finding with its interval" : `All ${count} findings with their intervals`),
     found.map(({ title, sentences }) => [
       title ? h("h3", {}, title) : null,
       h(

@@ -20,15 +20,24 @@ function marked(axis, ticks, format) {
     .tickSizeOuter(0);
 }
 
-export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5, xFormat, yFormat } = {}) {
-  x.range([EDGE.left, width - EDGE.right]);
-  y.range([height - EDGE.bottom, EDGE.top]);
-  const across = s("g", { class: "axis", transform: `translate(0,${height - EDGE.bottom})` });
-  const up = s("g", { class: "axis", transform: `translate(${EDGE.left},0)` });
+// `edge`: the room around what is drawn, where names need more of it.
+export function plot(
+  width,
+  height,
+  label,
+  x,
+  y,
+  names,
+  { xTicks = 6, yTicks = 5, xFormat, yFormat, edge = EDGE } = {},
+) {
+  x.range([edge.left, width - edge.right]);
+  y.range([height - edge.bottom, edge.top]);
+  const across = s("g", { class: "axis", transform: `translate(0,${height - edge.bottom})` });
+  const up = s("g", { class: "axis", transform: `translate(${edge.left},0)` });
   select(across).call(marked(axisBottom(x), xTicks, xFormat));
   select(up).call(marked(axisLeft(y), yTicks, yFormat));
   const inside = s("g", {});
-  const [long, high] = [width - EDGE.left - EDGE.right, height - EDGE.bottom - EDGE.top];
+  const [long, high] = [width - edge.left - edge.right, height - edge.bottom - edge.top];
   const node = drawing(
     width,
     height,
@@ -37,17 +46,17 @@ export function plot(width, height, label, x, y, names, { xTicks = 6, yTicks = 5
     up,
     s(
       "text",
-      { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" },
+      { x: (edge.left + width - edge.right) / 2, y: height - 6, "text-anchor": "middle", class: "name" },
       fitting(names[0], long),
     ),
     s(
       "text",
       {
         x: 12,
-        y: (height - EDGE.bottom + EDGE.top) / 2,
+        y: (height - edge.bottom + edge.top) / 2,
         "text-anchor": "middle",
         class: "name",
-        transform: `rotate(-90 12 ${(height - EDGE.bottom + EDGE.top) / 2})`,
+        transform: `rotate(-90 12 ${(height - edge.bottom + edge.top) / 2})`,
       },
       fitting(names[1], high),
     ),

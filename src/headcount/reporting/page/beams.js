@@ -43,8 +43,10 @@ export function beams(bytes, queries, keys) {
         ),
     );
     for (const [row, node] of words.entries()) node.classList.toggle("pinned", row === pinned);
+    const none = only === null ? "No weight" : `No weight of ${queries[only]}`;
     const cut = found.length > MOST ? `the ${MOST} strongest of ${found.length} weights` : "weights";
-    said.textContent = `Lines are ${cut} from ${LEAST}.${pinned === null ? "" : ` Pinned: ${queries[pinned]}.`}`;
+    const drawn = found.length ? `Lines are ${cut} from ${LEAST}.` : `${none} reaches ${LEAST}: there is no line.`;
+    said.textContent = `${drawn}${pinned === null ? "" : ` Pinned: ${queries[pinned]}.`}`;
   };
   const pin = (row) => {
     pinned = pinned === row ? null : row;

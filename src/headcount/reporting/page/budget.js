@@ -165,7 +165,14 @@ export function budget(told, tip) {
     const lines = namedLines(told, state.axis);
     return [
       ...lines.map((each, at) => h("li", {}, swatch(OF_ORDER[at % OF_ORDER.length]), each.order)),
-      random ? h("li", {}, swatch("#9a9a9a"), `random: mean and range of ${random.count}`) : null,
+      random
+        ? h(
+            "li",
+            {},
+            swatch("#9a9a9a"),
+            random.count === 1 ? "one random choice" : `random: mean and range of ${random.count}`,
+          )
+        : null,
       told.chosen === null ? null : h("li", {}, ring("chosen-step"), `selected (budget ${told.budget})`),
       isChosen(state.order, state.step) ? null : h("li", {}, ring("shown-step"), "step shown by layer"),
     ].filter(Boolean);

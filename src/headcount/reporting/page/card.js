@@ -6,7 +6,7 @@ import { mapOf } from "./map_texts.js";
 import { headBytes, picture, smallMap } from "./maps.js";
 import { WEIGHTS } from "./shades.js";
 import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
-import { arcsSay, wordArcs } from "./word_arcs.js";
+import { arcsNote, wordArcs } from "./word_arcs.js";
 
 // `maps`: of the chosen text, or nothing. `colouring`: what the grid shows, told where the words do not.
 // `brief`: without the sentence, where there is less room.
@@ -37,7 +37,8 @@ export function headCard(study, index, { maps, colouring, open, pin, pinned, bri
       const { queries, keys } = map.found;
       if (maps.pooled > 1 || brief) return;
       const twice = queries.length !== keys.length || queries.some((token, at) => token !== keys[at]);
-      arcs.append(wordArcs(bytes, queries, keys, { twice }), h("p", { class: "quiet" }, arcsSay(twice)));
+      const line = wordArcs(bytes, queries, keys, { twice });
+      arcs.append(line, arcsNote(line, Math.max(queries.length, keys.length), twice));
     });
   return h(
     "article",
@@ -81,9 +82,11 @@ function smallScale() {
   );
 }
 
+const strengthOf = ({ strength, low, high }) =>
+  plain(strength, 2) + (low === null || low === undefined ? "" : ` [${plain(low, 2)}, ${plain(high, 2)}]`);
+
 // Three or four heads that show best what heads do, as pictures to click on.
-// `write`: how their numbers are written.
-export function bestExamples(study, maps, open, { write = plain, digits = 2 } = {}) {
+export function bestExamples(study, maps, open) {
   const best = study.best.slice(0, 4);
   if (!best.length) return null;
   const cards = best.map((one) => {
@@ -94,8 +97,9 @@ export function bestExamples(study, maps, open, { write = plain, digits = 2 } = 
       headBytes(map.found, map.layer, map.head).then((bytes) => {
         face.append(smallMap(bytes, map));
       });
-    const spread =
-      one.low === null || one.low === undefined ? "" : ` [${write(one.low, digits)}, ${write(one.high, digits)}]`;
+    const said = one.said ?? strengthOf(one);
+    const at = said.indexOf(" [");
+    const [value, spread] = at < 0 ? [said, ""] : [said.slice(0, at), said.slice(at)];
     return h(
       "li",
       {},
@@ -107,12 +111,7 @@ export function bestExamples(study, maps, open, { write = plain, digits = 2 } = 
           "span",
           {},
           h("b", {}, one.title),
-          h(
-            "span",
-            { class: "quiet" },
-            `${name}: ${write(one.strength, digits)} `,
-            h("span", { class: "spread" }, spread),
-          ),
+          h("span", { class: "quiet" }, `${name}: ${value} `, h("span", { class: "spread" }, spread)),
         ),
       ),
     );

@@ -60,7 +60,14 @@ export function curves(one, { brief = false } = {}) {
       }),
       s("path", { d: path(at.map((point) => [point[0], point[3]])), class: "random-line" }),
     );
-    entries.push(h("li", {}, swatch("#9a9a9a"), `random: mean and range of ${randoms.length}`));
+    entries.push(
+      h(
+        "li",
+        {},
+        swatch("#9a9a9a"),
+        randoms.length === 1 ? "one random order" : `random: mean and range of ${randoms.length}`,
+      ),
+    );
   }
   named.forEach((each, index) => {
     const colour = OF_ORDER[index % OF_ORDER.length];

@@ -37,6 +37,7 @@ export function shape(tag, attributes, text) {
 export function inlined(svg) {
   const copy = svg.cloneNode(true);
   const originals = [svg, ...svg.querySelectorAll("*")];
+  const unseen = [];
   [copy, ...copy.querySelectorAll("*")].forEach((node, index) => {
     const style = getComputedStyle(originals[index]);
     const white = lightOf(originals[index]);
@@ -44,7 +45,9 @@ export function inlined(svg) {
     for (const name of COPIED)
       if (style[name] !== "" && !(name in white)) node.setAttribute(name, style.getPropertyValue(name));
     for (const name of ["class", "tabindex", "role"]) node.removeAttribute(name);
+    if (style.display === "none") unseen.push(node);
   });
+  for (const node of unseen) node.remove();
   return copy;
 }
 
@@ -67,9 +70,19 @@ function sheet(title, content, subject) {
   const words = { fill: color, "font-family": fontFamily, "font-size": 12 };
   const drawn = content.matches?.("svg.drawing") ? [content] : [...content.querySelectorAll("svg.drawing")];
   const outer = shape("svg", { xmlns: SVG });
-  let [left, deepest] = [10, 0];
+  let [left, deepest, before] = [10, 0, 10];
   for (const svg of drawn) {
     const { width, height } = svg.viewBox.baseVal;
+    // The scale of maps stands below them.
+    if (svg.matches(".map-scale") && deepest) {
+      const copy = inlined(svg);
+      for (const [key, value] of Object.entries({ x: before, y: deepest - 8, width, height }))
+        copy.setAttribute(key, value);
+      outer.append(copy);
+      deepest += height;
+      left = Math.max(left, before + width + 14);
+      continue;
+    }
     const around = svg.parentElement;
     const beside = drawn.length > 1 || around?.classList.contains("with-legend") ? around : content;
     let top = 34;
@@ -93,6 +106,7 @@ function sheet(title, content, subject) {
       outer.append(scale, shape("text", { ...words, x: left + 228, y: top + 11 }, `${high} ${unit}`));
       top += 26;
     }
+    top += steps(beside.querySelector?.(".scale:has(.steps)"), outer, left, top, words);
     for (const item of beside.querySelectorAll?.(".kinds li") ?? []) {
       const swatch = item.querySelector("svg");
       if (swatch) {
@@ -110,6 +124,7 @@ function sheet(title, content, subject) {
       top += 15;
       outer.append(shape("text", { ...words, x: left, y: top - 3 }, line));
     }
+    before = left;
     left += Math.max(width, bar ? 330 : 0, ...notes.map((line) => 6.4 * line.length)) + 24;
     deepest = Math.max(deepest, top + 10);
   }
@@ -126,6 +141,23 @@ function sheet(title, content, subject) {
   );
   if (subject) outer.append(shape("text", { ...words, x: 10, y: height - 8, fill: "#5c6570" }, subject));
   return { markup: new XMLSerializer().serializeToString(outer), width, height };
+}
+
+// The steps of a scale, which are buttons on the page: their colours in a row. Gives the height that they take.
+function steps(scale, outer, left, top, words) {
+  if (!scale) return 0;
+  const [low, high, unit] = [...scale.querySelectorAll(":scope > span")].map((span) => span.textContent);
+  const colours = [...scale.querySelectorAll(".steps svg")].map((svg) => {
+    const face = svg.lastElementChild;
+    return lightOf(face).fill ?? face.getAttribute("fill");
+  });
+  const side = 28;
+  outer.append(
+    shape("text", { ...words, x: left + 56, y: top + 11, "text-anchor": "end" }, low),
+    ...colours.map((fill, at) => shape("rect", { x: left + 62 + side * at, y: top, width: side, height: 12, fill })),
+    shape("text", { ...words, x: left + 68 + side * colours.length, y: top + 11 }, `${high} ${unit}`),
+  );
+  return 26;
 }
 
 export async function asPng({ markup, width, height, sharp = 2 }) {

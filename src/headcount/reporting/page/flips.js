@@ -2,8 +2,6 @@
 import { h, select } from "./dom.js";
 import { wordChanges } from "./word_changes.js";
 
-const LONG = 200;
-
 export function flips(study, index) {
   const section = (title, sweeps) =>
     sweeps.length
@@ -34,7 +32,14 @@ export function verdictOf(one, text, now) {
   return whole === label ? "now wrong" : now === label ? "now right" : "wrong before and after";
 }
 
-const lengthOf = (text) => text.text.join(" ").length;
+const wordsOf = ({ text }) => text.text.join(" ").split(/\s+/).filter(Boolean).length;
+
+// Half of the texts are at most so long; null where all are of one length.
+function middleLength(rows) {
+  const lengths = rows.map(wordsOf).sort((a, b) => a - b);
+  const middle = lengths[Math.floor((lengths.length - 1) / 2)];
+  return lengths.at(-1) > middle ? middle : null;
+}
 
 function told(one, index) {
   const found = one.heads[index];
@@ -51,10 +56,11 @@ function told(one, index) {
   });
   const list = h("ol", { class: "flips" });
   const slices = { verdict: "", label: "", length: "" };
-  const fits = ({ text, verdict }) =>
-    (!slices.verdict || verdict === slices.verdict) &&
-    (!slices.label || text.label === slices.label) &&
-    (!slices.length || lengthOf(text) > LONG === (slices.length === "long"));
+  const middle = middleLength(rows);
+  const fits = (row) =>
+    (!slices.verdict || row.verdict === slices.verdict) &&
+    (!slices.label || row.text.label === slices.label) &&
+    (!slices.length || wordsOf(row) > middle === (slices.length === "over"));
   const draw = () => {
     const kept = rows.filter(fits);
     list.replaceChildren(
@@ -64,16 +70,16 @@ function told(one, index) {
   draw();
   const more = found.count > found.shown.length ? ` The first ${found.shown.length}:` : "";
   const count = `${found.count} of ${one.examples} ${examples}`;
-  return [h("p", {}, `${count} are answered otherwise ${how}.${more}`), choices(rows, slices, draw), list];
+  return [h("p", {}, `${count} are answered otherwise ${how}.${more}`), choices(rows, middle, slices, draw), list];
 }
 
-function choices(rows, slices, draw) {
+function choices(rows, middle, slices, draw) {
   const unlike = (values) => [...new Set(values.filter((value) => value !== null && value !== undefined))];
-  const one = (label, key, values) =>
+  const one = (label, key, values, titles = {}) =>
     values.length > 1
       ? select(
           label,
-          [{ value: "", title: "all" }, ...values.map((value) => ({ value, title: value }))],
+          [{ value: "", title: "all" }, ...values.map((value) => ({ value, title: titles[value] ?? value }))],
           "",
           (value) => {
             slices[key] = value;
@@ -81,11 +87,12 @@ function choices(rows, slices, draw) {
           },
         )
       : null;
-  const lengths = unlike(rows.map(({ text }) => (lengthOf(text) > LONG ? "long" : "short")));
+  const lengths = middle === null ? [] : ["to", "over"];
+  const words = `${middle} word${middle === 1 ? "" : "s"}`;
   const parts = [
     one("Now", "verdict", unlike(rows.map(({ verdict }) => verdict))),
     one("Label", "label", unlike(rows.map(({ text }) => text.label))),
-    one(`Texts (long: over ${LONG} letters)`, "length", lengths),
+    one("Length", "length", lengths, { to: `up to ${words}`, over: `over ${words}` }),
   ].filter(Boolean);
   return parts.length ? h("div", { class: "controls slices" }, parts) : null;
 }

@@ -8,6 +8,29 @@ export function plain(value, digits = 3) {
 
 export const signed = (value, digits = 3) => (value > 0 ? "+" : "") + plain(value, digits);
 
+// How many digits after the point an estimate with this interval deserves: two of the interval's width, as in
+// story/names.py; null where the width says nothing, or is too small for digits.
+export function digitsFor(low, high) {
+  const width = Math.abs(high - low);
+  return width >= 5e-4 && Number.isFinite(width) ? Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(width)))) : null;
+}
+
+// A number with so many digits; what rounds to 0 has no minus.
+export function fixed(value, digits, withSign = false) {
+  const text = value.toFixed(digits);
+  if (Number(text) === 0) return (0).toFixed(digits);
+  return `${withSign && value > 0 ? "+" : ""}${text.replace("-", "−")}`;
+}
+
+// A value with its interval in a sentence, with as many digits as the interval leaves room for.
+export function estimate(colouring, index) {
+  const [value, low, high] = ["values", "low", "high"].map((part) => colouring[part]?.[index] ?? null);
+  const digits = [value, low, high].includes(null) ? null : digitsFor(low, high);
+  if (digits === null) return shown(colouring, index);
+  const write = (number) => fixed(number, digits, writer(colouring) === signed);
+  return `${write(value)} [${write(low)}, ${write(high)}]`;
+}
+
 // What a variable is called, with its unit where it has one.
 export const label = ({ title, unit }) => (unit ? `${title} (${unit})` : title);
 

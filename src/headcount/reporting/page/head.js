@@ -10,8 +10,8 @@ import { mapTexts } from "./map_texts.js";
 import { headPositions } from "./positions.js";
 import { effectWords, patchWords, patternWords, roleWords, sharedWords, strengthWords } from "./told_heads.js";
 
-// `pin`, `copy`: where heads can be pinned and a link to one copied.
-export function headPage(study, index, { text, chooseText, close, step, pin, pinned, copy }) {
+// `pin`, `copy`: where heads can be pinned and a link to one copied. `compare`: where two or more are pinned.
+export function headPage(study, index, { text, chooseText, close, step, pin, pinned, compare, copy }) {
   const name = study.heads[index][3];
   const role = roleWords(study, index);
   const button = (label, title, work, extra = {}) =>
@@ -36,6 +36,7 @@ export function headPage(study, index, { text, chooseText, close, step, pin, pin
       button("Previous head", "‹", () => step(-1)),
       button("Next head", "›", () => step(1)),
       pin ? button(pinned ? "Unpin this head" : "Pin to compare", pinned ? "Unpin" : "Pin", pin) : null,
+      compare ? button("Compare the pinned heads", "Compare", compare) : null,
       copy ? button("Copy link to this head", "Copy link", copy) : null,
       button("Close", "✕", close, { class: "small close" }),
     ),

@@ -7,8 +7,14 @@ import { drawing, h, s } from "./dom.js";
 import { figure } from "./download.js";
 import { plain, rank, shown, sure } from "./format.js";
 
-// A share of attention that is nearly none is written as none.
+// A share of attention that is nearly none is written as none, unless that hides what is higher by its interval.
 const share = (value) => (value !== null && value < 0.005 ? "0.00" : plain(value, 2));
+
+export function shares(attention, control, higher) {
+  const short = [share(attention), share(control)];
+  const [high, low] = higher && short[0] === short[1] ? [plain(attention), plain(control)] : short;
+  return `${high} (${low})${higher ? " ●" : ""}`;
+}
 
 export function relations(study, index) {
   const rows = study.relations.filter((one) => one.attention[index] !== null);
@@ -32,7 +38,7 @@ export function relations(study, index) {
       s(
         "text",
         { x: 160 + x(Math.max(one.attention[index], one.control[index] ?? 0)), y: row * 30 + 17, class: "tick" },
-        `${share(one.attention[index])} (${share(one.control[index])})${one.gain_low[index] > 0 ? " ●" : ""}`,
+        shares(one.attention[index], one.control[index], one.gain_low[index] > 0),
       ),
     ]),
   );
@@ -146,7 +152,7 @@ export function numbers(study, index) {
   const folded = h(
     "details",
     { class: "folded" },
-    h("summary", {}, `${known.length} numbers`),
+    h("summary", {}, known.length === 1 ? "One number" : `${known.length} numbers`),
     search,
     h("div", { class: "scroll" }, table),
   );

@@ -8,11 +8,14 @@ import { rank, shorten, shown, writer } from "./format.js";
 import { wide } from "./scales.js";
 
 const ROWS = 6,
-  HEIGHT = 46,
   WIDTH = 640,
+  NARROW = 380,
   LEFT = 20;
 
-export function headStrip(study, index) {
+// `narrow`: in a column, or on a phone, where a title has a line of its own.
+export function headStrip(study, index, { narrow = innerWidth < 700 } = {}) {
+  const width = narrow ? NARROW : WIDTH;
+  const tall = narrow ? 62 : 46;
   const known = (colouring) => colouring.kind !== "category" && colouring.values[index] !== null;
   const named = namedChoices(study).filter(known);
   const rows = [
@@ -21,24 +24,31 @@ export function headStrip(study, index) {
   ].slice(0, ROWS);
   if (!rows.length || study.heads.length < 2) return null;
   const node = drawing(
-    WIDTH,
-    rows.length * HEIGHT + 6,
+    width,
+    rows.length * tall + 6,
     `${study.heads[index][3]} among all heads`,
     rows.map((colouring, row) => {
-      const y = row * HEIGHT + 32;
+      const y = row * tall + tall - 14;
       const values = colouring.values.filter((value) => value !== null);
-      const x = scaleLinear(wide(extent(values)), [LEFT, WIDTH - 20]);
+      const x = scaleLinear(wide(extent(values)), [LEFT, width - 20]);
       const value = colouring.values[index];
       return s(
         "g",
         {},
-        s("text", { x: LEFT, y: y - 16, class: "name" }, shorten(colouring.title, 42), s("title", {}, colouring.title)),
         s(
           "text",
-          { x: WIDTH - 20, y: y - 16, "text-anchor": "end", class: "tick" },
+          { x: LEFT, y: y - (narrow ? 32 : 16), class: "name" },
+          shorten(colouring.title, narrow ? 50 : 42),
+          s("title", {}, colouring.title),
+        ),
+        s(
+          "text",
+          narrow
+            ? { x: LEFT, y: y - 16, class: "tick" }
+            : { x: width - 20, y: y - 16, "text-anchor": "end", class: "tick" },
           `${shown(colouring, index)}, rank ${rank(colouring, index)} of ${values.length}`,
         ),
-        s("line", { x1: LEFT, x2: WIDTH - 20, y1: y, y2: y, class: "zero" }),
+        s("line", { x1: LEFT, x2: width - 20, y1: y, y2: y, class: "zero" }),
         values.map((one) => s("line", { x1: x(one), x2: x(one), y1: y - 5, y2: y + 5, class: "other-head" })),
         colouring.low?.[index] !== null && colouring.low
           ? s("line", {

@@ -13,11 +13,17 @@ export function histogram(study, colouring) {
   if (!scores.length) return null;
   const x = linear(wide(extent([...scores, colouring.baseline]), 0.08)).nice();
   const bins = bin().domain(x.domain()).thresholds(x.ticks(24))(scores);
-  const y = linear([0, max(bins, (one) => one.length)]).nice();
-  const { node, inside } = plot(540, 260, `Histogram of ${colouring.unit} without one head`, x, y, [
-    `${colouring.unit} without the head`,
-    "heads",
-  ]);
+  const most = max(bins, (one) => one.length);
+  const y = linear([0, most]).nice();
+  const { node, inside } = plot(
+    540,
+    260,
+    `Histogram of ${colouring.unit} without one head`,
+    x,
+    y,
+    [`${colouring.unit} without the head`, "heads"],
+    { yTicks: Math.min(5, most), yFormat: "d" },
+  );
   for (const one of bins)
     if (one.length)
       inside.append(

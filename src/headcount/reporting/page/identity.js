@@ -9,7 +9,11 @@ const count = (value) =>
       ? `${(value / 1e6).toFixed(1)} million`
       : value.toLocaleString("en");
 
-export const spelled = (text) => text.replace(/(\d) x (\d)/g, "$1 × $2").replace(/-(?=\d)/g, "−");
+export const spelled = (text) =>
+  text
+    .replace(/(\d) x (\d)/g, "$1 × $2")
+    .replace(/e([+-])0(?=\d)/g, "e$1")
+    .replace(/-(?=\d)/g, "−");
 
 export function identity(study) {
   const { shape, parameters, asks, date } = study.identity;

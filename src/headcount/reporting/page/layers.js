@@ -69,7 +69,7 @@ export function layers(one) {
   }
   return figure(
     title,
-    `${caption}, as bars from the baseline (${plain(one.baseline)}, the line), ` +
+    `${caption[0].toUpperCase()}${caption.slice(1)}, as bars from the baseline (${plain(one.baseline)}, the line), ` +
       `with 95 % intervals; ● significant (q < ${LEVEL})${one.patched ? "" : " (Kovaleva et al. 2019, Figure 9)"}.`,
     node,
     { rows: () => rows },

@@ -199,6 +199,7 @@ function show(index = state.head) {
             keepFocus(panel, () => show(index));
           },
           pinned: state.pins.includes(index),
+          compare: state.pins.length > 1 ? compare : null,
           copy: () => copy(location.href),
         }),
   );
@@ -262,14 +263,16 @@ function pin(index) {
   current.card(state.focus);
 }
 
+function compare() {
+  location.hash = link(null, { comparing: true });
+}
+
 function drawPins() {
   keepFocus(strip, () =>
     strip.replaceChildren(
       pinStrip(study(), state.pins, {
         unpin: pin,
-        compare: () => {
-          location.hash = link(null, { comparing: true });
-        },
+        compare,
       }),
     ),
   );

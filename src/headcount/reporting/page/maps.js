@@ -10,6 +10,18 @@ import { layer } from "./unpack.js";
 // `causal`: whether what stands above the diagonal cannot be seen.
 export function picture(bytes, offset, rows, columns, { dark = isDark(), shades = WEIGHTS, causal = false } = {}) {
   const canvas = h("canvas", { width: columns, height: rows });
+  const paint = (onDark) => paintMap(canvas, bytes, offset, { dark: onDark, shades, causal });
+  paint(dark);
+  painters.set(canvas, paint);
+  return canvas;
+}
+
+// How a picture is painted again, as for white paper.
+const painters = new WeakMap();
+export const repaint = (canvas, dark) => painters.get(canvas)?.(dark);
+
+function paintMap(canvas, bytes, offset, { dark, shades, causal }) {
+  const { width: columns, height: rows } = canvas;
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
@@ -22,7 +34,6 @@ export function picture(bytes, offset, rows, columns, { dark = isDark(), shades 
       for (let column = row + 1; column < columns; column++) pixels[row * columns + column] = grey;
   }
   context.putImageData(image, 0, 0);
-  return canvas;
 }
 
 // A small picture of a whole map, with what cannot be seen in grey.
@@ -49,7 +60,7 @@ export function mapImage(attributes, bytes, offset, rows, columns, shades = WEIG
 export function mapScale(shades = WEIGHTS) {
   const ramp = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   const x = (value) => 86 + 256 * shades.at(value);
-  return drawing(
+  const node = drawing(
     400,
     32,
     shades === CHANGES ? "Colours of changes from -1 to 1" : "Colours of weights from 0 to 1, by their square roots",
@@ -59,6 +70,8 @@ export function mapScale(shades = WEIGHTS) {
       s("text", { x: x(value), y: 27, "text-anchor": "middle", class: "tick" }, String(value).replace("-", "−")),
     ),
   );
+  node.classList.add("map-scale");
+  return node;
 }
 
 // The bytes of one head's map.

@@ -1,5 +1,6 @@
 // Printing: everything is unfolded and light, as downloads are, and as it was before when that is done.
 import { lightOf } from "./colour.js";
+import { repaint } from "./maps.js";
 
 let before = null;
 
@@ -13,7 +14,7 @@ function toPaper() {
   }
   if (dataset.dark !== "yes") return;
   dataset.dark = "no";
-  dataset.paintedDark = "yes";
+  for (const canvas of document.querySelectorAll("canvas")) repaint(canvas, false);
   for (const node of document.querySelectorAll("svg *"))
     for (const [name, value] of Object.entries(lightOf(node))) {
       if (!value) continue;
@@ -26,7 +27,7 @@ function fromPaper() {
   if (!before) return;
   const { dataset } = document.documentElement;
   dataset.dark = before.dark;
-  delete dataset.paintedDark;
+  if (before.dark === "yes") for (const canvas of document.querySelectorAll("canvas")) repaint(canvas, true);
   for (const node of before.folded) node.open = false;
   for (const [node, name, value] of before.changed) node.setAttribute(name, value);
   before = null;

@@ -39,7 +39,7 @@ export function comparison(study, pins, { text, close, open }) {
       sharedWords(study, index),
     ];
     const told = h("p", { class: "caption told" });
-    const strip = headStrip(study, index);
+    const strip = headStrip(study, index, { narrow: true });
     const map = h("div", {});
     if (one)
       headMap(study, study.heads[index], one, 0, { told, room: 300 }).then((parts) => map.append(parts.first, told));

@@ -1,6 +1,6 @@
 // Which heads go first, and the score with so many of them gone: a slider along the curve of a pruning run.
 import { h, s, select } from "./dom.js";
-import { plain, signed } from "./format.js";
+import { digitsFor, fixed, plain } from "./format.js";
 
 // The curves whose order of heads is known, each order that is no random one with its place.
 export function removals(study) {
@@ -55,7 +55,8 @@ export function scoreWords({ curve, at, chosen, safe, order }, gone) {
   const line = curve.lines[at];
   const count = curve.removed[step];
   if (line.score[step] === null) return `Without ${count} heads: not measured.`;
-  const from = (value) => signed(value - curve.baseline);
+  const digits = digitsFor(line.low[step], line.high[step]) ?? 3;
+  const from = (value) => fixed(value - curve.baseline, digits, true);
   const randoms = curve.lines.filter((one) => one.order.startsWith("random") && one.score[step] !== null);
   const mean = randoms.reduce((sum, one) => sum + one.score[step], 0) / randoms.length;
   const which = randoms.length === 1 ? "a random order" : `the mean of ${randoms.length} random orders`;
@@ -66,7 +67,7 @@ export function scoreWords({ curve, at, chosen, safe, order }, gone) {
     : "This cut was selected by its point estimate alone: none is shown to be safe";
   const selected = count === chosen ? ` ${how}.` : "";
   return (
-    `Without ${count} of ${curve.heads} heads${nearest}, by ${order}: ${curve.metric} ${plain(line.score[step])}, ` +
+    `Without ${count} of ${curve.heads} heads${nearest}, by ${order}: ${curve.metric} ${fixed(line.score[step], digits)}, ` +
     `a change of ${from(line.score[step])} [${from(line.low[step])}, ${from(line.high[step])}] on ` +
     `${curve.examples} ${half}examples${control}.${selected}`
   );

@@ -5,52 +5,64 @@ import { EDGE, plot } from "./axes.js";
 import { colours, setLight } from "./colour.js";
 import { h, s } from "./dom.js";
 import { figure } from "./download.js";
-import { plain, shown, sure } from "./format.js";
+import { cellOf, plain, shorten, shown, sure } from "./format.js";
 import { lasso } from "./lasso.js";
 import { spearman } from "./rank_correlation.js";
 import { linear, wide } from "./scales.js";
 
-const [WIDTH, HEIGHT] = [520, 380];
+const [WIDTH, HEIGHT, LONGEST] = [520, 380, 28];
+
+const isKind = (colouring) => colouring.kind === "category";
+const long = (name) => Math.min(name.length, LONGEST);
+
+const scaleOf = (colouring, values) =>
+  linear(isKind(colouring) ? [-0.6, colouring.names.length - 0.4] : wide(extent(values)));
 
 // `choose(indices)`: the heads inside a line that is drawn around them.
 export function scatter(study, first, second, { open, hover, matches, chosen, choose }) {
+  // Kinds stand below each other, where there is room for their names.
+  const [across, up] = isKind(first) && !isKind(second) ? [second, first] : [first, second];
   const points = study.heads
-    .map((head, index) => ({ index, name: head[3], x: first.values[index], y: second.values[index] }))
+    .map((head, index) => ({ index, name: head[3], x: across.values[index], y: up.values[index] }))
     .filter((point) => point.x !== null && point.y !== null);
   if (!points.length) return h("p", { class: "quiet" }, `No head has both: ${first.title}, and ${second.title}.`);
-  const kinds = [first, second].map((colouring) => colouring.kind === "category");
-  const domain = (colouring, values) =>
-    colouring.kind === "category" ? [-0.6, colouring.names.length - 0.4] : wide(extent(values));
-  const x = linear(
-    domain(
-      first,
-      points.map((point) => point.x),
-    ),
+  const kinds = [across, up].map(isKind);
+  const x = scaleOf(
+    across,
+    points.map((point) => point.x),
   );
-  const y = linear(
-    domain(
-      second,
-      points.map((point) => point.y),
-    ),
+  const y = scaleOf(
+    up,
+    points.map((point) => point.y),
   );
+  // In the order of the legend, from the top.
+  if (kinds[1]) y.domain([...y.domain()].reverse());
   const scale = colours(first);
   const white = colours(first, { dark: false });
-  const names = (colouring) => (colouring.kind === "category" ? colouring.names.map(brief) : undefined);
-  const said = `${second.title} against ${first.title}`;
-  const { node, inside } = plot(WIDTH, HEIGHT, said, x, y, [first.title, second.title], {
-    xFormat: names(first),
-    yFormat: names(second),
-  });
-  for (const [colouring, axis, across] of [
-    [first, x, true],
-    [second, y, false],
+  const edge = kinds[1] ? { ...EDGE, left: 24 + Math.max(40, ...up.names.map((name) => 6.2 * long(name))) } : EDGE;
+  const { node, inside } = plot(
+    WIDTH,
+    HEIGHT,
+    `${second.title} against ${first.title}`,
+    x,
+    y,
+    [across.title, kinds[1] ? "" : up.title],
+    {
+      xFormat: kinds[0] ? across.names.map((name) => shorten(name, 8)) : undefined,
+      yFormat: kinds[1] ? up.names.map((name) => shorten(name, LONGEST)) : undefined,
+      edge,
+    },
+  );
+  for (const [colouring, axis, standing] of [
+    [across, x, true],
+    [up, y, false],
   ])
     if (colouring.kind === "diverging") {
       const at = axis(colouring.centre ?? 0);
       inside.append(
-        across
-          ? s("line", { x1: at, x2: at, y1: EDGE.top, y2: HEIGHT - EDGE.bottom, class: "zero" })
-          : s("line", { y1: at, y2: at, x1: EDGE.left, x2: WIDTH - EDGE.right, class: "zero" }),
+        standing
+          ? s("line", { x1: at, x2: at, y1: edge.top, y2: HEIGHT - edge.bottom, class: "zero" })
+          : s("line", { y1: at, y2: at, x1: edge.left, x2: WIDTH - edge.right, class: "zero" }),
       );
     }
   // Heads of one kind would lie on each other: a little to the side, each always by as much.
@@ -67,7 +79,7 @@ export function scatter(study, first, second, { open, hover, matches, chosen, ch
           cx: point.cx,
           cy: point.cy,
           r: sure(first, point.index) ? 5.5 : 4,
-          fill: scale.of(point.x),
+          fill: scale.of(first.values[point.index]),
           "data-point": point.index,
           class: [
             "dot",
@@ -81,7 +93,7 @@ export function scatter(study, first, second, { open, hover, matches, chosen, ch
           onmouseenter: (event) => hover(point.index, event),
           onmouseleave: () => hover(null),
         }),
-        () => ({ fill: white.of(point.x) }),
+        () => ({ fill: white.of(first.values[point.index]) }),
       ),
     );
   if (choose)
@@ -90,12 +102,11 @@ export function scatter(study, first, second, { open, hover, matches, chosen, ch
       placed.map(({ index, cx, cy }) => ({ index, x: cx, y: cy })),
       choose,
     );
-  const value = (colouring, one) => (colouring.kind === "category" ? colouring.names[one] : one);
   const rows = () =>
     points.map((point) => ({
       head: point.name,
-      [first.title]: value(first, point.x),
-      [second.title]: value(second, point.y),
+      [first.title]: cellOf(first, point.index),
+      [second.title]: cellOf(second, point.index),
     }));
   const told = kinds.some(Boolean)
     ? "Each point is a head."
@@ -108,12 +119,10 @@ export function scatter(study, first, second, { open, hover, matches, chosen, ch
   );
 }
 
-const brief = (name) => (name.length > 8 ? `${name.slice(0, 7)}…` : name);
-
 // The points at the ends, in words.
 function inWords(study, first, second, points) {
-  if (first.kind === "category") return "";
-  const ordered = [...points].sort((a, b) => a.x - b.x);
+  if (isKind(first)) return "";
+  const ordered = [...points].sort((a, b) => first.values[a.index] - first.values[b.index]);
   const ends = points.length > 6 ? [...ordered.slice(0, 3), ...ordered.slice(-3)] : ordered;
   return h(
     "details",

@@ -7,7 +7,7 @@ import { colours, isDark } from "./colour.js";
 import { curves } from "./curves.js";
 import { h, select } from "./dom.js";
 import { figure } from "./download.js";
-import { cellOf, signed, sure } from "./format.js";
+import { cellOf, estimate, sure } from "./format.js";
 import { emptyNote, grid } from "./grid.js";
 import { hint } from "./hint.js";
 import { legend } from "./legend.js";
@@ -119,18 +119,17 @@ export function stage(study, state, actions) {
     );
   };
   const rows = () => gridRows(study, colouring);
-  const body = h("div", { class: "with-legend" }, drawn);
   const key =
     colouring.id === "present"
       ? null
       : legend(colouring, { chosen: state.kinds, choose: (kinds) => redraw({ kinds }), marks: framed ? effect : null });
-  const content = h("div", { class: "with-legend" }, body, noneLeft(), key);
+  const content = h("div", { class: "with-legend" }, drawn, noneLeft(), key);
   left.append(
     ...[
       figure(framed ? "Every head" : colouring.title, null, content, {
         rows,
         level: "h2",
-        subject: [study.model, framed ? colouring.title : "", framed ? texts[state.text]?.title : ""]
+        subject: [study.model, study.task, framed ? colouring.title : "", framed ? texts[state.text]?.title : ""]
           .filter(Boolean)
           .join(", "),
       }),
@@ -239,13 +238,16 @@ function controls(study, state, colouring, texts, { redraw, actions, matches }) 
   return h(
     "div",
     { class: "controls" },
-    chooser(
-      "Colour by",
-      study,
-      extra.length && !state.by ? "" : colouring.id,
-      (by) => redraw({ by, kinds: [], sort: state.sort }),
-      { extra },
-    ),
+    // With nothing but maps there is nothing to choose from.
+    study.colourings.length + extra.length > 1
+      ? chooser(
+          "Colour by",
+          study,
+          extra.length && !state.by ? "" : colouring.id,
+          (by) => redraw({ by, kinds: [], sort: state.sort }),
+          { extra },
+        )
+      : null,
     framed && texts.length > 1
       ? select(
           "Text of the maps",
@@ -328,14 +330,12 @@ function largestEffects(study, open, maps) {
     .filter(([, value]) => value !== null && sign * value < 0)
     .sort((a, b) => sign * (a[1] - b[1]))
     .slice(0, 4);
-  const best = heads.map(([head, value]) => ({
+  const best = heads.map(([head]) => ({
     title: sure(effect, head) ? "Significant" : "Not significant",
     head,
-    strength: value,
-    low: effect.low[head],
-    high: effect.high[head],
+    said: estimate(effect, head),
   }));
-  const found = best.length ? bestExamples({ ...study, best }, maps, open, { write: signed, digits: 3 }) : null;
+  const found = best.length ? bestExamples({ ...study, best }, maps, open) : null;
   if (found) found.querySelector("h2").textContent = `Heads without which ${effect.unit} is worst`;
   return found;
 }

@@ -1,5 +1,5 @@
 // What is said of one head in words: its role, pattern and effect, as far as the study knows them.
-import { plain, shown, sure } from "./format.js";
+import { estimate, plain, sure } from "./format.js";
 
 export const colouringOf = (study, id) => study.colourings.find((colouring) => colouring.id === id) ?? null;
 
@@ -55,7 +55,7 @@ export const certainty = (colouring, index) =>
 export function effectWords(study, index) {
   const effect = effectOf(study);
   if (!effect || effect.values[index] === null) return "";
-  return `Without it ${effect.unit} changes by ${shown(effect, index)}, ${certainty(effect, index)}.`;
+  return `Without it ${effect.unit} changes by ${estimate(effect, index)}, ${certainty(effect, index)}.`;
 }
 
 export function patchWords(study, index) {
@@ -63,5 +63,5 @@ export function patchWords(study, index) {
   if (!patch || patch.values[index] === null) return "";
   const { ran, given } = patch.patched;
   const what = patch.id.endsWith(":share") ? "the share is" : `${patch.unit} changes by`;
-  return `On the ${ran} input with it from the ${given} one ${what} ${shown(patch, index)}, ${certainty(patch, index)}.`;
+  return `On the ${ran} input with it from the ${given} one ${what} ${estimate(patch, index)}, ${certainty(patch, index)}.`;
 }

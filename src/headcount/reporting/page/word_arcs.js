@@ -8,6 +8,8 @@ const LEAST = 0.1,
   LINE = 20,
   HIGHEST = 64;
 
+const NONE = `No word looks at another one with a weight of ${LEAST} or more: it looks at many words a little.`;
+
 // The strongest weight of each token, above the line; between two texts from the line above to the line below.
 export function wordArcs(bytes, queries, keys, { twice = false } = {}) {
   const arcs = strongest(bytes, queries.length, keys.length).filter(([, , value]) => value >= LEAST);
@@ -71,6 +73,9 @@ export function wordArcs(bytes, queries, keys, { twice = false } = {}) {
     { class: "scroll arcs", tabindex: 0, role: "group", "aria-label": "The sentence with arcs" },
     node,
   );
+  holder.dataset.arcs = arcs.length;
+  holder.addEventListener("scroll", () => fade(holder));
+  requestAnimationFrame(() => fade(holder));
   // What is strongest comes into sight.
   const best = arcs.reduce(
     (found, arc) => (Math.abs(arc[0] - arc[1]) && arc[2] > (found?.[2] ?? 0) ? arc : found),
@@ -86,5 +91,22 @@ export function wordArcs(bytes, queries, keys, { twice = false } = {}) {
   return holder;
 }
 
+// A sentence that is longer than its room fades out where it goes on.
+function fade(holder) {
+  const rest = holder.scrollWidth - holder.clientWidth - holder.scrollLeft;
+  holder.classList.toggle("more-before", holder.scrollLeft > 2);
+  holder.classList.toggle("more-after", rest > 2);
+}
+
 export const arcsSay = (twice) =>
   `Each word${twice ? " above" : ""} with an arc to the word it looks at most, where that is at least ${LEAST}.`;
+
+// The same of a sentence that is drawn, once it stands in the page: also where it has no arc, or goes on sideways.
+export function arcsNote(holder, words, twice) {
+  const note = h("p", { class: "quiet" }, Number(holder.dataset.arcs) ? arcsSay(twice) : NONE);
+  requestAnimationFrame(() => {
+    if (holder.scrollWidth > holder.clientWidth + 2)
+      note.append(h("span", { class: "on-screen" }, ` Scroll sideways to see all ${words} tokens.`));
+  });
+  return note;
+}
