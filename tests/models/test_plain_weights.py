@@ -20,6 +20,7 @@ from torch.testing._internal.two_tensor import TwoTensor
 
 import headcount as hc
 from headcount.errors import CannotPrune, InvalidOption, NotFinite, UnsuitableModel
+from headcount.models.dispatched import stored_tensors
 from headcount.models.fingerprint import model_fingerprint
 from headcount.models.finite_weights import check_weights
 from headcount.models.plain_weights import (
@@ -110,6 +111,9 @@ def test_what_works(folder: Path, quantise: Callable[[Path], Any]) -> None:
     assert torch.equal(ablated, naive)
     assert not torch.equal(ablated, plain)
     assert model_fingerprint(model) == model_fingerprint(model) != model_fingerprint(load(folder))
+    check_weights(model)
+    with torch.no_grad():
+        assert torch.equal(model(IDS).logits, plain), "reading the weights changed them"
     whole = hc.sweep(load(folder), tokenizer, TEXTS, task="causal-lm")
     swept = hc.sweep(model, tokenizer, TEXTS, task="causal-lm")
     # Four bits are rough; all others leave the effects about as they are.
@@ -215,6 +219,32 @@ def test_a_scale_that_is_not_finite_is_noticed(folder: Path) -> None:
     )
     with pytest.raises(NotFinite, match="1 of 4,096 values of model.layers.1.self_attn.o_proj.weight.b are NaN"):
         check_weights(model)
+
+
+class Repacking(nn.Linear):
+    """As bitsandbytes' 4 bits on a CPU with AVX512-BF16: being asked for its weights changes what it computes."""
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        self.weight.data = self.weight.data + 1
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return inputs @ self.weight.float().T
+
+
+def test_reading_the_weights_does_not_change_them(folder: Path) -> None:
+    model = load(folder)
+    layer = Repacking(64, 64, bias=False)
+    layer.weight = nn.Parameter(torch.ones(64, 64, dtype=torch.int8), requires_grad=False)
+    model.model.layers[0].self_attn.o_proj = layer
+    names = list(model.state_dict())
+    layer.weight.data = torch.ones(64, 64, dtype=torch.int8)
+    with torch.no_grad():
+        before = model(IDS).logits
+        first = model_fingerprint(model)
+        assert model_fingerprint(model) == first
+        assert torch.equal(model(IDS).logits, before)
+    assert [name for name, _ in stored_tensors(model)] == names
 
 
 def test_packed_integers(folder: Path) -> None:

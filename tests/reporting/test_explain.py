@@ -111,7 +111,7 @@ def test_several_models_are_told_apart(place: Path) -> None:
     check(explained, study)
     assert explained.model == "models/tuned"
     of_other = [
-        fact for fact in explained.facts if "@first" in fact.result or "(models/before, first)" in fact.sentence
+        fact for fact in explained.facts if "@first" in fact.result or "(models/before, result first)" in fact.sentence
     ]
     assert of_other
     assert all("models/before" in fact.sentence for fact in of_other if not fact.listed)

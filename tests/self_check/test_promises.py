@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from headcount.core.heads import Head, HeadSet
+from headcount.pruning.prune import prune
 from headcount.self_check import promises
 from headcount.self_check.promises import PROMISES, Check, check_promises
+from headcount.trace.anatomy import read_anatomy
 from tests.contracts.zoo import CASES, Case, tiny
 from tests.self_check import broken
 
@@ -84,3 +87,16 @@ def test_a_head_that_does_nothing_proves_nothing() -> None:
     found = outcomes(check_promises(model))
     assert found[GATES] == "passed"
     assert {found[each] for each in (ZERO, BEHIND, REPLAY, CUT)} == {"skipped"}
+
+
+def test_a_model_with_few_heads_left_is_not_broken() -> None:
+    """Not all of them are cut, although the check would take one of every layer."""
+    model = tiny("bert")
+    layout = read_anatomy(model).layout
+    first = [
+        Head(stack, layer, heads[0]) for stack, layers in layout.stacks.items() for layer, heads in enumerate(layers)
+    ]
+    cut = check_promises(prune(model, HeadSet.all(layout) - HeadSet.of(first, layout)))[-1]
+    assert (cut.promise, cut.outcome) == (CUT, "passed")
+    one = check_promises(prune(model, HeadSet.of(first[1:], layout)))[-1]
+    assert (one.outcome, "a single head" in one.why) == ("skipped", True)

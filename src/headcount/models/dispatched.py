@@ -6,6 +6,7 @@ brings these there for the time of the call. Between calls offloaded weights are
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headcount.errors import HeadcountError, UnsuitableModel
-from headcount.models.plain_weights import plain_values, stored_parts
+from headcount.models.plain_weights import has_packed_products, plain_values, stored_parts
 
 
 def input_device(model: Any) -> torch.device:
@@ -61,13 +62,29 @@ def stored_tensors(model: nn.Module, names: Collection[str] | None = None) -> It
 
     Only one offloaded tensor is in memory at a time.
     """
-    for key, tensor in model.state_dict().items():
+    for key, tensor in _entries(model):
         if names is not None and key not in names:
             continue
         if isinstance(tensor, Tensor) and tensor.is_meta:
             parent, _, name = key.rpartition(".")
             tensor = read_weight(model.get_submodule(parent), name)
         yield from stored_parts(key, tensor)
+
+
+def _entries(model: nn.Module) -> Iterator[tuple[str, Any]]:
+    """The entries of the model's `state_dict`, without leaving a trace in the model.
+
+    Modules with packed weights may repack these when they are asked for them: bitsandbytes does on some CPUs, and
+    computes something else from then on. Copies are asked instead, one at a time.
+    """
+    if not has_packed_products(model):
+        yield from model.state_dict().items()
+        return
+    for place, module in model.named_modules():
+        own: dict[str, Any] = {}
+        source = copy.deepcopy(module) if isinstance(module, nn.Linear) and has_packed_products(module) else module
+        source._save_to_state_dict(own, f"{place}." if place else "", False)
+        yield from own.items()
 
 
 def without_gradients(model: nn.Module) -> AbstractContextManager[Any]:

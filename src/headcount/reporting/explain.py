@@ -135,7 +135,7 @@ def _label(view: View, name: str, result: xr.Dataset) -> str:
     own = name.partition("@")[2].removesuffix("-confirming")
     model = model_of(result.attrs)
     other = model if model and model != _own_model(view) and "other_model" not in result.attrs else ""
-    return ", ".join(filter(None, (other, own if own != other else "")))
+    return ", ".join(filter(None, (other, f"result {own}" if own and own != other else "")))
 
 
 def _named(view: View, kind: str) -> Iterator[tuple[str, str, xr.Dataset]]:

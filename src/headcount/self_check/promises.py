@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from headcount.ablation.ablated import ablated
+from headcount.core.heads import HeadSet
 from headcount.errors import CannotPrune, HeadcountError
 from headcount.models.attention import is_projection
 from headcount.models.dispatched import is_dispatched
@@ -51,7 +52,8 @@ def check_promises(model: PreTrainedModel, longest: float = LONGEST) -> list[Che
 
     def find() -> str:
         trials.append(begin(model))
-        return f"{trials[0].anatomy.layout.count:,} heads, one pass over {tuple(trials[0].plain.shape)} numbers"
+        shape = " x ".join(map(str, trials[0].plain.shape))
+        return f"{trials[0].anatomy.layout.count:,} heads; the output of the pass has {shape} numbers"
 
     checks = [_check("the heads are found, and a small pass runs", find)]
     for promise, run in PROMISES.items():
@@ -169,10 +171,15 @@ def _cut(trial: Trial) -> str:
     needed, free = _bytes(trial.model), _free(trial.model)
     if free is not None and needed > free:
         raise Skipped(f"a copy of the model takes {spell_bytes(needed)}, and {spell_bytes(free)} are free")
-    with ablated(trial.model, trial.heads()):
+    heads = trial.heads()
+    if len(heads) == trial.anatomy.layout.count:  # the last head of a model stays
+        heads = heads - HeadSet.of(next(iter(heads)), trial.anatomy.layout)
+    if not len(heads):
+        raise Skipped("the model has a single head, which cannot be cut")
+    with ablated(trial.model, heads):
         without = trial.run()
-    small = prune(copy.deepcopy(trial.model), trial.heads())
-    return f"{trial.heads()}: {trial.compare(without, trial.run(small), 'the outputs')}"
+    small = prune(copy.deepcopy(trial.model), heads)
+    return f"{heads}: {trial.compare(without, trial.run(small), 'the outputs')}"
 
 
 def _bytes(model: PreTrainedModel) -> int:

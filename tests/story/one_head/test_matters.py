@@ -48,23 +48,24 @@ def test_a_cut_takes_the_first_heads_of_the_order() -> None:
     for number, taken in ((20, True), (21, False)):
         name = SEQUENCE[number - 1]
         (fact,) = curve_facts("curve@prune", held_out, selection, (name, f"encoder.{name}"), 1.0)
-        assert f"it goes as number {number} of 60. The largest cut shown to stay within 1 point of accuracy, " in (
-            fact.sentence
+        assert fact.sentence == (
+            f"In the order of importance it is removed as number {number} of 60. The largest cut that is shown to stay "
+            f"within 1 point of accuracy removes 20 heads, {'this one among them' if taken else 'not this one'}; "
+            "held-out examples confirm it."
         )
-        assert (f"of 20 heads, {'removes' if taken else 'keeps'} it; held-out examples confirm it.") in fact.sentence
         assert fact.numbers["removed"] == str(taken).lower()
 
 
 def test_what_is_not_shown_is_not_claimed() -> None:
     few = with_sequence(accuracy_curve([0, 0, 30], [0, 0, 0], 40))
     (fact,) = curve_facts("curve", few, few, ("L0H0", "encoder.L0H0"), 1.0)
-    assert "whose point estimate stays within 1 point of accuracy (none is shown to)" in fact.sentence
+    assert "No cut is shown to stay within 1 point of accuracy: the largest whose point estimate does" in fact.sentence
     assert "too few held-out examples to confirm it" in fact.sentence
     bad = with_sequence(accuracy_curve([500, 600, 700], [0, 0, 0], 1000))
     (fact,) = curve_facts("curve", bad, bad, ("L0H0", "encoder.L0H0"), 1.0)
     assert fact.sentence.endswith("; no cut stays within 1 point of accuracy, so that none would remove it.")
     (fact,) = curve_facts("curve", bad, None, ("L0H0", "encoder.L0H0"), 1.0)
-    assert fact.sentence == "Ordered by importance it goes as number 1 of 60."
+    assert fact.sentence == "In the order of importance it is removed as number 1 of 60."
     assert curve_facts("curve", bad, bad, ("L9H9", "encoder.L9H9"), 1.0) == []
 
 

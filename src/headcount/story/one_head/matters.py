@@ -85,7 +85,7 @@ def curve_facts(
     if not ranks:
         return []
     rank = ranks[0]
-    said = f"Ordered by {order} it goes as number {rank} of {len(sequence)}"
+    said = f"In the order of {order} it is removed as number {rank} of {len(sequence)}"
     numbers: dict[str, float | str | None] = {"number": rank, "of": len(sequence), "order": order}
     if selection is None or "bound_low" not in selection or "bound_low" not in held_out:
         return [Fact(f"{said}.", f"pruning/{name}", numbers)]
@@ -94,10 +94,13 @@ def curve_facts(
     within = f"within {spell_points(points, str(held_out.attrs['metric']))} of {held_out.attrs['metric']}"
     if not count:
         return [Fact(f"{said}; no cut stays {within}, so that none would remove it.", f"pruning/{name}", numbers)]
-    which = f"shown to stay {within}" if cut.count else f"whose point estimate stays {within} (none is shown to)"
+    largest = f"The largest cut that is shown to stay {within}"
+    if not cut.count:
+        largest = f"No cut is shown to stay {within}: the largest whose point estimate does"
     verdict = VERDICTS[judge_cut(held_out, order, count, points)]
-    takes = "removes it" if rank <= count else "keeps it"
-    sentence = f"{said}. The largest cut {which}, of {count} heads, {takes}; {verdict}."
+    heads = f"{count} head{'s' if count > 1 else ''}"
+    takes = "this one among them" if rank <= count else "not this one"
+    sentence = f"{said}. {largest} removes {heads}, {takes}; {verdict}."
     return [Fact(sentence, f"pruning/{name}", numbers | {"cut": count, "removed": str(rank <= count).lower()})]
 
 
