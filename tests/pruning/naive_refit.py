@@ -70,11 +70,19 @@ def given(block: Any, read: Tensor) -> Tensor:
     return found
 
 
+def token_weights(block: Any, read: Tensor) -> Tensor:
+    """Of each token: 1, or less where the block adds more than the (lower) median of all tokens."""
+    sizes = given(block, read).pow(2).sum(-1)
+    return (sizes.sort().values[(len(sizes) - 1) // 2] / sizes).clamp(max=1)
+
+
 def errors(model: Any, whole: Any, read: dict[Key, Tensor]) -> dict[Key, float]:
-    """By block, the mean square error of its output if it reads what the whole model gives it."""
+    """By block, the weighted mean square error of its output if it reads what the whole model gives it."""
     cut_anatomy, anatomy = read_anatomy(model), read_anatomy(whole)
     found = {}
     for key, states in read.items():
         ours = given(cut_anatomy.block(key), states[:, columns(model, whole, key)])
-        found[key] = float((ours - given(anatomy.block(key), states)).pow(2).sum(-1).mean())
+        weights = token_weights(anatomy.block(key), states)
+        apart = (ours - given(anatomy.block(key), states)).pow(2).sum(-1)
+        found[key] = float((weights * apart).sum() / weights.sum())
     return found

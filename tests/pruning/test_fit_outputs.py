@@ -20,7 +20,7 @@ from headcount.pruning.gram import gram_matrices
 from tests.closeness import ROUNDED, assert_same
 from tests.contracts.pruned import aligned
 from tests.contracts.zoo import BY_NAME, exact, inputs, run
-from tests.pruning.naive_refit import FAMILIES, batches, columns, cut, errors, given, read_by_outputs
+from tests.pruning.naive_refit import FAMILIES, batches, columns, cut, errors, given, read_by_outputs, token_weights
 
 FAMILY = pytest.mark.parametrize("name", FAMILIES)
 
@@ -47,7 +47,8 @@ def test_more_freedom_leaves_less_error(name: str) -> None:
             continue
         assert scales[key] <= error
         assert weights[key] <= scales[key] * (1 + 1e-9)
-    assert sum(weights.values()) < 0.9 * sum(scales.values()) < 0.9 * sum(none.values())
+    partly = [key for key in lost if weights[key] < scales[key]]  # a block that has lost everything has its mean output
+    assert sum(map(weights.get, partly)) < 0.9 * sum(map(scales.get, partly)) < 0.9 * sum(map(none.get, partly))
 
 
 @FAMILY
@@ -62,14 +63,15 @@ def test_weights_are_those_of_a_naive_least_squares(name: str, ridge: float) -> 
         if len(kept) == states.shape[1]:
             continue
         bias = getattr(before.output, "bias", None)
-        inside = states[:, kept]
+        inside, root = states[:, kept], token_weights(before, states).sqrt()[:, None]
         old = before.output_matrix[kept]
-        pull = (ridge * inside.pow(2).mean() * len(inside)) ** 0.5 if kept else torch.tensor(0.0)
-        rows, target = [inside, pull * torch.eye(len(kept), dtype=inside.dtype)], [given(before, states), pull * old]
+        pull = (ridge * (root * inside).pow(2).sum(0).mean()) ** 0.5 if kept else torch.tensor(0.0)
+        rows = [root * inside, pull * torch.eye(len(kept), dtype=inside.dtype)]
+        target = [root * given(before, states), pull * old]
         if bias is not None:
             rows = [
-                torch.cat([part, torch.full((len(part), 1), float(flag))], 1)
-                for part, flag in zip(rows, (1, 0), strict=True)
+                torch.cat([part, constant], 1)
+                for part, constant in zip(rows, (root, torch.zeros(len(kept), 1)), strict=True)
             ]
         if not rows[0].shape[1]:
             continue
@@ -90,6 +92,7 @@ def test_scales_are_those_of_a_naive_least_squares(name: str) -> None:
             continue
         matrix, size = before.output_matrix, before.size
         parts = [kept[start : start + size] for start in range(0, len(kept), size)]
+        states = token_weights(before, states).sqrt()[:, None] * states
         added = torch.stack([(states[:, part] @ matrix[part]).flatten() for part in parts], 1)
         factors = torch.linalg.lstsq(added, (states @ matrix).flatten()[:, None], driver="gelsd").solution
         expected = matrix[kept] * factors.repeat_interleave(size, 0)
@@ -135,8 +138,53 @@ def test_a_block_without_anything_gives_its_mean_output() -> None:
     for how in ("weights", "scales"):
         model = fitted(whole, "bert", how)
         block: Any = read_anatomy(model).feed_forward("encoder", 1)
-        mean = given(read_anatomy(whole).feed_forward("encoder", 1), read["encoder.units", 1]).mean(0)
-        assert_same(block.output.bias.detach(), mean)
+        before, states = read_anatomy(whole).feed_forward("encoder", 1), read["encoder.units", 1]
+        weights = token_weights(before, states)
+        assert_same(block.output.bias.detach(), weights @ given(before, states) / weights.sum())
+
+
+def test_what_a_few_tokens_have_is_not_spread_over_all_others() -> None:
+    """A unit that fires at the first token alone, hundreds of times as much as others: without it, other tokens stay.
+
+    A mean over tokens would be about the first ones, and the bias would give a part of it to every other token.
+    """
+    whole, case = exact("bert"), BY_NAME["bert"]
+    some = [inputs(case, "none", seed=seed) for seed in range(8)]
+    for batch in some:
+        batch["input_ids"][:, 0] = 2
+    layer: Any = whole.encoder.layer[0]
+    read: list[Tensor] = []
+    handle = layer.intermediate.dense.register_forward_pre_hook(lambda _, args: read.append(args[0].detach()))
+    for batch in some:
+        run(whole, batch)
+    handle.remove()
+    states = torch.cat(read)
+    first, others = states[:, 0], states[:, 1:].flatten(0, 1)
+    told = torch.cat([torch.ones(len(first)), torch.zeros(len(others))]).double()
+    direction = torch.linalg.lstsq(torch.cat([first, others]), told[:, None]).solution[:, 0]
+    between = ((first @ direction).min() + (others @ direction).max()) / 2
+    assert (first @ direction).min() > between > (others @ direction).max(), "the first token can be told apart"
+    with torch.no_grad():
+        scale = 300 / ((first @ direction).mean() - between)
+        layer.intermediate.dense.weight[5] = scale * direction
+        layer.intermediate.dense.bias[5] = -scale * between
+        layer.output.dense.weight[:, 5] = 1
+    key = ("encoder.units", 0)
+    given_by = read_by_outputs(whole, some)[key]
+    sizes = given(read_anatomy(whole).block(key), given_by).pow(2).sum(-1)
+    ordinary = sizes < 100 * sizes.median()
+    assert sizes[~ordinary].min() > 500 * sizes.median()
+    cut = hc.prune(copy.deepcopy(whole), ["L0U5", "L0U9"])
+    lost = copy.deepcopy(cut)
+    fit_outputs(cut, gram_matrices(whole, some), read_output_weights(whole))
+    before = given(read_anatomy(whole).block(key), given_by)[ordinary]
+    left = [column for column in range(given_by.shape[1]) if column not in (5, 9)]
+    apart, unfitted = (
+        (given(read_anatomy(model).block(key), given_by[:, left])[ordinary] - before).pow(2).sum(-1).mean()
+        for model in (cut, lost)
+    )
+    assert apart < unfitted
+    assert apart < 0.05 * before.pow(2).sum(-1).mean()
 
 
 def test_many_cuts_share_grams_and_weights_and_earlier_fits_do_not_matter() -> None:

@@ -1,4 +1,4 @@
-"""Are Gram matrices the sums over what the output projections read, without padding, in every family?"""
+"""Are Gram matrices the weighted sums over what the output projections read, without padding, in every family?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headcount.models.output_weights import all_keys
 from headcount.pruning.gram import gram_matrices
 from tests.closeness import FLOAT32, assert_same
 from tests.contracts.zoo import BY_NAME, CASES, Case, exact, inputs, tiny
-from tests.pruning.naive_refit import batches, read_by_outputs
+from tests.pruning.naive_refit import batches, read_by_outputs, token_weights
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind != "vision"], ids=lambda case: case.name)
@@ -19,11 +19,15 @@ def test_all_families(case: Case) -> None:
     if case.name == "albert":
         pytest.skip("its layers are one module, whose uses plain hooks cannot tell apart")
     model, some = exact(case.name, case.kernels[0]), batches(case, 2)
+    anatomy = read_anatomy(model)
     found, read = gram_matrices(model, some), read_by_outputs(model, some)
     assert set(found.matrices) == set(read)
     for key, states in read.items():
         longer = torch.cat([states, torch.ones(len(states), 1, dtype=states.dtype)], 1)
-        assert_same(found.matrices[key], longer.T @ longer / len(longer), case.within, key)
+        weights = token_weights(anatomy.block(key), states)
+        expected = longer.T @ (weights[:, None] * longer) / weights.sum()
+        assert_same(found.matrices[key], expected, case.within, key)
+        assert 0 < weights.min() < weights.max() == 1
         assert found.tokens[key] == len(states)
 
 
@@ -49,7 +53,7 @@ def test_some_blocks_alone_and_in_float32() -> None:
     ran = []
     found = gram_matrices(model, some, keys, lambda: ran.append(1))
     assert list(found.matrices) == keys
-    assert len(ran) == 2
+    assert len(ran) == 4, "two batches, two passes"
     every = gram_matrices(exact("gpt2"), some)
     assert set(every.matrices) == set(all_keys(read_anatomy(model)))
     for key in keys:

@@ -1,4 +1,4 @@
-"""What refits of many cuts of one model need of it, from one pass over the texts."""
+"""What refits of many cuts of one model need of it, from two passes over the texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headcount.engines.progress import Progress
 from headcount.models.longest import longest_input
 from headcount.models.output_weights import OutputWeights, all_keys, read_output_weights
 from headcount.pruning.fit_outputs import FITS, fit_outputs
-from headcount.pruning.gram import Grams, gram_matrices
+from headcount.pruning.gram import PASSES, Grams, gram_matrices
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
 
@@ -56,7 +56,7 @@ def prepare_fit(
     texts = read_texts(model, tokenizer, data, task, None, seed, max_length)
     keys = all_keys(read_anatomy(model))
     batches = input_batches(model, tokenizer, task.kind, texts)
-    grams = gram_matrices(model, batches, keys, count_batches(texts, progress))
+    grams = gram_matrices(model, batches, keys, count_batches(texts, progress, PASSES))
     return PreparedFit(grams, read_output_weights(model, keys), how)
 
 

@@ -24,7 +24,7 @@ from headcount.models.finite_weights import check_weights
 from headcount.models.output_weights import all_keys, parts_of, read_output_weights
 from headcount.models.plain_weights import check_plain
 from headcount.pruning.fit_outputs import FITS, RIDGE, fit_outputs
-from headcount.pruning.gram import gram_matrices
+from headcount.pruning.gram import PASSES, gram_matrices
 from headcount.pruning.prepared_fit import count_batches, read_texts
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey
@@ -74,7 +74,7 @@ def refit(
         raise DataProblem(f"got {len(texts.rows)} texts for a refit; expected at least {LEAST_TEXTS}, better 1,000")
     weights = read_output_weights(whole, keys)
     portions = list(in_portions({key: len(weights[key].matrix) for key in keys}))
-    ran = count_batches(texts, progress, len(portions))
+    ran = count_batches(texts, progress, PASSES * len(portions))
     for portion in portions:
         grams = gram_matrices(whole, input_batches(whole, tokenizer, known.kind, texts), portion, ran)
         fit_outputs(model, grams, weights, how, ridge)
