@@ -53,6 +53,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
         "prune_stages",
         "recovery",
         "engine_options",
+        "hub_options",
         "budget_table",
         "groups",
         "pairs",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from headcount.ablation.job import Data, task_metric
+from headcount.ablation.job import Data, find_known_task, task_metric
 from headcount.ablation.sweep import check_generate
 from headcount.choosing.curves import SAID, curve
 from headcount.choosing.estimators import CHOICES, estimate
@@ -96,6 +96,8 @@ def dynamics(
         raise InvalidOption(f"got the estimator {estimator!r}; expected one of {', '.join(CHOICES)}")
     removals(1, steps)  # checked before anything is written
     check_numbers(seed=seed, limit=limit, max_length=max_length)
+    if task is not None and data is not None:  # options without effect are refused before anything is read
+        check_generate(generate, task_metric(find_known_task(data, task), metric))
     checkpoints = find_checkpoints(folder)
     known, data = examples_of_run(folder, data, task, tokenizer or checkpoints[0])
     check_generate(generate, task_metric(known, metric))
