@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import headcount as hc
-from headcount.cli.main import main
+from headcount.cli.main import app, main
 from tests import planted
 from tests.closeness import FLOAT32, assert_same
 
@@ -51,6 +51,7 @@ def test_options_from_a_file(place: Path, tmp_path: Path, capsys: pytest.Capture
     assert main(["sweep", str(place / "model"), "--config", str(tmp_path / "sweep.toml"), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["choices"]) == 2
     assert main(["sweep", str(place / "model"), f"--config={tmp_path / 'sweep.toml'}", "--json"]) == 0
+    assert app.config is None, "later calls in this process do not read the file"
     assert len(json.loads(capsys.readouterr().out)["choices"]) == 2
     assert main(["sweep", str(place / "model"), f"--config={tmp_path / 'absent.toml'}"]) == 2
     assert "absent.toml; expected one TOML file that exists" in capsys.readouterr().err

@@ -149,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another path")
     except CycloptsError as error:
         return _refuse(f"{error} (see {' '.join(['headcount', *_verb(words), '--help'])})")
+    finally:
+        app.config = None  # the file of this call is not that of the next one in this process
     return 0
 
 
