@@ -16,6 +16,7 @@ place, data = seven.place, pairs.data
 __all__ = ["data", "place"]
 
 
+@pytest.mark.slow
 def test_classifiers(place: Path, tmp_path: Path) -> None:
     trees = seven.treebank(40, 8)
     trees["heads"] = [[*range(2, len(words) + 1), 0] for words in trees["tokens"]]

@@ -24,6 +24,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_it_learns(data: Path, tmp_path: Path) -> None:
     table = hc.finetune(hc.bundled("pretrained"), "qnli", data, tmp_path, settings=SETTINGS, device="cpu")
     assert table["score"].item() >= 0.9
