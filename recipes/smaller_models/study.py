@@ -19,7 +19,7 @@ import headcount as hc
 from headcount.ablation.job import task_metric
 from headcount.budgets.choose_parts import PartChoice
 from headcount.choosing.halves import read_halves
-from headcount.data.tasks import Task, find_task
+from headcount.data.tasks import find_task
 from headcount.pruning.held_out import HeldOut
 from headcount.training.finetune import finetune
 from headcount.training.trainer import Settings
@@ -111,7 +111,10 @@ class Study:
             options |= {"max_length": given.max_length, "teacher": self.model}
             hc.recover(smaller, self.tokenizer, self.train, task=self.task, **options)
             compared = self.held_out.compare(self.whole, self.held_out.outputs(smaller), seed=given.seed)
-            trained = {"score": compared.scores[0], **dict(zip(("change", "low", "high"), compared.changes[0], strict=True))}
+            trained = {
+                "score": compared.scores[0],
+                **dict(zip(("change", "low", "high"), compared.changes[0], strict=True)),
+            }
             self.write(row | trained | {"recovered": steps, "seconds": time.monotonic() - start})
 
     def write(self, row: dict[str, Any]) -> None:

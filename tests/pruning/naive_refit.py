@@ -71,7 +71,9 @@ def given(block: Any, read: Tensor) -> Tensor:
 
 
 def token_weights(block: Any, read: Tensor) -> Tensor:
-    """Of each token: 1, or less where the block adds more than the (lower) median of all tokens."""
+    """Of each token: 1, or less where a feed-forward block adds more than the (lower) median of all tokens."""
+    if not block.layer_key[0].endswith(".units"):
+        return torch.ones(len(read), dtype=read.dtype)
     sizes = given(block, read).pow(2).sum(-1)
     return (sizes.sort().values[(len(sizes) - 1) // 2] / sizes).clamp(max=1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.means import Batch, real_positions
 from headcount.errors import InvalidOption, NotFinite
+from headcount.models.anatomy import FeedForward
 from headcount.models.compiled import takes_compiled
 from headcount.models.output_weights import OutputWeights, read_output_weights
 from headcount.trace.anatomy import read_anatomy
@@ -44,34 +46,33 @@ def gram_matrices(
 ) -> Grams:
     """The Gram matrices of all attention and feed-forward blocks, from two passes over batches of the model's inputs.
 
-    A token counts by its weight (`token_weights`), for which the first pass measures what each block adds to it.
+    In a feed-forward block a token counts by its weight (`token_weights`), for which the first pass measures what the
+    block adds to it; in an attention block all tokens count alike, since what a head adds is a mean of values.
     `keys`: of these blocks only, `("encoder", 3)` for an attention and `("encoder.units", 3)` for a feed-forward
     block: a matrix of n columns takes 8 n^2 bytes. `ran` is called after each batch of each pass. Padding is left out
     as in `mean_outputs`. The products of a batch are summed in float32, or in float64 for a float64 model.
     """
     anatomy = read_anatomy(model)
     blocks = [anatomy.block(key) for key in keys] if keys is not None else list(anatomy.blocks())
-    found, batches = read_output_weights(model, [block.layer_key for block in blocks]), list(batches)
-    sizes: dict[LayerKey, list[Tensor]] = {}
-
-    def measure(key: LayerKey, states: Tensor) -> None:
-        sizes.setdefault(key, []).append(added_sizes(states, found[key]))
-
-    _over_tokens(model, blocks, batches, measure, ran)
-    if not sizes and blocks:
+    batches = list(batches)
+    if blocks and not batches:
         raise InvalidOption("there are no texts; expected at least one batch of inputs")
-    weights = {
-        key: list(token_weights(torch.cat(parts)).split([len(part) for part in parts])) for key, parts in sizes.items()
-    }
-    totals = {key: float(torch.cat(parts).sum(dtype=torch.float64)) for key, parts in weights.items()}
+    uneven = [block for block in blocks if isinstance(block, FeedForward)]
+    sizes = _added_sizes(model, uneven, batches, ran)
+    weights = {key: list(token_weights(torch.cat(parts)).split(list(map(len, parts)))) for key, parts in sizes.items()}
     sums: dict[LayerKey, Tensor] = {}
+    totals: defaultdict[LayerKey, float] = defaultdict(float)
+    tokens: defaultdict[LayerKey, int] = defaultdict(int)
 
     def add(key: LayerKey, states: Tensor) -> None:
-        weight, width = weights[key].pop(0)[:, None], states.shape[1]
+        weight = weights[key].pop(0)[:, None] if key in weights else states.new_ones(len(states), 1)
+        width = states.shape[1]
         if key not in sums:
             sums[key] = torch.zeros(width + 1, width + 1, dtype=torch.float64, device=states.device)
         sums[key][:width, :width] += states.T @ (weight * states)
         sums[key][width, :width] += (weight * states).sum(0)
+        totals[key] += float(weight.sum(dtype=torch.float64))
+        tokens[key] += len(states)
 
     _over_tokens(model, blocks, batches, add, ran)
     for (stack, layer), matrix in sums.items():
@@ -83,7 +84,21 @@ def gram_matrices(
                 f"the outputs of {anatomy.layout.spell_layer(stack, layer)} are NaN or infinite for some text; "
                 "give dtype=float32, or a checkpoint that works"
             )
-    return Grams(sums, {key: sum(map(len, parts)) for key, parts in sizes.items()})
+    return Grams(sums, dict(tokens))
+
+
+def _added_sizes(
+    model: PreTrainedModel, blocks: Sequence[Any], batches: Sequence[Batch], ran: Callable[[], None] | None
+) -> dict[LayerKey, list[Tensor]]:
+    """By block, what it adds to each token of each batch, as `added_sizes`."""
+    found = read_output_weights(model, [block.layer_key for block in blocks])
+    sizes: dict[LayerKey, list[Tensor]] = {}
+
+    def measure(key: LayerKey, states: Tensor) -> None:
+        sizes.setdefault(key, []).append(added_sizes(states, found[key]))
+
+    _over_tokens(model, blocks, batches, measure, ran)
+    return sizes
 
 
 def added_sizes(states: Tensor, output: OutputWeights) -> Tensor:
@@ -124,7 +139,8 @@ def _over_tokens(
 
         observers = {block.layer_key: show for block in blocks}
         summing = session(model, observers=observers, purpose="the Gram matrices", outputs_only=True)
-        with evaluating(model), torch.no_grad(), summing:
-            model(**batch)
+        if blocks:
+            with evaluating(model), torch.no_grad(), summing:
+                model(**batch)
         if ran is not None:
             ran()
