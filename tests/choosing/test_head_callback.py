@@ -281,12 +281,14 @@ def test_the_last_step_of_a_training_that_stops_early(
 
 
 def test_a_last_step_whose_weights_are_gone(folder: Path, tmp_path: Path) -> None:
+    """Nobody knew that the training stops before the best checkpoint was loaded."""
     options = {"eval_strategy": "epoch", "save_strategy": "best"} | BEST
     trainer = make_trainer(folder, tmp_path, **options)
     callback = with_callback(trainer, limit=8)
     trainer.add_callback(Stops(8, evaluated=True))
     with pytest.warns(HeadcountWarning, match="no importance at step 8, where the training stopped: .* best"):
         trainer.train()
+    trainer.evaluate()
     assert callback.result["checkpoint"].values.tolist() == [0, 3, 6]
 
 

@@ -49,7 +49,7 @@ class HeadCallback(TrainerCallback):  # type: ignore[misc]
 
     `what`: "importance" is what `hc.importance` gives for the model of that step, by `estimator` ("michel_normed" if
     it is None). "gates" are hard-concrete gates, learned anew each time as by `hc.learn_gates`, with frozen weights: at
-    one `price` (0.003 if it is None), with `max_steps` steps (20 if it is None) on each of two halves of the texts,
+    one `price` (0.003 if it is None), with `max_steps` steps (40 if it is None) on each of two halves of the texts,
     whose mean log a gives `gate`, from 0 (the head is given up) to 1. It takes many times as long as importance, so
     there are fewer measurements.
 
@@ -133,14 +133,12 @@ class HeadCallback(TrainerCallback):  # type: ignore[misc]
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._measure_if_due(state, last=control.should_training_stop)
 
-    # A training that stops early is known to only after an evaluation, and its last weights may be gone when it ends.
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Where a training stops early, the Trainer may load other weights before `on_train_end`."""
         if control.should_training_stop:
             self._measure_if_due(state, last=True)
 
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if control.should_training_stop:
-            self._measure_if_due(state, last=True)
+    on_save = on_epoch_end = on_evaluate
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self._scene is None:
@@ -152,6 +150,7 @@ class HeadCallback(TrainerCallback):  # type: ignore[misc]
                 f"no {self.measurement.what} at step {state.global_step}, where the training stopped: the Trainer has "
                 "loaded the best checkpoint instead"
             )
+        self._tried = state.global_step  # a later evaluation is of what the model has become
         if self.study is None or not self.rows:
             return
         try:
