@@ -2,7 +2,7 @@
 
 Gates are learned apart on two halves of the examples, so that their agreement says how far so few steps on so few
 examples can be trusted; what a result says of a head is the mean of both. Every measurement starts anew: gates that
-started where the measurement before ended would follow a change of the model late, and agree with it for that reason.
+started where the measurement before ended would agree with it for that reason, whether or not the model has settled.
 """
 
 from __future__ import annotations
