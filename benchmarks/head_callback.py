@@ -2,6 +2,7 @@
 
     python benchmarks/head_callback.py --steps 200 --repeats 3                 # the bundled model, CPU
     python benchmarks/head_callback.py --device cuda --steps 2000 --large      # a BERT of base size, GPU
+    python benchmarks/head_callback.py --what gates --steps 2000               # gates instead of importance
 
 Trainings with and without the callback run in turns, with the same batches; both end with the same weights. The ratio
 of each pair is printed, of the time and of the CPU time of this process (which other programs disturb less), their
@@ -66,7 +67,9 @@ def train(
         trainer.remove_callback(PrinterCallback)
         callback = None
         if watched:
-            callback = hc.HeadCallback(trainer, held_out, task="qnli", limit=options.texts, log="layers")
+            callback = hc.HeadCallback(
+                trainer, held_out, task="qnli", what=options.what, limit=options.texts, log="layers"
+            )
             trainer.add_callback(callback)
         start, busy = time.perf_counter(), time.process_time()
         trainer.train()
@@ -83,6 +86,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=64)
     parser.add_argument("--texts", type=int, default=32, help="of a measurement")
+    parser.add_argument("--what", default="importance", choices=["importance", "gates"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--large", action="store_true", help="12 x 12 x 768 instead of the bundled model")
@@ -106,6 +110,7 @@ def main() -> None:
         said = ", ".join(f"{key} x {values[-1]:.3f}" for key, values in ratios.items())
         print(f"{plain:.1f} s, with the callback {watched:.1f} s: {said}; {count} measurements", flush=True)
     found = {
+        "what": options.what,
         "device": options.device,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,

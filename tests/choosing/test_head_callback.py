@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,73 +17,20 @@ import xarray as xr
 from transformers.trainer_callback import TrainerCallback
 
 import headcount as hc
-from headcount.choosing import head_callback
-from headcount.choosing.head_callback import HeadCallback, half
+from headcount.choosing.head_callback import HeadCallback
 from headcount.choosing.pace import Pace
+from headcount.choosing.training_importance import TrainingImportance
 from headcount.core.claims import settled_at
 from headcount.errors import HeadcountWarning, InvalidOption, NotFinite, StudyProblem
+from tests.choosing.trainings import DATA, make_trainer, save_model, trained, with_callback
 from tests.training import toy
 
-DATA = toy.pairs(24, seed=5)
-NAMES = {0: "not_equivalent", 1: "equivalent"}
 STEPS = [0, 3, 6, 9, 12]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("callback")
-    toy.save_checkpoint(place, tf.BertForSequenceClassification, id2label=NAMES)
-    return place
-
-
-def make_trainer(folder: Path, out: Path, model: Any = None, **options: Any) -> tf.Trainer:
-    """12 steps of 8 pairs, with dropout."""
-    tf.set_seed(3)
-    tokenizer = tf.AutoTokenizer.from_pretrained(folder)
-    model = model or tf.BertForSequenceClassification.from_pretrained(folder)
-    table = toy.pairs(32)
-    rows = [{**tokenizer(one, two), "labels": label} for one, two, label in table.itertuples(index=False)]
-    arguments = {
-        "per_device_train_batch_size": 8,
-        "num_train_epochs": 3,
-        "learning_rate": 5e-3,
-        "report_to": [],
-        "use_cpu": True,
-        "disable_tqdm": True,
-        "logging_steps": 4,
-        "save_strategy": "no",
-    } | options
-    trainer = tf.Trainer(
-        model, tf.TrainingArguments(str(out), **arguments), train_dataset=rows, processing_class=tokenizer
-    )
-    trainer.remove_callback(tf.PrinterCallback)
-    return trainer
-
-
-def with_callback(trainer: tf.Trainer, **options: Any) -> HeadCallback:
-    callback = hc.HeadCallback(trainer, DATA, **{"task": "mrpc", "every": 3} | options)
-    trainer.add_callback(callback)
-    return callback
-
-
-class Draws(TrainerCallback):  # type: ignore[misc]
-    """Notes what each random generator would give next, the modes and the gradients, before each step."""
-
-    def __init__(self) -> None:
-        self.seen: list[Any] = []
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        generators = torch.random.get_rng_state().clone(), np.random.get_state()[1].copy(), random.getstate()
-        modes = [module.training for module in model.modules()]
-        asked = [(parameter.requires_grad, parameter.grad is None) for parameter in model.parameters()]
-        self.seen.append((*map(str, (generators[0].tolist(), generators[1].tolist(), generators[2])), modes, asked))
-
-
-def trained(trainer: tf.Trainer, **options: Any) -> tuple[dict[str, torch.Tensor], list[Any]]:
-    draws = Draws()
-    trainer.add_callback(draws)
-    trainer.train(**options)
-    return trainer.model.state_dict(), draws.seen
+    return save_model(tmp_path_factory.mktemp("callback"))
 
 
 def lora(folder: Path) -> Any:
@@ -211,7 +157,7 @@ def test_what_the_trackers_get(folder: Path, tmp_path: Path, measured: tuple[tf.
             )
             assert sum(value for key, value in last.items() if "/share/" in key) == pytest.approx(1)
             callback.log = "layers"
-            shares = set(callback._scalars(callback.rows[-1], callback.rows[-2]))
+            shares = set(callback._scalars(callback._scene, callback.rows[-1], callback.rows[-2]))
             assert shares == {key for key in last if "/importance/" not in key} - {"epoch"}
     assert sizes == {"summary": 5, "heads": 11, "nothing": 0}
 
@@ -277,17 +223,86 @@ def test_a_resumed_training_has_what_an_uninterrupted_one_has(
     assert late_callback.result["checkpoint"].values.tolist() == [12]
 
 
+class Stops(TrainerCallback):  # type: ignore[misc]
+    """Ends the training at a step, after it or after the evaluation that follows it."""
+
+    def __init__(self, step: int, evaluated: bool) -> None:
+        self.step, self.evaluated = step, evaluated
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        control.should_training_stop |= not self.evaluated and state.global_step >= self.step
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        control.should_training_stop |= self.evaluated and state.global_step >= self.step
+
+
+class Weights(TrainerCallback):  # type: ignore[misc]
+    """Keeps the weights of the last step."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        self.last = {key: tensor.clone() for key, tensor in model.state_dict().items()}
+
+
+# The loss falls, so the first evaluation is the best one and the last weights are not kept.
+BEST = {"load_best_model_at_end": True, "metric_for_best_model": "eval_loss", "greater_is_better": True}
+
+
+@pytest.mark.parametrize(
+    ("step", "options"),
+    [
+        (5, {}),
+        (4, {"eval_strategy": "steps", "eval_steps": 2}),
+        (8, {"eval_strategy": "epoch"}),
+        (4, {"eval_strategy": "steps", "eval_steps": 2, "save_strategy": "steps", "save_steps": 2} | BEST),
+        (8, {"eval_strategy": "epoch", "save_strategy": "epoch"} | BEST),
+    ],
+    ids=["step", "evaluation", "epoch", "best at a step", "best at an epoch"],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_the_last_step_of_a_training_that_stops_early(
+    folder: Path, tmp_path: Path, step: int, options: dict[str, Any], before: bool
+) -> None:
+    """It is measured, whoever stops it, and with the weights of that step, even if others are loaded afterwards."""
+    trainer = make_trainer(folder, tmp_path, **options)
+    stops, seen = Stops(step, bool(options)), Weights()
+    if before:
+        trainer.add_callback(stops)
+    callback = with_callback(trainer, limit=8)
+    if not before:
+        trainer.add_callback(stops)
+    trainer.add_callback(seen)
+    trainer.train()
+    assert trainer.state.global_step == step
+    assert callback.result["checkpoint"].values.tolist() == [*range(0, step, 3), step]
+    assert toy.same(seen.last, trainer.model.state_dict()) == ("load_best_model_at_end" not in options)
+    trainer.model.load_state_dict(seen.last)
+    alone = hc.importance(trainer.model, trainer.processing_class, DATA, task="mrpc", limit=8)
+    np.testing.assert_allclose(callback.result["importance"][-1], alone["michel_normed"], rtol=2e-4, atol=1e-6)
+
+
+def test_a_last_step_whose_weights_are_gone(folder: Path, tmp_path: Path) -> None:
+    """Nobody knew that the training stops before the best checkpoint was loaded."""
+    options = {"eval_strategy": "epoch", "save_strategy": "best"} | BEST
+    trainer = make_trainer(folder, tmp_path, **options)
+    callback = with_callback(trainer, limit=8)
+    trainer.add_callback(Stops(8, evaluated=True))
+    with pytest.warns(HeadcountWarning, match="no importance at step 8, where the training stopped: .* best"):
+        trainer.train()
+    trainer.evaluate()
+    assert callback.result["checkpoint"].values.tolist() == [0, 3, 6]
+
+
 def test_a_measurement_that_fails_does_not_end_the_training(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, errors = head_callback.compute_row, {3: NotFinite("the loss is NaN"), 9: torch.OutOfMemoryError("full")}
+    real, errors = TrainingImportance.row, {3: NotFinite("the loss is NaN"), 9: torch.OutOfMemoryError("full")}
 
-    def failing(job: Any, padding: int, estimator: str, step: int, tokens: int) -> Any:
+    def failing(measurement: Any, scene: Any, step: int) -> Any:
         if step in errors:
             raise errors[step]
-        return real(job, padding, estimator, step, tokens)
+        return real(measurement, scene, step)
 
-    monkeypatch.setattr(head_callback, "compute_row", failing)
+    monkeypatch.setattr(TrainingImportance, "row", failing)
     trainer = make_trainer(folder, tmp_path)
     callback = with_callback(trainer)
     with pytest.warns(HeadcountWarning) as warned:
@@ -315,11 +330,11 @@ def test_a_study_that_cannot_be_written_does_not_end_the_training(folder: Path, 
 
 
 def test_the_default_pace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pace, "is_due", lambda pace, step: step in (0, 2))
+    monkeypatch.setattr(Pace, "is_due", lambda pace, step: step in (0, 2, 12))
     trainer = make_trainer(folder, tmp_path)
     callback = with_callback(trainer, every=None)
     trainer.train()
-    assert callback.result["checkpoint"].values.tolist() == [0, 2]
+    assert callback.result["checkpoint"].values.tolist() == [0, 2, 12]
 
 
 def test_a_language_model(folder: Path, tmp_path: Path) -> None:
@@ -353,6 +368,13 @@ def test_a_language_model(folder: Path, tmp_path: Path) -> None:
         ({"limit": 0}, "got limit=0"),
         ({"estimator": "best"}, "got estimator='best'; expected one of michel"),
         ({"log": "all"}, "got log='all'; expected one of summary, layers, heads, nothing"),
+        ({"what": "units"}, "got what='units'; expected one of importance, gates"),
+        ({"price": 0.01}, 'got price=, which has no effect here: importance .*; give what="gates" too'),
+        ({"max_steps": 5}, "got max_steps=, which has no effect here"),
+        ({"what": "gates", "estimator": "fisher"}, "got estimator=, which has no effect here: gates are learned"),
+        ({"what": "gates", "price": -1.0}, "got price=-1.0; expected a price of 0 or more"),
+        ({"what": "gates", "price": float("nan")}, "got price=nan; expected a price of 0 or more"),
+        ({"what": "gates", "max_steps": 0}, "got max_steps=0; expected at least 1"),
     ],
 )
 def test_options_that_are_refused(folder: Path, tmp_path: Path, options: dict[str, Any], expected: str) -> None:
@@ -374,14 +396,6 @@ def test_what_else_is_refused(folder: Path, tmp_path: Path) -> None:
     trainer.is_fsdp_enabled = True
     with pytest.raises(InvalidOption, match="FSDP or DeepSpeed"):
         hc.HeadCallback(trainer, DATA, task="mrpc")
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [([1.0], 1), ([0.5, 0.5], 1), ([0.4, 0.3, 0.3], 2), ([0.0, 0.0], 0), ([1.0, 1.0, 1.0, 1.0, np.nan], 2)],
-)
-def test_heads_with_half_of_the_importance(values: list[float], expected: int) -> None:
-    assert half(np.array(values)) == expected
 
 
 def test_the_result_is_a_dataset_in_memory_too(measured: tuple[tf.Trainer, HeadCallback, Path]) -> None:

@@ -40,10 +40,10 @@ def test_rows_come_back_bit_for_bit(tmp_path: Path) -> None:
     for each in rows:
         expected = row(each.step)
         assert each.stability == expected.stability
-        assert each.importance.keys() == expected.importance.keys()
-        for name, values in expected.importance.items():
-            np.testing.assert_array_equal(each.importance[name], values)
-            assert each.importance[name].dtype == np.float32
+        assert each.arrays.keys() == expected.arrays.keys()
+        for name, values in expected.arrays.items():
+            np.testing.assert_array_equal(each.arrays[name], values)
+            assert each.arrays[name].dtype == np.float32
     journal.add(row(7))
     assert [each.step for each in Journal(journal.path, ABOUT, "").resume(9)] == [0, 1, 2, 7], "later rows were dropped"
     assert list(journal.path.parent.iterdir()) == [journal.path]

@@ -189,6 +189,7 @@ def test_dynamics(settled: Path) -> None:
     assert told["checkpoints"] == [0, 6, 12]
     assert told["removed"] == stored["removed"].values.tolist() == [2, 4]
     assert told["heads"] == 4
+    assert told["gates"] is False
     assert told["metric"] == "accuracy"
     for key, name in (
         ("agreement", "agreement"),

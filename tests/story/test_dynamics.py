@@ -34,3 +34,9 @@ def test_of_a_training_it_says_how_far_the_examples_go() -> None:
     enough = curves.assign(stability=("checkpoint", [0.1, 0.2, 0.95]))
     assert dynamics_sentences(enough)[1].endswith("a rank correlation of 0.95.")
     assert dynamics_sentences(measured.isel(checkpoint=[0])) == [], "one measurement settles nothing"
+
+
+def test_it_names_gates() -> None:
+    gates = hand_made([0.2, 0.95, 1.0]).assign_attrs(what="gates")
+    assert settling_sentence(gates).startswith("From step 10 of 20 on the order of heads by learned gates agrees with")
+    assert settling_sentence(gates.isel(checkpoint=[0, 2])).startswith("The order of heads by learned gates does not")

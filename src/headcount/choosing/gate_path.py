@@ -26,8 +26,12 @@ def follow_path(
     settings: dict[str, Any],
     seed: int,
     progress: Progress | None,
+    among: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Train gates for some stacks, each price from where the one before ended; what each price ends with."""
+    """Train gates for some stacks, each price from where the one before ended; what each price ends with.
+
+    `among`: the examples that batches are drawn from, by default all of the job.
+    """
     model, steps, weight_rate = job.model, settings["max_steps"], settings["train_weights"]
     present = {stack: heads_present(job.anatomy, stack) for stack in chosen}
     weights = {stack: torch.full(present[stack].shape, START, requires_grad=True) for stack in chosen}
@@ -50,7 +54,7 @@ def follow_path(
         for price in prices:
             penalty = partial(_penalty, price)
             loss = train_gates(
-                job, padding, weights, present, optimizer, generator, settings, gate, penalty, after_step
+                job, padding, weights, present, optimizer, generator, settings, gate, penalty, after_step, among
             )
             check_finite(weights, f"after the price {price:g}")
             states.append(_state(weights, present, loss))

@@ -41,15 +41,18 @@ def train_gates(
     gate: OfGates,
     penalty: OfGates,
     after_step: Callable[[], None],
+    among: np.ndarray | None = None,
 ) -> float:
     """Some steps on the parameters (`weights` by stack, [layer, head]); the task's loss in the last tenth of them.
 
     `gate` makes the gates and `penalty` what each adds to the loss; only heads that are `present` have either.
+    `among`: the examples that batches are drawn from, by default all of the job.
     """
     losses = []
+    among = np.arange(len(job.encodings.rows)) if among is None else among
     for step in range(settings["max_steps"]):
         size = (settings["per_device_train_batch_size"],)
-        rows = torch.randint(len(job.encodings.rows), size, generator=generator).numpy()
+        rows = among[torch.randint(len(among), size, generator=generator).numpy()]
         gates = {stack: torch.where(present[stack], gate(values), 1.0) for stack, values in weights.items()}
         _, inputs, labels = batch_of(job, rows, padding)
         with gated(job.model, gates):

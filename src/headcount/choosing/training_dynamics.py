@@ -1,22 +1,20 @@
-"""The importance of all heads along one training as a result of a study: when does the order of heads settle?"""
+"""What was measured along one training as a result of a study: when does the order of heads settle?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 from transformers import PreTrainedModel
 
-from headcount.ablation.job import Job
 from headcount.choosing.dynamics import GROUP, agreements
 from headcount.choosing.dynamics import SCHEMAS as ALONG
-from headcount.choosing.estimators import SCHEMAS, VARIABLES
-from headcount.choosing.training_rows import SPLITS, Row
+from headcount.choosing.training_measurement import Measurement, Scene
+from headcount.choosing.training_rows import Row
 from headcount.core.provenance import Origin
-from headcount.core.results import HEAD_DIMS, Labelled, head_coords, label_axes
+from headcount.core.results import Labelled, head_coords, label_axes
 from headcount.core.schema import Schema, with_schemas
 from headcount.core.writers import writes_study
 from headcount.engines.ledger import perform
@@ -29,7 +27,7 @@ DRAWS = 400
 STABILITY = Schema(
     "Agreement of two halves of the examples",
     "rank correlation",
-    f"1: the order of heads is the same on both halves; mean of {SPLITS} splits",
+    "1: the order of heads is the same on both halves",
     (-1, 1),
     signed=True,
 )
@@ -54,19 +52,20 @@ def check_place(study: str | Path, name: str | None, start: str, resumed: bool) 
 
 @writes_study("study")
 def training_dynamics(
-    job: Job,
+    measurement: Measurement,
+    scene: Scene,
     rows: Sequence[Row],
-    estimator: str,
     start: str,
     seed: int,
     limit: int,
     study: str | Path | None = None,
     name: str | None = None,
 ) -> xr.Dataset:
-    """`importance` and the means behind it with dims (checkpoint, stack, layer, head), `agreement` and `stability`.
+    """The arrays of a measurement with dims (checkpoint, stack, layer, head), `agreement` and `stability`.
 
     `checkpoint` is the step of the training. `start`: the fingerprint of the model that it began with.
     """
+    job, settings = scene.job, measurement.settings(scene)
     model: PreTrainedModel = job.model
     origin = find_origin(model, job.fingerprint, seed)
     identity = {key: value for key, value in origin.identity.items() if key != "model"}
@@ -76,32 +75,27 @@ def training_dynamics(
         Origin(identity, origin.attributes),
         {
             "task": job.task.name,
-            "estimator": estimator,
+            **settings,
             "limit": limit,
             "max_length": job.encodings.limit,
             "steps": [row.step for row in rows],
         },
-        job.attributes | {"estimator": estimator, "heads": job.anatomy.layout.count, "examples": len(job.examples.ids)},
-        lambda _: _arrays(job, rows, estimator),
+        job.attributes | settings | {"heads": job.anatomy.layout.count, "examples": len(job.examples.ids)},
+        lambda _: _arrays(measurement, scene, rows),
     )
     return perform(run, study)
 
 
-def _arrays(job: Job, rows: Sequence[Row], estimator: str) -> Labelled:
-    importance = np.stack([row.importance["importance"] for row in rows])
+def _arrays(measurement: Measurement, scene: Scene, rows: Sequence[Row]) -> Labelled:
     along = {
         "checkpoint": np.array([row.step for row in rows]),
         "stability": np.array([row.stability for row in rows]),
-        **agreements(importance, DRAWS),
+        **agreements(np.stack([row.arrays[measurement.order] for row in rows]), DRAWS),
     }
-    by_head = {name: np.stack([row.importance[name] for row in rows]) for name in VARIABLES} | {
-        "importance": importance
-    }
-    said = SCHEMAS | {"importance": replace(SCHEMAS[estimator], main=True)}
     return {
         **with_schemas(
             {name: (("checkpoint",), array) for name, array in along.items()}, ALONG | {"stability": STABILITY}
         ),
-        **with_schemas({name: (("checkpoint", *HEAD_DIMS), array) for name, array in by_head.items()}, said),
-        **label_axes(head_coords(job.anatomy.layout)),
+        **measurement.arrays(rows),
+        **label_axes(head_coords(scene.job.anatomy.layout)),
     }

@@ -1,4 +1,4 @@
-"""The importance of all heads at steps of one training: computed without disturbing it, and kept as lines of a file.
+"""What was measured at steps of one training: without disturbing it, and kept as lines of a file.
 
 A line is written when it is computed, so that a training which was killed and resumed has those before its checkpoint.
 """
@@ -15,50 +15,22 @@ from typing import Any
 
 import numpy as np
 import torch
-import xarray as xr
 
-from headcount.ablation.job import Job
-from headcount.choosing.estimators import VARIABLES, estimate, stability
-from headcount.choosing.importance import Passes, frozen
+from headcount.choosing.importance import frozen
 from headcount.core.provenance import differences
-from headcount.core.results import HEAD_DIMS
-from headcount.data.batches import by_length, plan_batches
 from headcount.errors import StudyProblem
 from headcount.models.dispatched import input_device
 from headcount.trace.modes import evaluating
 
-SPLITS = 20
-"""Random halves of the examples, of which the agreement is taken."""
-
 
 @dataclass(frozen=True)
 class Row:
-    """The estimates of all heads [stack, layer, head] after one step of a training, by name."""
+    """Numbers of all heads [stack, layer, head] after one step of a training, by name."""
 
     step: int
-    importance: Mapping[str, np.ndarray]
-    """`importance`, by the estimator that was asked for, and the means that all estimators follow from."""
+    arrays: Mapping[str, np.ndarray]
     stability: float
-    """The rank correlation of the importance on two halves of the examples."""
-
-
-def compute_row(job: Job, padding: int, estimator: str, step: int, tokens: int) -> Row:
-    """The importance of all heads of the model as it is now, on all examples of the job."""
-    passes, order = Passes(job, padding, "heads", None), by_length(job.encodings.lengths)
-    with undisturbed(job.model):
-        parts = [passes.run(order[first:last]) for first, last in plan_batches(job.encodings.lengths[order], tokens)]
-    values = xr.Dataset(
-        {key: (("example", *HEAD_DIMS), np.concatenate([part[key] for part in parts])) for key in parts[0]}
-    )
-    rows = np.arange(values.sizes["example"])
-    found = {name: estimate(values, name, rows) for name in VARIABLES} | {
-        "importance": estimate(values, estimator, rows)
-    }
-    return Row(
-        step,
-        {name: array.astype(np.float32) for name, array in found.items()},
-        stability(values, estimator, SPLITS)[0],
-    )
+    """The rank correlation of what orders the heads on two halves of the examples."""
 
 
 @contextmanager
@@ -125,8 +97,8 @@ class Journal:
 
 def _line(row: Row) -> str:
     # As many digits as tell a float32 from its neighbours.
-    arrays = {name: [float(str(value)) for value in array.ravel()] for name, array in row.importance.items()}
-    shape = list(next(iter(row.importance.values())).shape)
+    arrays = {name: [float(str(value)) for value in array.ravel()] for name, array in row.arrays.items()}
+    shape = list(next(iter(row.arrays.values())).shape)
     return json.dumps({"step": row.step, "stability": row.stability, "shape": shape, "arrays": arrays}) + "\n"
 
 

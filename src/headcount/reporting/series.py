@@ -120,6 +120,7 @@ def find_dynamics(view: View) -> dict[str, Any] | None:
     )
     return {
         "said": titles_of(dataset),
+        "gates": dataset.attrs.get("what") == "gates",
         "checkpoints": [int(step) for step in dataset["checkpoint"].values],
         "heads": int(dataset.attrs["heads"]),
         **curves,

@@ -10,13 +10,10 @@ from headcount.core.claims import SETTLED, settled_at
 def settling_sentence(dynamics: xr.Dataset) -> str:
     """From which checkpoint on the order of heads agrees with that of the last."""
     step, last = settled_at(dynamics), int(dynamics["checkpoint"][-1])
+    order = "The order of heads by learned gates" if dynamics.attrs.get("what") == "gates" else "The order of heads"
     if step is None:
-        return (
-            f"The order of heads does not settle before the end (rank correlation below {SETTLED} until step {last})."
-        )
-    return (
-        f"From step {step} of {last} on the order of heads agrees with the last (rank correlation {SETTLED} or more)."
-    )
+        return f"{order} does not settle before the end (rank correlation below {SETTLED} until step {last})."
+    return f"From step {step} of {last} on t{order[1:]} agrees with the last (rank correlation {SETTLED} or more)."
 
 
 def dynamics_sentences(dynamics: xr.Dataset) -> list[str]:

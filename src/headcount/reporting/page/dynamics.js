@@ -59,8 +59,11 @@ export function dynamics(one) {
     { class: "pair" },
     figure(
       "When the order of heads settles",
-      `Rank correlation of the importance at each checkpoint with that at the last; the dashed line is ${one.settled} ` +
-        "(Michel et al. 2019, Figure 5)." +
+      (one.gates
+        ? "Rank correlation of the learned gates at each checkpoint with those at the last; the dashed line is " +
+          `${one.settled}.`
+        : "Rank correlation of the importance at each checkpoint with that at the last; the dashed line is " +
+          `${one.settled} (Michel et al. 2019, Figure 5).`) +
         (one.stability
           ? " Dotted: the same between two halves of the examples at one step. Where it is low, more examples are needed."
           : ""),
