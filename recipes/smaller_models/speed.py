@@ -6,6 +6,7 @@ Speed depends on the widths of the layers and not on their weights, so one model
 import argparse
 import copy
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,14 @@ import headcount as hc
 from headcount.costs.cost import time_both
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("rows", type=Path, help="rows.json of a study")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=7)
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     model, _ = hc.load(given.model)
     model = model.float()
     known: set[str] = set()

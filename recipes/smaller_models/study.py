@@ -8,6 +8,7 @@ import argparse
 import copy
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from headcount.training.trainer import Settings
 from recipes.pruned_llm.passages import read_passages
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--task", default="sst2", help="a GLUE task, or causal-lm")
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, required=True, help="a folder for the tables and the fine-tuned model")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     given.out.mkdir(parents=True, exist_ok=True)
     study = Study(given)
     budgets = [budget.split(":") for budget in given.budgets or []]
