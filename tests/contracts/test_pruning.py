@@ -21,6 +21,7 @@ from headcount.errors import CannotPrune
 from headcount.models.anatomy import read_anatomy
 from headcount.models.load import load_model
 from tests import planted
+from tests.checkpointed import switch_on
 from tests.closeness import ROUNDED, assert_same
 from tests.contracts import naive
 from tests.contracts.pruned import PRUNABLE, Before, aligned, gates_without, uneven, whole, without
@@ -486,7 +487,7 @@ def test_gradient_checkpointing(name: str) -> None:
     for checkpointing in (False, True):
         model = copy.deepcopy(pruned).train()
         if checkpointing:
-            model.gradient_checkpointing_enable()
+            switch_on(model)
         model(**batch, use_cache=False).last_hidden_state.pow(3).mean().backward()
         found.append({key: one.grad for key, one in model.named_parameters() if one.grad is not None})
     assert list(found[0]) == list(found[1])

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 import headcount as hc
 from headcount.errors import NotReached
 from headcount.trace.checkpointing import Repeatable
+from tests.checkpointed import switch_off, switch_on
 from tests.closeness import FLOAT32, assert_same
 from tests.contracts.zoo import BY_NAME, Case, exact, inputs
 
@@ -33,7 +34,7 @@ def checkpointing(model: Any, reentrant: bool) -> Any:
         for name, value in vars(module).items():
             if isinstance(value, float) and ("dropout" in name or name in ("p", "layerdrop")):
                 setattr(module, name, 0.0)
-    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
+    switch_on(model, use_reentrant=reentrant)
     # Reentrant checkpointing needs an input that has a gradient.
     if reentrant:
         model.enable_input_require_grads()
@@ -61,7 +62,7 @@ def assert_equal(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
 def plain_gradients(case: Case, how: str) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Without checkpointing: of the ablated model, and of the whole one."""
     model, batch = checkpointing(exact(case.name, case.kernels[0]), False), inputs(case)
-    model.gradient_checkpointing_disable()
+    switch_off(model)
     with hc.ablated(model, case.spell("L1H0-2"), how=how):
         loss(model, batch).backward()
     ablated = gradients(model)
@@ -119,7 +120,7 @@ def test_checkpointing_of_ones_own_around_the_model(reentrant: bool) -> None:
     case = BY_NAME["bert"]
     expected, _ = plain_gradients(case, "zero")
     model, batch = checkpointing(exact("bert"), False), inputs(case)
-    model.gradient_checkpointing_disable()
+    switch_off(model)
     leaf = torch.ones((), requires_grad=True)
 
     def own(one: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from headcount.models.anatomy import read_anatomy
 from headcount.trace.edits import LayerRun
 from headcount.trace.gates import Gate
 from headcount.trace.session import session
+from tests.checkpointed import switch_on
 from tests.closeness import assert_same
 from tests.contracts.zoo import BY_NAME, exact, inputs, run, tiny
 from tests.measures.tiny import assert_untouched, first_output
@@ -86,7 +87,7 @@ def test_outputs_are_seen_where_attention_runs_past_the_interface() -> None:
 @pytest.mark.parametrize("name", ["bert", "deberta-v2", "llama"])
 def test_what_checkpointing_repeats_is_not_seen_again(name: str) -> None:
     model, batch = tiny(name, BY_NAME[name].kernels[0]), inputs(BY_NAME[name])
-    model.gradient_checkpointing_enable()
+    switch_on(model)
     model.train()
     seen = []
     with session(model, observers=dict.fromkeys(keys_of(model), lambda run: seen.append(run.layer_key)), purpose="one"):

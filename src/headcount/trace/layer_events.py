@@ -66,7 +66,8 @@ class LayerEvents:
             if any(session not in last.chain for session in self.sessions):
                 raise NotReached(
                     f"{last.purpose} cannot tell whose forward pass is recomputed in this backward pass; "
-                    "checkpoint with model.gradient_checkpointing_enable(), which remembers it"
+                    "checkpoint with model.gradient_checkpointing_enable() (in newer transformers "
+                    "activation_checkpointing_enable()), which remembers it"
                 )
             return tuple(self.sessions)
 
