@@ -36,7 +36,7 @@ def test_it_repeats_exactly(data: Path, tmp_path: Path) -> None:
     weights = []
     for number in range(2):
         table = hc.finetune(
-            hc.bundled("pretrained"), "qnli", data, tmp_path / str(number), settings=once, device="cpu", limit=64
+            hc.bundled("pretrained"), "qnli", data, tmp_path / str(number), settings=once, device="cpu", limit=32
         )
         weights.append(toy.weights(Path(table["model"].item())))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

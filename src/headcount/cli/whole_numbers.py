@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, get_args
 
+from headcount.cli.arguments import arguments_of
 from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ FRACTION = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
 def check_whole_numbers(words: list[str], verbs: Iterable[App]) -> None:
     """Raise if an option that takes a whole number is given a fraction, on the command line or in a --config file."""
     for verb in verbs:
-        for argument in verb.assemble_argument_collection():
+        for argument in arguments_of(verb):
             if int in (argument.hint, *get_args(argument.hint)):
                 for name in argument.names:
                     value = _value(words, name)

@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from headcount.cli.arguments import arguments_of
+
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -29,7 +31,7 @@ def _items(listed: str) -> list[str]:
 def option_names(verb: App) -> dict[str, str]:
     """The options of a verb by their Python names."""
     names = {}
-    for argument in verb.assemble_argument_collection():
+    for argument in arguments_of(verb):
         long = [name for name in argument.names if name.startswith("--")]
         if long:
             names[argument.field_info.name.rstrip("_")] = long[0]
