@@ -59,7 +59,7 @@ from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.number_options import check_all
-from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
+from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, NoModelWritten, TrainingDiverged, UnitsFailed
 
 app = App(
     name="headcount",
@@ -122,7 +122,10 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 2: the input cannot be used; 1: training diverged, or units or checks failed."""
+    """Run the command line.
+
+    Exit code 2: the input cannot be used; 1: training diverged, units or checks failed, or prune wrote no model.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
@@ -139,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _read_config(words)
             check_renamed(words)
             _run(words)
-    except (ChecksFailed, TrainingDiverged, UnitsFailed) as error:
+    except (ChecksFailed, NoModelWritten, TrainingDiverged, UnitsFailed) as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
