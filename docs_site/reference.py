@@ -101,7 +101,7 @@ def command_line_pages() -> dict[str, str]:
 
 INTRODUCTION = (
     "`headcount VERB --help` shows the same in the terminal. `--config FILE` reads options from a TOML file.",
-    "Exit codes: 0; 2 if the input cannot be used; 1 if a training diverged, or units or checks failed.",
+    "Exit codes: 0; 2: the input cannot be used; 1: training diverged, units or checks failed, `prune` wrote no model.",
 )
 
 

@@ -74,6 +74,10 @@ class CannotPrune(HeadcountError):
     """The heads cannot be removed from this model: choose other heads, or ablate them."""
 
 
+class NoModelWritten(HeadcountError):
+    """No cut is shown to stay within the tolerance: give a larger one, or more examples."""
+
+
 class PruneMismatch(HeadcountError):
     """The pruned model differs from the ablated one: a bug in Headcount; the model was left unchanged."""
 

@@ -37,7 +37,14 @@ def test_json_is_what_python_returns(study: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("head", "said"),
-    [("L0H8", "L0 has heads 0-7"), ("L9H0", "L0 to L1"), ("L0", "8 heads; expected one head"), ("x", "L3H7")],
+    [
+        ("L0H8", "L0 has heads 0-7"),
+        ("L9H0", "L0 to L1"),
+        ("L0", "8 heads; expected one head"),
+        ("x", "L3H7"),
+        ("l0h3", "expected L0H3, with capital letters"),
+        ("L0U3", "feed-forward units are not explained; expected a head such as L0H0"),
+    ],
 )
 def test_a_head_that_there_is_not(study: Path, head: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", head, str(study)]) == 2
@@ -45,3 +52,14 @@ def test_a_head_that_there_is_not(study: Path, head: str, said: str, capsys: pyt
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert said in captured.err
+
+
+def test_the_head_comes_first(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", str(study), "L0H3"]) == 2
+    said = f"the head comes first, then the study: headcount explain L0H3 {study}"
+    assert capsys.readouterr().err == f"headcount: {said}\n"
+    monkeypatch.chdir(tmp_path)
+    Path("L0H3").symlink_to(study)  # a study may be called so
+    assert main(["explain", "L0H3", "L0H3"]) == 0

@@ -73,6 +73,18 @@ def test_bad_input(arguments: list[str], said: str, capsys: pytest.CaptureFixtur
     assert said in captured.err
 
 
+def test_bad_input_installs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for words in (["more", "--shell", "bash"], ["--shell", "bash", "more"], ["--shell", "bash", "--colour"]):
+        assert main(["--install-completion", *words]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "(see headcount --install-completion --help)" in captured.err
+        assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from cyclopts.completion import detect
 

@@ -32,6 +32,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["heads"], "MODEL"),
         (["heads", "{model}", "--colour", "red"], "--colour"),
         (["frobnicate"], "frobnicate"),
+        (["help", "frobnicate"], "frobnicate"),
+        (
+            ["heads", "{model}", "more", "and more"],
+            "got more than is expected: more 'and more' (see headcount heads --help)",
+        ),
     ],
 )
 def test_bad_input(folder: Path, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +82,14 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
     assert set(explained) == named
     assert all(len(words) > 3 for words in explained.values()), "a verb without a sentence"
     assert any(line.startswith("Example: headcount heads") for line in lines)
+
+
+@pytest.mark.parametrize("verb", [[], ["sweep"], ["--install-completion"]])
+def test_help_is_also_a_word(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*verb, "--help"]) == 0
+    expected = capsys.readouterr()
+    assert main(["help", *verb]) == 0
+    assert capsys.readouterr() == expected
 
 
 def test_the_program_starts_without_torch() -> None:

@@ -115,8 +115,8 @@ def test_where_nothing_can_go_nothing_is_written(
 ) -> None:
     (tmp_path / "order.txt").write_text("L0H1 L0H0 L0H2-3 L1")
     more = ["--tolerance", "0", "--steps", "8", "--order", f"file:{tmp_path / 'order.txt'}"]
-    assert main(words(place, "needed", *more, "--out", str(tmp_path / "small"))) == 0
-    assert "No model was written. Give a larger --tolerance" in capsys.readouterr().out
+    assert main(words(place, "needed", *more, "--out", str(tmp_path / "small"))) == 1
+    assert capsys.readouterr().err.startswith("headcount: no model was written; give a larger --tolerance, or more")
     assert not (tmp_path / "small").exists()
 
 
@@ -124,14 +124,16 @@ def test_what_cannot_be_shown_is_not_cut_but_by_estimate(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = words(place, "needed", "--tolerance", "1", "--steps", "8", "--out", str(tmp_path / "small"))
-    assert main(command) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    assert main(command) == 1
+    captured = capsys.readouterr()
+    shown = " ".join(captured.out.split())
     assert re.search(
         r"with 40 examples; about [\d,]+ would be needed for the smallest. "
         r"The largest cut whose point estimate stays within it on these examples removes 7 heads.",
         shown,
     )
-    assert "No model was written. Give more examples, a larger --tolerance, --drop 25%, or --by-estimate." in shown
+    said = "no model was written; give more examples, a larger --tolerance, --drop 25%, or --by-estimate"
+    assert captured.err == f"headcount: {said}\n"
     assert not (tmp_path / "small").exists()
     assert main([*command, "--by-estimate"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

@@ -20,11 +20,12 @@ def mine(*_): ...
 
 signal.signal(signal.SIGTERM, mine)
 units = [Unit(number, number, number + 1, ("toy",)) for number in range(4)]
+tried = sys.argv[1]  # a worker has arguments of its own
 
 def work(unit):
     print("a worker's own output")
-    if unit.number == 2 and not os.path.exists(sys.argv[1]):
-        open(sys.argv[1], "w").close()
+    if unit.number == 2 and not os.path.exists(tried):
+        open(tried, "w").close()
         os._exit(1)
     return unit.start
 
@@ -44,10 +45,11 @@ print(json.dumps(sorted(found)))
 def test_nothing_but_the_result_is_printed(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Not even where a worker dies: what a program prints may be JSON."""
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "tried")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout == "[0, 1, 2, 3]\n"
     assert ended.stderr == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["tried"], "a worker died, and left nothing else"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "no.such.host.invalid", "127.0.0.1:port"])

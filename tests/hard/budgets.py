@@ -36,6 +36,12 @@ ROWS = [
                 "--what both",
             ),
             bad(
+                f"{verb}: heads alone cannot, nor are there examples",
+                f"{command} --limit 4 --operations 2%",
+                "--operations 2%",
+                "--what both",
+            ),
+            bad(
                 f"{verb}: units alone cannot",
                 f"{command} --what units --operations 2%",
                 "--operations 2%",

@@ -329,6 +329,13 @@ def test_a_folder_that_is_no_study(bert: Any, tmp_path: Path) -> None:
         ({"only": ["position", "nonsense"]}, "'nonsense'"),
         ({"only": []}, "none"),
         ({"only": ["position", "sentences"]}, "sentences cannot be measured here: the texts are no pairs"),
+        ({"only": ["sentences", "position"]}, "the texts are no pairs; leave it out: only=position"),
+        (
+            {"only": "sentences,links,repeated,spread,position"},
+            "sentences, repeated cannot be measured here: the texts",
+        ),
+        ({"only": "sentences,links,spread,position"}, "; leave them out: only=spread,position"),
+        ({"only": "links"}, "; leave only= out for all measures that are possible here"),
         ({"only": "links"}, "links cannot be measured here: the texts are not annotated"),
         ({"limit": 0}, "limit=0"),
         ({"limit": -1}, "limit=-1"),

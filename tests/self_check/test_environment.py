@@ -31,7 +31,7 @@ def test_extras_and_their_pip_lines() -> None:
     ]
     plot, probe = find_extras(needed)
     assert (plot.name, plot.packages, plot.missing) == ("plot", ("numpy", "no-such-package"), ("no-such-package",))
-    assert plot.command == 'pip install "headcount[plot]"'
+    assert plot.command == "pip install 'headcount[plot]'"
     assert (probe.name, probe.command) == ("probe", "")
 
 

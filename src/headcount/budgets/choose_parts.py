@@ -14,7 +14,7 @@ from headcount.ablation.evidence import AnyMetric, which_test
 from headcount.ablation.job import Data, task_metric
 from headcount.ablation.summary import metric_name
 from headcount.budgets.options import PartOptions
-from headcount.budgets.planner import Planner, make_planner
+from headcount.budgets.planner import Planner, check_budget, make_planner
 from headcount.budgets.speed_search import reach_speed
 from headcount.budgets.summaries import summarise
 from headcount.budgets.training_texts import training_texts
@@ -101,6 +101,7 @@ def choose_parts(
     scored_by = task_metric(task, metric)
     if isinstance(scored_by, Metric) and scored_by.generated:
         raise InvalidOption(f"got metric={scored_by.name}, whose texts are generated; expected another, such as loss")
+    check_budget(model, options)
     halves = read_halves(data, task, limit, seed, tokenizer)
     texts = training_texts(data, train, task, tokenizer, halves[0], seed)
     reading: dict[str, Any] = {"task": task, "seed": seed, "max_length": max_length}

@@ -133,6 +133,26 @@ def _affordable(blocks: list[Block], budget: float) -> list[list[Block]]:
     return [each for least, each in ways if least <= max(budget * (1 + SAME), min(least for least, _ in ways))]
 
 
+def check_budget(model: PreTrainedModel, options: PartOptions) -> None:
+    """Refuse a share of operations or weights that cannot be reached, before examples are read and parts are scored."""
+    budget = options.budget
+    if budget.left is None or budget.currency == "time":  # times are measured later
+        return
+    anatomy = read_anatomy(model)
+    costs, fixed = _count_costs(model, options)
+    multiple = find_multiple(anatomy, options.multiple)
+    planner = Planner(anatomy, budget.currency, {}, None, costs, fixed, multiple, options.at_least)
+    planner.check(options.what, budget.left, budget.spelled)
+
+
+def _count_costs(model: PreTrainedModel, options: PartOptions) -> tuple[dict[LayerKey, Cost], float]:
+    """Operations or weights: of each part of a block, and of everything else."""
+    counted = part_costs(model, options.length)
+    if options.budget.currency == "weights":
+        return dict(counted.weights), counted.fixed_weights
+    return dict(counted.operations), counted.fixed_operations
+
+
 def make_planner(
     model: PreTrainedModel,
     options: PartOptions,
@@ -154,9 +174,7 @@ def make_planner(
         }
         fixed = times.rest
     else:
-        additive = part_costs(model, options.length)
-        costs = dict(additive.weights if currency == "weights" else additive.operations)
-        fixed = additive.fixed_weights if currency == "weights" else additive.fixed_operations
+        costs, fixed = _count_costs(model, options)
     slopes = read_slopes(anatomy, estimates) if options.rearrange else None
     multiple = find_multiple(anatomy, options.multiple)
     scores = read_scores(anatomy, estimates, options.score)

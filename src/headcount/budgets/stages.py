@@ -13,7 +13,7 @@ from headcount.ablation.job import Data, task_metric
 from headcount.ablation.paired import PairedScores
 from headcount.budgets.choose_parts import NAME, find_left
 from headcount.budgets.options import PartOptions
-from headcount.budgets.planner import make_planner
+from headcount.budgets.planner import check_budget, make_planner
 from headcount.budgets.training_texts import training_texts
 from headcount.budgets.trials import Bench
 from headcount.choosing.halves import read_halves
@@ -72,6 +72,7 @@ def prune_in_stages(
     if options.budget.left is None:
         raise InvalidOption("stages= need a budget that can be reached: operations=50%, weights=60% or faster=2")
     read_anatomy(model).units.check()
+    check_budget(model, options)
     selection, rest = read_halves(data, task, limit, seed, tokenizer)
     texts = training_texts(data, train, task, tokenizer, selection, seed)
     lessons = training_texts(data, train, task, tokenizer, selection, seed, most=None)

@@ -78,7 +78,8 @@ def curve(
     then all examples score. `steps`: how many, or the numbers of heads that are gone after each. `by`: what goes
     together, a head or (`"group"`) the query heads of a key/value group, as for `choose`. `sequence`: the heads
     by rank. `score`, `delta` against the whole model with its paired 95 % interval `low` to `high`, `p`; steps beyond
-    the end of a shorter order are NaN. `out`: a study folder; the same call resumes.
+    the end of a shorter order are NaN. `out`: a study folder; the same call resumes. Only heads go here: curves of
+    feed-forward units, alone or with heads, come from `choose(what="both")`.
     `engine`: "ray", or `hc.Ray(...)`, runs its units on a cluster (docs/cluster.md).
     """
     anatomy = read_anatomy(model)

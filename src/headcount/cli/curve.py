@@ -43,7 +43,8 @@ def curve(
     Example: headcount curve bundled:qnli --task qnli --data bundled:pairs --steps 2 --randoms 1 --out study
 
     One half of the examples orders the heads, the other half scores every step. An interrupted run resumes when the
-    same command is run again with --out.
+    same command is run again with --out. Curves of feed-forward units, alone or with heads, come from headcount choose
+    --what both (or units), and from headcount prune with the same options.
 
     Parameters
     ----------

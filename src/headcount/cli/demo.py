@@ -37,7 +37,7 @@ def demo(
     *,
     out: Annotated[Path, Parameter(help="Study folder for the results.")] = Path("demo-out"),
     full: Annotated[bool, Parameter(help="Sweep all 438 bundled pairs instead of 160 of them.")] = False,
-    quick: Annotated[bool, Parameter(help="Use only 16 pairs: at most half a minute.")] = False,
+    quick: Annotated[bool, Parameter(help="Use only 16 pairs: a minute or two.")] = False,
 ) -> None:
     """Analyse every head of a real BERT with 12 layers of 12 heads, without a GPU or a network.
 

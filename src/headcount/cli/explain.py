@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.cli.options import Json
+from headcount.core.heads import is_name
+from headcount.errors import InvalidOption
 
 if TYPE_CHECKING:
     from headcount.reporting.explain import Explanation
@@ -34,6 +36,8 @@ def explain(
     study
         A study folder.
     """
+    if is_name(str(study)) and not is_name(head) and not study.exists():
+        raise InvalidOption(f"the head comes first, then the study: headcount explain {study} {head}")
     from headcount.reporting.explain import explain as run
 
     explanation = run(study, head)

@@ -35,7 +35,7 @@ def figure(
         ),
     ] = None,
 ) -> None:
-    """Draw a figure of a study in the style of the papers (needs matplotlib: pip install "headcount[plot]").
+    """Draw a figure of a study in the style of the papers (needs matplotlib: pip install 'headcount[plot]').
 
     Example: headcount figure demo-out --what ablation -o heads.pdf
 

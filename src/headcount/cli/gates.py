@@ -58,7 +58,7 @@ def gates(
     json_: options.Json = False,
     trust_remote_code: options.Trust = False,
 ) -> None:
-    """Learn a gate for every head: which heads stay open as gates get dearer, or with --roles what each head does.
+    """Learn a gate for every head: which heads stay open as the price rises, or with --roles what each head does.
 
     Example: headcount gates bundled:qnli --task qnli --data bundled:pairs --limit 64 --max-steps 20 --out study
 

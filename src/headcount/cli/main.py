@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from cyclopts.config import Toml
 
 import headcount
@@ -59,7 +59,7 @@ from headcount.cli.whole_numbers import check_whole_numbers
 from headcount.cli.wording import in_options, option_names
 from headcount.core.provenance import command
 from headcount.data.number_options import check_all
-from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, TrainingDiverged, UnitsFailed
+from headcount.errors import ChecksFailed, HeadcountError, InvalidOption, NoModelWritten, TrainingDiverged, UnitsFailed
 
 app = App(
     name="headcount",
@@ -122,7 +122,10 @@ ALIASES = {"patterns": "find-patterns"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 2: the input cannot be used; 1: training diverged, or units or checks failed."""
+    """Run the command line.
+
+    Exit code 2: the input cannot be used; 1: training diverged, units or checks failed, or prune wrote no model.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # it would report every retry
@@ -130,6 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         first_screen()
         return 0
+    if words[0] == "help":  # as git and pip have it
+        words = [*words[1:2], "--help"]
     words[:1] = [ALIASES.get(word, word) for word in words[:1]]
     try:
         with command(shlex.join(["headcount", *words])), warnings_as_lines(_options(words)):
@@ -139,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _read_config(words)
             check_renamed(words)
             _run(words)
-    except (ChecksFailed, TrainingDiverged, UnitsFailed) as error:
+    except (ChecksFailed, NoModelWritten, TrainingDiverged, UnitsFailed) as error:
         return _refuse(in_options(str(error), _options(words)), code=1)
     except HeadcountError as error:
         return _refuse(in_options(str(error), _options(words)))
@@ -147,8 +152,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is None:
             raise
         return _refuse(f"cannot read or write {error.filename}: {error.strerror or error}; give another path")
+    except UnusedCliTokensError as error:
+        return _refuse(f"got more than is expected: {shlex.join(error.unused_tokens or ())} ({_see_help(words)})")
     except CycloptsError as error:
-        return _refuse(f"{error} (see {' '.join(['headcount', *_verb(words), '--help'])})")
+        return _refuse(f"{error} ({_see_help(words)})")
     finally:
         app.config = None  # the file of this call is not that of the next one in this process
     return 0
@@ -178,6 +185,11 @@ def _join_values(words: list[str]) -> list[str]:
 def _verb(words: list[str]) -> list[str]:
     """The verb that the command line names, if it is one."""
     return [word for word in words[:1] if word in list(app) and not word.startswith("-")]
+
+
+def _see_help(words: list[str]) -> str:
+    """Where the verb is explained, or what is no verb but stands in its place."""
+    return " ".join(["see headcount", *(word for word in words[:1] if word in list(app)), "--help"])
 
 
 def _options(words: list[str]) -> dict[str, str]:

@@ -51,7 +51,7 @@ from headcount.cli.prune_stages import run_stages
 from headcount.cli.recovery import recover_smaller, remove_state
 from headcount.cli.stopping import state_beside
 from headcount.core.options import belongs_to, without_effect
-from headcount.errors import InvalidOption
+from headcount.errors import InvalidOption, NoModelWritten
 
 SIZES = ("tolerance", "drop", "keep", "operations", "weights", "faster")
 """Options that say how small the model is to get."""
@@ -203,6 +203,8 @@ def prune(
     --operations 50%, --weights 60%, --faster 2 and --tolerance 1. Either way one half of the examples selects and the
     held-out half evaluates the result. An interrupted run resumes when the same command is run again with --study.
 
+    Exit code 1: no model was written, because no cut is shown to stay within the --tolerance.
+
     Parameters
     ----------
     model
@@ -279,15 +281,13 @@ def prune(
             if isinstance(choice, PartChoice):
                 show_parts(console, choice)
                 if choice.model is None:
-                    console.print(f"No model was written. {next_budget(choice)}")
-                    return
+                    raise nothing_written(next_budget(choice))
                 smaller = choice.model
                 lines = say_left(loaded, smaller, refitted=refit != "none")
             else:
                 show_choice(console, choice, tolerance, by_estimate)
                 if not choice.heads:
-                    console.print(f"No model was written. {next_try(choice)}")
-                    return
+                    raise nothing_written(next_try(choice))
                 by_order = True
                 smaller = copy.deepcopy(loaded) if recover else loaded  # a recovery compares both
                 lines = remove_heads(smaller, choice.heads)
@@ -307,6 +307,11 @@ def prune(
     save(as_stored(smaller, loaded), loaded_tokenizer, out, overwrite=overwrite)
     remove_state(state)
     say_end(console, lines, model, out)
+
+
+def nothing_written(advice: str) -> NoModelWritten:
+    """The error where nothing can go, so that a script that needs the model stops; `advice` says what to try."""
+    return NoModelWritten(f"no model was written; {advice[:1].lower()}{advice[1:].removesuffix('.')}")
 
 
 def say_end(console: Any, lines: list[str], model: str, out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import headcount
 
 TRY = (
-    ("headcount demo --quick", "Analyse all heads of the bundled BERT: half a minute, no network needed."),
+    ("headcount demo --quick", "Analyse all heads of the bundled BERT: a minute or two, no network needed."),
     ("headcount explain L5H1 demo-out", "Read everything that the demo found out about one head."),
     ("headcount doctor MODEL", "Check your own model, a folder or a name on the Hugging Face hub."),
 )

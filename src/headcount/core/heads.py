@@ -18,6 +18,21 @@ from headcount.errors import UnknownHead
 _SPELLING = re.compile(r"(?:([a-z]+)\.)?L(\d+)(?:H(\d+)(?:-(\d+))?)?")
 
 
+def is_name(text: str) -> bool:
+    """Whether this is how a head, a layer or a range of heads is written, in capitals or not.
+
+    >>> is_name("l3h7"), is_name("cross.L3"), is_name("demo-out")
+    (True, True, False)
+    """
+    return _SPELLING.fullmatch(_in_capitals(text)) is not None
+
+
+def _in_capitals(text: str) -> str:
+    """A name such as `Cross.l3h7` as it is written: `cross.L3H7`."""
+    stack, dot, name = text.strip().rpartition(".")
+    return f"{stack.lower()}{dot}{name.upper()}"
+
+
 @dataclass(frozen=True, order=True)
 class Head:
     """One attention head.
@@ -133,6 +148,8 @@ class Layout(Stacks):
         """The heads that a name such as `L3H7`, `L3H0-5` or `cross.L3` stands for."""
         match = _SPELLING.fullmatch(text.strip())
         if not match:
+            if is_name(text):
+                raise UnknownHead(f"got {text!r} for a head; expected {_in_capitals(text)}, with capital letters")
             raise UnknownHead(
                 f"got {text!r} for a head; expected L3H7 (a head), L3 (a layer), L3H0-5 (a range), "
                 "with encoder., decoder. or cross. in front where the model has several stacks"

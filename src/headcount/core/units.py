@@ -29,6 +29,15 @@ EXPERTS = (
 )
 
 
+def is_unit(text: str) -> bool:
+    """Whether this is how units are written.
+
+    >>> is_unit("L3U7"), is_unit("L3H7")
+    (True, False)
+    """
+    return _SPELLING.fullmatch(text.strip()) is not None
+
+
 @dataclass(frozen=True)
 class UnitLayout(Stacks):
     """The feed-forward units of a model: for each stack, the numbers of the units in each of its layers.

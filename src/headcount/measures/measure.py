@@ -91,10 +91,9 @@ def measure(
         logits=any(one.needs_logits for one in chosen),
     )
     left_out = {one.name: reason for one in chosen if (reason := one.lacking(measurement.setting))}
-    if only is not None and left_out:
-        first = next(iter(left_out))
-        raise InvalidOption(f"{first} cannot be measured here: {left_out[first]}")
     kept = [one for one in chosen if one.name not in left_out]
+    if only is not None and left_out:
+        raise InvalidOption(_impossible(left_out, [one.name for one in kept]))
     results: dict[str, xr.Dataset] = {}
     with evaluating(model), torch.inference_mode(False):
         for kind, feed in feeds_of(measurement).items():
@@ -114,3 +113,14 @@ def measure(
         "texts": len(measurement.inputs.ids),
     }
     return tree
+
+
+def _impossible(left_out: dict[str, str], kept: list[str]) -> str:
+    """Why some of the measures that were asked for are impossible, and which remain."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    said = "; ".join(f"{', '.join(names)} cannot be measured here: {reason}" for reason, names in by_reason.items())
+    if not kept:
+        return f"{said}; leave only= out for all measures that are possible here"
+    return f"{said}; leave {'it' if len(left_out) == 1 else 'them'} out: only={','.join(kept)}"

@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 
 from headcount.ablation.means import Batch, real_positions
 from headcount.errors import InvalidOption, NotFinite
-from headcount.models.anatomy import FeedForward
 from headcount.models.compiled import takes_compiled
+from headcount.models.feed_forward import FeedForward
 from headcount.models.output_weights import OutputWeights, read_output_weights
 from headcount.trace.anatomy import read_anatomy
 from headcount.trace.edits import LayerKey, LayerRun

@@ -10,6 +10,7 @@ import xarray as xr
 
 from headcount.core.heads import Head
 from headcount.core.read_study import StudyLike, study_path
+from headcount.core.units import is_unit
 from headcount.errors import StudyProblem, UnknownHead
 from headcount.reporting.caption import model_of, study_model
 from headcount.reporting.findings import TOLERANCE
@@ -109,6 +110,9 @@ def explain(study: StudyLike, head: str | Head) -> Explanation:
 
 
 def _find(view: View, head: str | Head) -> Head:
+    if is_unit(str(head)):
+        first = view.layout.spell(next(iter(view.layout)))
+        raise UnknownHead(f"got {str(head)!r}: feed-forward units are not explained; expected a head such as {first}")
     found = view.layout.find(str(head))
     if len(found) != 1:
         raise UnknownHead(

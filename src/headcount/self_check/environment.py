@@ -38,7 +38,7 @@ class Extra:
     @property
     def command(self) -> str:
         """How to install it; empty if it is installed."""
-        return f'pip install "headcount[{self.name}]"' if self.missing else ""
+        return f"pip install 'headcount[{self.name}]'" if self.missing else ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def find_extras(needed: Iterable[Requirement]) -> tuple[Extra, ...]:
     """The extras with the packages that they need, and which of these are missing.
 
     >>> find_extras([Requirement('no-such-package; extra == "live"')])[0].command
-    'pip install "headcount[live]"'
+    "pip install 'headcount[live]'"
     """
     packages: dict[str, list[str]] = {}
     for requirement in needed:

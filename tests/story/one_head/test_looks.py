@@ -39,6 +39,7 @@ def test_the_planted_role_is_said(view: View) -> None:
         number = list(view.layout).index(planted_head(role))
         (fact,) = role_facts(measures, view.by_head, number)
         assert f": {said}, strength " in fact.sentence
+        assert fact.sentence.endswith(" (0: chance, 1: nothing else).")
         assert fact.numbers[f"{said} low"] <= fact.numbers[said]  # type: ignore[operator]
 
 

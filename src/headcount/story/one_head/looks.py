@@ -40,15 +40,15 @@ def role_facts(measures: Measures, by_head: ByHead, number: int) -> list[Fact]:
     tests = role_tests(measures)
     tested = any(test.is_tested for test in tests)
     names = sorted({test.measure for test in tests})
-    basis = CLEAR if tested else "above the threshold of the role; chance is not known"
     result = f"measures/{names[0]}" if len(names) == 1 else "measures"
     if not own:
-        return [Fact(f"It has no clear role ({basis}).", result, {"roles": 0})]
+        why = f" (none {CLEAR})" if tested else ""
+        return [Fact(f"It has no clear role{why}.", result, {"roles": 0})]
     listed = "; ".join(f"{role.name}, {_strength(role, tested)}" for role in own)
     title = "role" if len(own) == 1 else "roles"
     numbers = {f"{role.name}{end}": number for role in own for end, number in _ends(role).items()}
-    scale = ", on a scale from 0 (chance) to 1 (nothing else)" if tested else ""
-    return [Fact(f"Clear {title}: {listed} ({basis}{scale}).", result, {"roles": len(own), **numbers})]
+    scale = "0: chance, 1: nothing else" if tested else "above the threshold of the role; chance is not known"
+    return [Fact(f"Clear {title}: {listed} ({scale}).", result, {"roles": len(own), **numbers})]
 
 
 def _strength(role: Role, tested: bool) -> str:
