@@ -53,6 +53,7 @@ def test_help_names_every_verb_and_an_example(capsys: pytest.CaptureFixture[str]
     modules = {path.stem for path in Path(cli.__file__).parent.glob("*.py")} - {
         "__init__",
         "main",
+        "arguments",
         "options",
         "probe_tables",
         "prune_stages",

@@ -310,7 +310,7 @@ ROWS = [
             "0,1": ("'0'", "L3H7"),
             "l0h0h0": ("h0h0", "L3H7"),
             "L0H1-0": ("L0H1-0",),
-            "l0h1": ("'l0h1'", "L3H7"),
+            "l0h1": ("'l0h1'", "L0H1"),
             "L0H0-9": ("L0H0-9", "L0"),
             "decoder.L0": ("decoder", "encoder"),
             "tower.L0": ("tower", "encoder"),
