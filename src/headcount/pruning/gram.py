@@ -57,8 +57,8 @@ def gram_matrices(
     batches = list(batches)
     if blocks and not batches:
         raise InvalidOption("there are no texts; expected at least one batch of inputs")
-    uneven = [block for block in blocks if isinstance(block, FeedForward)]
-    sizes = _added_sizes(model, uneven, batches, ran)
+    weighted = [block for block in blocks if isinstance(block, FeedForward)]
+    sizes = _added_sizes(model, weighted, batches, ran)
     weights = {key: list(token_weights(torch.cat(parts)).split(list(map(len, parts)))) for key, parts in sizes.items()}
     sums: dict[LayerKey, Tensor] = {}
     totals: defaultdict[LayerKey, float] = defaultdict(float)
@@ -139,7 +139,7 @@ def _over_tokens(
 
         observers = {block.layer_key: show for block in blocks}
         summing = session(model, observers=observers, purpose="the Gram matrices", outputs_only=True)
-        if blocks:
+        if blocks:  # without any there is nothing to run, but the progress counts the pass
             with evaluating(model), torch.no_grad(), summing:
                 model(**batch)
         if ran is not None:
